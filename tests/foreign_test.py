@@ -22,7 +22,11 @@ TOOLS = {
     "catch2.xml": ("Catch2", 3, {"one-process", "fixed-order", "no-samples"}),
     "hyperfine.json": ("hyperfine", 24, {"fixed-order", "no-host-facts"}),
     "pyperf.json": ("pyperf", 3, set()),
-    "criterion": ("Criterion.rs", 3, {"one-process", "fixed-order", "no-samples", "no-host-facts"}),
+    "criterion": (
+        "Criterion.rs",
+        3,
+        {"one-process", "fixed-order", "no-samples", "no-host-facts", "unit-not-recorded"},
+    ),
     "jmh.json": ("JMH", 12, {"fixed-order"}),
     "synchrobench.txt": (
         "Synchrobench",
@@ -127,15 +131,58 @@ def test_a_file_that_is_there_already_is_not_imported_again(assay: Assay, tmp_pa
     assert len(json.loads(assay("list", "--json").stdout)["campaigns"]) == 1
 
 
-def test_a_mistake_in_one_file_imports_none(assay: Assay, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_imported(
+    assay: Assay, tmp_path: Path
+) -> None:
     cut = tmp_path / "cut.json"
     cut.write_bytes((FILES / "jmh.json").read_bytes()[:3000])
-    printed = assay("import", FILES / "pyperf.json", "cut.json", expect=2).stderr
-    assert printed.startswith("error: cut.json: line ")
-    assert printed.endswith(
-        ": the JSON is cut off here; let the tool write the file again, and wait until it has ended\n"
-    )
+    reason = ": the JSON is cut off here; let the tool write the file again, and wait until it has ended\n"
+    alone = assay("import", "cut.json", expect=2).stderr
+    assert alone.startswith("error: cut.json: line ")
+    assert alone.endswith(reason)
     assert not (tmp_path / "results").exists()
+    both = assay("import", "cut.json", FILES / "pyperf.json", "--json", expect=2)
+    assert both.stderr == alone
+    imported = json.loads(both.stdout)
+    assert imported["refused"] == [alone.removeprefix("error: ").rstrip()]
+    assert [campaign["foreign"]["tool"] for campaign in imported["campaigns"]] == ["pyperf"]
+
+
+def test_a_stale_folder_is_named_and_the_others_are_imported(assay: Assay, tmp_path: Path) -> None:
+    for name, sample in (("old", [[1], [2]]), ("new", {"iters": [1], "times": [2]})):
+        folder = tmp_path / "target/criterion" / name / "new"
+        folder.mkdir(parents=True)
+        (folder / "sample.json").write_text(json.dumps(sample))
+    printed = assay("import", "target/criterion", "--json")
+    reason = (
+        "target/criterion/old/new/sample.json: was written before Criterion.rs 0.3.3; delete the folder"
+        " target/criterion/old and run the benchmark again"
+    )
+    assert printed.stderr == f"left out of target/criterion: {reason}\n"
+    [campaign] = json.loads(printed.stdout)["campaigns"]
+    assert campaign["left_out"] == [reason]
+    [finding] = [finding for finding in campaign["findings"] if finding["rule"] == "results-left-out"]
+    assert (finding["severity"], finding["where"]) == ("warning", [reason])
+    assay("report", "--campaign", "1")
+    assert reason in (tmp_path / "results/assay-report/campaign-1/index.html").read_text()
+
+
+def test_a_parameter_called_benchmark_does_not_take_the_place_of_the_name(
+    assay: Assay, tmp_path: Path
+) -> None:
+    results = [
+        {"command": "named", "times": [time], "parameters": {"benchmark": value}}
+        for time, value in ((1.0, "a"), (2.0, "b"))
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"results": results}))
+    assay("import", "a.json")
+    rows = (
+        json.loads(assay("show", "1", "--all", "--json").stdout),
+        json.loads(assay("show", "2", "--all", "--json").stdout),
+    )
+    assert [row["levels"] for row in rows] == [
+        {"benchmark": "named", "parameter benchmark": value} for value in ("a", "b")
+    ]
 
 
 def test_hostile_names_inject_nothing(assay: Assay, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from assay.analysis.intervals import median, median_interval
 from assay.analysis.types import Interval
 from assay.experiment.metrics import Better
+from assay.experiment.question import of_trials, why_other_trials
 from assay.experiment.revisions import SHORT
 from assay.experiment.types import REVISION, Experiment
 from assay.plan.types import Level
@@ -291,20 +292,11 @@ def history(campaigns: Iterable[Measured]) -> History:
 _Levels = tuple[tuple[str, Level], ...]
 
 
-def _identities(experiment: Experiment) -> dict[_Levels, str]:
-    """Return condition -> what makes it the same condition in another campaign.
-
-    How a program is built is part of what a commit may change, as is where it stands; and the folder of the
-    experiment is another one in another checkout.
-    """
-    folder = str(experiment.folder)
-    identities = {}
-    for condition in experiment.conditions():
-        settings = experiment.settings(condition)
-        program = experiment.programs.get(str(settings.get("subject")))
-        run = program and program.model_dump_json(exclude={"path", "build", "link", "cleanup"})
-        identities[tuple(condition.items())] = f"{settings} {run}".replace(f"{folder}/", "")
-    return identities
+def _identities(experiment: Experiment) -> dict[_Levels, dict[str, str]]:
+    """Return condition -> what makes it the same condition in another campaign."""
+    return {
+        tuple(condition.items()): of_trials(experiment, condition) for condition in experiment.conditions()
+    }
 
 
 def _host(campaign: CampaignSummary) -> tuple[Any, ...]:
@@ -326,7 +318,7 @@ def _unusable(of: Measured) -> str:
     return ""
 
 
-def _reason(of: Measured, latest: Measured, wanted: Mapping[_Levels, str]) -> str:
+def _reason(of: Measured, latest: Measured, wanted: Mapping[_Levels, dict[str, str]]) -> str:
     """Return why nothing of a campaign can be joined; empty where something can."""
     campaign, reason = of.campaign, _unusable(of)
     if reason:
@@ -341,8 +333,8 @@ def _reason(of: Measured, latest: Measured, wanted: Mapping[_Levels, str]) -> st
         return f"honest, unlike {last}: {latest.experiment.mark}"
     identities = _identities(of.experiment)
     if not any(identities.get(levels) == identity for levels, identity in wanted.items()):
-        other = f"campaign {latest.campaign.id}, the latest"
-        return f"none of its conditions is one of {other}: levels, settings or commands differ"
+        why = why_other_trials(latest.experiment, of.experiment)
+        return f"none of its conditions is one of campaign {latest.campaign.id}, the latest: it has {why}"
     return ""
 
 
@@ -361,7 +353,9 @@ def _in_order(campaigns: Sequence[Measured]) -> list[Measured]:
     return sorted(campaigns, key=place)
 
 
-def _points(campaigns: Iterable[Measured], metric: str, levels: _Levels, identity: str) -> Iterable[Point]:
+def _points(
+    campaigns: Iterable[Measured], metric: str, levels: _Levels, identity: dict[str, str]
+) -> Iterable[Point]:
     for of in campaigns:
         if _identities(of.experiment).get(levels) != identity:
             continue

@@ -24,6 +24,7 @@ from assay.analysis.history import (
     history,
 )
 from assay.experiment import Experiment
+from assay.experiment.perturb import Perturb
 from assay.experiment.testing import experiment
 from assay.store.types import CampaignSummary, StoredTrial
 
@@ -259,6 +260,15 @@ def test_what_cannot_be_compared_is_left_out_with_its_reason() -> None:
         1,
     ):
         assert word in reasons[number]
+    assert reasons[4].endswith("campaign 6, the latest: it has key_range = 200, not 100")
+
+
+def test_other_perturbations_make_another_history() -> None:
+    moved = experiment(perturb=Perturb(stack=64))
+    result = history([campaign(1, 1e6), campaign(2, 1e6, of=moved)])
+    assert [(of.campaign, of.reason.partition(": ")[2]) for of in result.left_out] == [
+        (1, "it has perturb.stack = 0, not 64")
+    ]
 
 
 def test_a_condition_that_was_added_later_has_a_shorter_history() -> None:

@@ -70,7 +70,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Reproducibility:
-    """The same comparison in other campaigns of the experiment.
+    """The same comparison in other campaigns that asked the same.
 
     Attributes:
         verdicts: theirs.
@@ -96,7 +96,7 @@ class PredictiveValue:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A verdict of another campaign of the same experiment.
+    """A verdict of another campaign that asked the same.
 
     Attributes:
         host: the name of its host.
@@ -111,13 +111,18 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Meaning:
-    """How far the verdict of a comparison holds; None where that has not been measured."""
+    """How far the verdict of a comparison holds; None where that has not been measured.
+
+    Attributes:
+        asked_otherwise: where no other campaign asked the same, what the latest one requested differently.
+    """
 
     comparison: Comparison
     repeatability: Repeatability | None
     robustness: Robustness | None
     reproducibility: Reproducibility | None
     predictive_value: PredictiveValue | None
+    asked_otherwise: str = ""
 
 
 def meanings(
@@ -128,14 +133,16 @@ def meanings(
     host: str,
     elsewhere: Sequence[Elsewhere],
     replicates: Iterable[StoredTrial] = (),
+    asked_otherwise: str = "",
 ) -> list[Meaning]:
     """Return how far the verdict of each comparison of the main metric holds that has a ratio.
 
     Args:
         trials: those that `analysis` was made from.
         host: the name of the campaign's host.
-        elsewhere: the verdicts of the other campaigns of the experiment.
+        elsewhere: the verdicts of the other campaigns that asked the same.
         replicates: the trials of a campaign about the sensitivity of the experiment's conditions.
+        asked_otherwise: as in `Meaning`.
     """
     trials = list(trials)
     repeated = _repeated([*trials, *replicates], experiment)
@@ -159,6 +166,7 @@ def meanings(
                 _robustness(perturbed, comparison.verdict, analysis),
                 _reproducibility(comparison, host, elsewhere),
                 _predictive_value(comparison, analysis),
+                asked_otherwise,
             )
         )
     return found

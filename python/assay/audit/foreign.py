@@ -6,7 +6,7 @@ from assay.audit.sources import ANOMALIES, REASONABLE_TIME, WRONG_DATA
 from assay.audit.types import rule
 from assay.findings import Finding, Severity
 from assay.foreign import Benchmark, ForeignRun, MapRun
-from assay.words import counted
+from assay.words import agreed, counted
 
 _OURS = "measure it with Assay (`assay race`, or a command in an experiment)"
 
@@ -22,6 +22,33 @@ def failed_benchmarks(run: ForeignRun) -> Iterator[Finding]:
         "Look at the reason, and run them again.",
         severity="error",
         where=[f"{benchmark.title}: {benchmark.failure}" for benchmark in failed],
+    )
+
+
+@rule("results-left-out", "Results could not be read", "docs/guide/foreign.md")
+def results_left_out(run: ForeignRun) -> Iterator[Finding]:
+    """Find results in a folder that could not be read, while others could."""
+    if run.left_out:
+        yield Finding(
+            f"{counted(run.left_out, 'result')} in the folder could not be read and"
+            f" {agreed(run.left_out, 'was', 'were')} left out.",
+            run.left_out,
+            {"results": len(run.left_out)},
+            "Look at the reason: what an older version wrote stays in the folder until it is deleted.",
+        )
+
+
+@rule("unit-not-recorded", "The unit is not in the files", "docs/guide/foreign.md")
+def unit_not_recorded(run: ForeignRun) -> Iterator[Finding]:
+    """Find benchmarks whose files do not say in which unit they are."""
+    yield from _of(
+        [benchmark for benchmark in run.benchmarks if not benchmark.unit_recorded],
+        run,
+        f"{{have}} no unit in the files: the values are taken as nanoseconds, which {run.tool} measures"
+        " unless a program has a measurement of its own.",
+        "Turn on Criterion's feature csv_output, so that raw.csv has the unit; or check that the program"
+        " calls no with_measurement.",
+        severity="note",
     )
 
 
@@ -267,6 +294,8 @@ def _with_map_run(run: ForeignRun, holds: Callable[[MapRun], bool]) -> list[Benc
 
 FOREIGN_RULES = (
     failed_benchmarks,
+    results_left_out,
+    unit_not_recorded,
     no_inserts,
     size_changed,
     dependent_updates,

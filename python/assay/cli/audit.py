@@ -131,6 +131,7 @@ def _campaign(
     store: "Store", experiment: "Experiment | None", number: int | None
 ) -> "tuple[CampaignSummary | None, str]":
     """Return the campaign that is audited, and a note where it is not one of the experiment as it is."""
+    from assay.experiment.question import asked, differences
     from assay.store import UnreadableError
 
     if experiment is None:
@@ -138,15 +139,16 @@ def _campaign(
     campaigns = [summary for summary in store.campaigns() if summary.experiment == experiment.name]
     if not campaigns:
         return None, f"{store.path} has no campaign of {experiment.name} yet."
-    differing = {"question", "path", "validations", "charts"}  # they change nothing that was planned
-    planned = experiment.model_dump(exclude=differing)
+    wanted, differs = asked(experiment), ""
     for summary in reversed(campaigns):
         with suppress(UnreadableError):
-            if store.experiment(summary.id).model_dump(exclude=differing) == planned:
+            difference = next(differences(asked(store.experiment(summary.id)), wanted), None)
+            if difference is None:
                 return summary, ""
+            differs = differs or f" ({difference})"
     return campaigns[-1], (
-        f"{experiment.path} asks something else since campaign {campaigns[-1].id} was run: what is said of"
-        " the campaign is about the experiment as it was."
+        f"{experiment.path} asks something else{differs} since campaign {campaigns[-1].id} was run: what is"
+        " said of the campaign is about the experiment as it was."
     )
 
 

@@ -60,8 +60,10 @@ def test_what_does_not_go_together_is_refused(
     ("tool", "name", "argument"),
     [
         ("google-benchmark", "sum<int>/8/min_time:0.1", r"^sum<int>/8/min_time:0\.1$"),
-        ("google-benchmark", "f(a|b)[1]*$", r"^f\(a\|b\)\[1\]\*\$$"),
+        ("google-benchmark", "f(a|b)[1]*$", r"^f\(a\|b\)\[1]\*\$$"),
+        ("google-benchmark", "map{a}]", r"^map\{a}]$"),
         ("catch2", r'sums, [all] "of" \them*', r"sums\, \[all] \"of\" \\them\*"),
+        ("catch2", "-O2] x-y", r"\-O2] x-y"),
     ],
 )
 def test_a_benchmark_is_chosen_by_its_name_whatever_that_holds(tool: Tool, name: str, argument: str) -> None:

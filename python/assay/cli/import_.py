@@ -7,10 +7,12 @@ import typer
 
 from assay.cli.invocation import invocation
 from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, print_table
-from assay.words import shortened
+from assay.words import printable, shortened
 
 if TYPE_CHECKING:
+    from assay.foreign import ForeignRun
     from assay.report.foreign import ForeignReport
+    from assay.store.imported import Imported
 
 WIDTH = 80
 LINES_AT_MOST = 10
@@ -26,27 +28,18 @@ def import_(
 
     FILE is JSON of Google Benchmark (--benchmark_out), hyperfine (--export-json), pyperf (-o) or JMH (-rf
     json), XML of Catch2 (--reporter xml), the folder target/criterion of Criterion.rs, or what Setbench,
-    Synchrobench or ASCYLIB printed. Several may be named; a mistake in one of them imports none.
+    Synchrobench or ASCYLIB printed; each may be compressed by gzip. Several may be named: one that cannot be
+    read is named with the reason, the others are imported, and the exit code is 2.
 
     The audit says what the results lack, and a page shows them beside what Assay measured. They have no
     verdict and are compared with nothing. A file that is in the store already is not imported again.
 
     Example: `assay import build/results.json`, `assay import target/criterion`
     """
-    import hashlib
-
-    from assay.foreign import files_of, read
     from assay.report.foreign import gather_foreign
     from assay.store import Store
-    from assay.store.imported import Imported
 
-    runs = []
-    for file in files:
-        run = read(file)
-        digest = hashlib.sha256()
-        for part in files_of(file):
-            digest.update(part.read_bytes())
-        runs.append((run, Imported(run.tool, run.version, str(file), digest.hexdigest())))
+    runs, refused = _read(files)
     with Store.open(store) as opened:
         held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
         reports = []
@@ -58,12 +51,49 @@ def import_(
             held[origin.sha256] = number
             reports.append(gather_foreign(opened, number))
             opened.write_findings(number, reports[-1].findings)
+    for run, origin in runs:
+        for message in run.left_out:
+            typer.echo(f"left out of {origin.file}: {printable(message)}", err=True)
     if as_json:
-        print_json({"campaigns": [as_object(report) for report in reports], "store": store})
-        return
-    for report in reports:
-        print_foreign(report)
-    typer.echo(f"next: {invocation('report', '--campaign', str(reports[-1].campaign.id), store=store)}")
+        print_json(
+            {"campaigns": [as_object(report) for report in reports], "refused": refused, "store": store}
+        )
+    else:
+        for report in reports:
+            print_foreign(report)
+        typer.echo(f"next: {invocation('report', '--campaign', str(reports[-1].campaign.id), store=store)}")
+    if refused:
+        raise typer.Exit(2)
+
+
+def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[str]]":
+    """Return the results in files that can be read, and the errors of the others, which it prints.
+
+    Raises:
+        AssayError: none can be read.
+    """
+    import hashlib
+
+    from assay.errors import AssayError
+    from assay.foreign import files_of, read
+    from assay.store.imported import Imported
+
+    runs, refused = [], []
+    for file in files:
+        try:
+            run = read(file)
+        except AssayError as error:
+            refused.append(str(error))
+            continue
+        digest = hashlib.sha256()
+        for part in files_of(file):
+            digest.update(part.read_bytes())
+        runs.append((run, Imported(run.tool, run.version, str(file), digest.hexdigest())))
+    if not runs:
+        raise AssayError("\n".join(refused))
+    for message in refused:
+        typer.echo(f"error: {printable(message)}", err=True)
+    return runs, refused
 
 
 def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
@@ -73,7 +103,7 @@ def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
 
     from assay.report.terminal import SEVERITY_STYLES, print_finding
     from assay.report.trust import short
-    from assay.words import counted, printable
+    from assay.words import counted
 
     origin, campaign, console = report.origin, report.campaign, Console()
     lines = report.lines if verbose else report.main_lines[:LINES_AT_MOST]
@@ -116,6 +146,8 @@ def as_object(report: "ForeignReport") -> dict[str, Any]:
         "experiment": report.campaign.experiment,
         "foreign": report.origin,
         "host": report.run.host,
+        "options": report.run.options,
+        "left_out": report.run.left_out,
         "randomised": report.run.randomised,
         "findings": report.findings,
         "benchmarks": [
@@ -124,6 +156,7 @@ def as_object(report: "ForeignReport") -> dict[str, Any]:
                 "parameters": benchmark.parameters,
                 "processes": benchmark.processes,
                 "failure": benchmark.failure,
+                "unit_recorded": benchmark.unit_recorded,
                 "measures": benchmark.measures,
                 "map_runs": benchmark.map_runs,
             }

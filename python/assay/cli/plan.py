@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -179,16 +179,13 @@ def _forecast(experiment: "Experiment", trials: "Earlier", until: "Until") -> "F
 
 def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
     """Return campaign -> its ended trials, for the latest campaigns that measured the same on this host."""
+    from assay.experiment.question import asked, differences
     from assay.runner.machine import host
     from assay.store import UnreadableError
 
     here = host()
 
-    def measured(experiment: "Experiment") -> tuple[Any, ...]:
-        comparison = experiment.comparison
-        conditions = [(condition, experiment.settings(condition)) for condition in experiment.conditions()]
-        return comparison.metric, comparison.factor, comparison.baselines(), conditions, experiment.programs
-
+    wanted = asked(experiment)
     earlier: dict[int, list[StoredTrial]] = {}
     for campaign in reversed(store.campaigns()):
         if (
@@ -198,7 +195,8 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
             and all(campaign.host.get(name) == here[name] for name in ("name", "processors"))
         ):
             with suppress(UnreadableError):
-                if measured(store.experiment(campaign.id)) == measured(experiment):
+                found = differences(wanted, asked(store.experiment(campaign.id)))
+                if all(difference.judges for difference in found):
                     earlier[campaign.id] = store.trials(campaign.id)
     return earlier
 

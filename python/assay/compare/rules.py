@@ -1,6 +1,5 @@
 """What is to be known before a comparison across campaigns is believed: rules as those of the audit."""
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +8,9 @@ from assay.audit.host import host_differences
 from assay.audit.sources import ANOMALIES, BENCHMARKING
 from assay.audit.types import of_places
 from assay.compare.sides import Side
-from assay.experiment import Experiment
+from assay.experiment.question import Difference, asked, differences
 from assay.findings import Finding
-from assay.words import agreed, condition_name, counted, duration
+from assay.words import agreed, counted, duration
 
 _SHOWN = 3  # settings that differ
 
@@ -100,9 +99,9 @@ def different_settings(sides: Sequence[Side]) -> Iterator[Finding]:
     if sides[0].condition is not None:
         return
     where = [
-        f"{side.name} has {difference}"
+        f"{side.name} has {of.name} = {of.other} in {of.condition}"
         for side in _other_campaigns(sides)
-        for difference in _differences(sides[0].experiment, side.experiment)
+        for of in _differences(sides[0], side)[0][:_SHOWN]
     ]
     yield from of_places(
         where,
@@ -139,13 +138,10 @@ def unfinished(sides: Sequence[Side]) -> Iterator[Finding]:
 @rule("different-programs", "Programs or questions differ", "docs/reference/experiment.md")
 def different_programs(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find campaigns whose own programs, or whose questions, are not the same."""
-    first = _asked(sides[0].experiment)
     where = [
-        f"{side.name} has {name} = {theirs.get(name, 'none')}, not {first.get(name, 'none')}"
+        f"{side.name} has {difference}"
         for side in _other_campaigns(sides)
-        for theirs in [_asked(side.experiment)]
-        for name in {**first, **theirs}
-        if theirs.get(name) != first.get(name)
+        for difference in _differences(sides[0], side)[1]
     ]
     yield from of_places(
         where,
@@ -182,35 +178,15 @@ def _host(side: Side) -> str:
     )
 
 
-def _differences(first: Experiment, other: Experiment) -> list[str]:
-    """Return the first few settings that differ in conditions that both have, as the other has them."""
-    differences: list[str] = []
-    others = other.conditions()
-    for condition in first.conditions():
-        if condition in others:
-            settings, changed = first.settings(condition), other.settings(condition)
-            for name in sorted({*settings, *changed}):
-                if settings.get(name) != changed.get(name):
-                    differences.append(f"{name} = {changed.get(name)} in {condition_name(condition)}")
-    return differences[:_SHOWN]
+def _differences(first: Side, other: Side) -> tuple[list[Difference], list[Difference]]:
+    """Return what the experiments of two sides request differently: in conditions, and of the whole.
 
-
-def _asked(experiment: Experiment) -> dict[str, str]:
-    """Return what an experiment says of its own programs and its comparison, by the names of its keys."""
-    answers: dict[str, str] = {}
-    for name, program in experiment.programs.items():
-        extract = program.extract
-        rules = extract if isinstance(extract, str) else json.dumps([rule.model_dump() for rule in extract])
-        answers |= {
-            f"subjects.{name}.program": str(program.path),
-            f"subjects.{name}.arguments": json.dumps(program.arguments),
-            f"subjects.{name}.build": program.build or "none",
-            f"subjects.{name}.extract": rules,
-        }
-    comparison = experiment.comparison
-    return answers | {
-        "comparison.metric": comparison.metric,
-        "comparison.better": comparison.better,
-        "comparison.smallest_effect_percent": f"{comparison.smallest_effect_percent:g}",
-        "comparison.accept_invalid": json.dumps(comparison.accept_invalid),
-    }
+    Levels that one of them lacks are not compared.
+    """
+    found = [
+        difference
+        for difference in differences(asked(first.experiment), asked(other.experiment))
+        if not difference.name.startswith(("factors.", "conditions"))
+    ]
+    in_conditions = [difference for difference in found if difference.condition]
+    return in_conditions, [difference for difference in found if not difference.condition]

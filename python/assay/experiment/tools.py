@@ -22,8 +22,9 @@ _ARGUMENTS: Mapping[Tool, Sequence[str]] = {
 
 
 _SPECIAL: Mapping[Tool, re.Pattern[str]] = {
-    "google-benchmark": re.compile(r"[][.^$|()*+?{}\\]"),
-    "catch2": re.compile(r'[\\,\[*"~]'),
+    # Its regular expressions refuse an escaped closing bracket or brace.
+    "google-benchmark": re.compile(r"[.\[^$|()*+?{\\]"),
+    "catch2": re.compile(r'^-|[\\,\[*"~]'),
 }
 
 

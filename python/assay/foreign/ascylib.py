@@ -11,6 +11,8 @@ from pathlib import PurePath
 from assay.foreign.harness import Harness, Run, one_process
 from assay.foreign.types import Benchmark, Fact, MapRun
 
+_SHARES = (("insert_percent", "insr"), ("erase_percent", "rems"))
+
 
 def _read(run: Run) -> Benchmark:
     wrong = run.text(r"(// WRONG size.*)").removeprefix("// ")
@@ -38,7 +40,14 @@ def _read(run: Run) -> Benchmark:
         prefill_inserts=True,
         rounded=rounded is not None,
     )
-    return one_process(PurePath(run.source).stem, parameters, throughput, map_run, wrong)
+    return one_process(PurePath(run.source.removesuffix(".gz")).stem, parameters, throughput, map_run, wrong)
+
+
+def _requested(run: Run) -> dict[str, Fact]:
+    """Return what the text says of a run's options, and the shares of its updates to a tenth of a percent."""
+    shares = {name: run.text(rf"{row}: \d+ +\| \d+ +\| +[\d.]+% \| +([\d.]+)%") for name, row in _SHARES}
+    others = run.text(r"## Initial: \d+ / Range: \d+ /(.*)")
+    return {name: value for name, value in {**shares, "options": others}.items() if value}
 
 
 def _counts(run: Run, row: str) -> tuple[int | None, int | None]:
@@ -46,4 +55,4 @@ def _counts(run: Run, row: str) -> tuple[int | None, int | None]:
     return run.whole(rf"{row}: (\d+)"), run.whole(rf"{row}: \d+ +\| (\d+)")
 
 
-ASCYLIB = Harness("ASCYLIB", r"## Initial: \d+ / Range: \d+", _read)
+ASCYLIB = Harness("ASCYLIB", r"## Initial: \d+ / Range: \d+", _read, _requested)

@@ -4,8 +4,12 @@ It keeps a mean with a bootstrap interval of each benchmark and no samples, all 
 nanoseconds. A name is that of the test case, of its sections and of the benchmark, joined by /. A test case
 with several sections runs once for each, and what it runs in all of them is in the file as often: the second
 one's name ends in #2.
+
+What the program itself prints is skipped before the XML, after it and between its elements. Where it makes
+the XML unreadable, the error names its line.
 """
 
+import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -16,9 +20,27 @@ from assay.words import quoted
 TOOL = "Catch2"
 
 _ROOTS = ("Catch", "Catch2TestRun")
+_BEGINS = re.compile(rf"<\?xml\b|<(?:{'|'.join(_ROOTS)})\b")
+_HOLDING = (*_ROOTS, "Group", "TestCase", "Section", "BenchmarkResults")
+"""Elements with other elements and no text of Catch2's own."""
+_KNOWN = frozenset(
+    {
+        *_HOLDING,
+        *("mean", "standardDeviation", "outliers", "failed", "Randomness", "MatchingTests", "Filters"),
+        *("Info", "Warning", "Expression", "Original", "Expanded", "Exception", "FatalErrorCondition"),
+        *("Failure", "Success", "Skip", "StdOut", "StdErr"),
+        *("OverallResult", "OverallResults", "OverallResultsCases"),
+    }
+)
+_CUT_OFF = ("no element found", "unclosed token", "partial character")
 _NAMED = ("TestCase", "Section", "BenchmarkResults")
 _HOST = ("name", "rng-seed", "filters")
 _MEAN = ("value", "lowerBound", "upperBound")
+
+
+def is_catch2(text: str) -> bool:
+    """Tell whether a text is XML, perhaps after what a program printed before it."""
+    return re.search(rf"\A\s*<|^[ \t]*(?:{_BEGINS.pattern})", text, re.MULTILINE) is not None
 
 
 def read_catch2(text: str, source: str = "the output") -> ForeignRun:
@@ -35,7 +57,9 @@ def read_catch2(text: str, source: str = "the output") -> ForeignRun:
     reader.read(text)
     if not reader.benchmarks:
         fail(source, "", "no test case in it has a benchmark", "run the test cases with a BENCHMARK")
-    return ForeignRun(TOOL, reader.version, told_apart(reader.benchmarks), randomised=None, host=reader.host)
+    return ForeignRun(
+        TOOL, reader.version or "", told_apart(reader.benchmarks), randomised=None, host=reader.host
+    )
 
 
 @dataclass
@@ -49,14 +73,22 @@ class _Open:
 @dataclass
 class _Reader:
     source: str
-    version: str = ""
+    version: str | None = None
+    """None before the XML has begun."""
     host: dict[str, Fact] = field(default_factory=dict)
     benchmarks: list[Benchmark] = field(default_factory=list)
     _open: list[_Open] = field(default_factory=list)
     _summary: Summary | None = None
     _failure: str | None = None
+    _printed: int | None = None
+    """The first line that the program printed among the XML."""
+    _before: int = 0
+    """Lines before the XML."""
 
     def read(self, text: str) -> None:
+        if begins := _BEGINS.search(text):
+            self._before = text.count("\n", 0, begins.start())
+            text = text[begins.start() :]
         # No external entity is fetched, and expat itself limits how far internal ones may grow.
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
@@ -65,11 +97,24 @@ class _Reader:
         try:
             self._parser.Parse(text, True)
         except expat.ExpatError as error:
-            place = f"line {error.lineno}, column {error.offset + 1}"
+            message = expat.errors.messages[error.code]
+            if not self._open and self.version is not None:
+                self._end_of_file(text.encode(errors="replace")[self._parser.ErrorByteIndex :].decode())
+                return
+            if self._open and message not in _CUT_OFF:
+                remedy = "run it with --out FILE, so that the file has the XML alone, or let it print nothing"
+                line = self._printed or self._before + error.lineno
+                fail(self.source, f"line {line}", "the program's own output is here, within the XML", remedy)
+            place = f"line {self._before + error.lineno}, column {error.offset + 1}"
             if self._open:
                 remedy = f"{AGAIN}, and wait until it has ended"
                 fail(self.source, place, f"the XML breaks off inside {self._open[-1].element}", remedy)
-            fail(self.source, place, f"is not XML ({expat.errors.messages[error.code]})", self._remedy)
+            fail(self.source, place, f"is not XML ({message})", self._remedy)
+
+    def _end_of_file(self, rest: str) -> None:
+        """Refuse a second run after the first one's XML; anything else there the program has printed."""
+        if _BEGINS.search(rest):
+            self._fail("the XML of another run begins after this one", "import each as a file of its own")
 
     _remedy = "let the program write it with --reporter xml"
 
@@ -79,6 +124,8 @@ class _Reader:
                 self._fail(f"the XML is a {element}, not a {' or '.join(_ROOTS)} of Catch2", self._remedy)
             self.version = attributes.get("catch2-version", "")
             self.host = {name: attributes[name] for name in _HOST if attributes.get(name)}
+        elif element not in _KNOWN and self._printed is None:
+            self._printed = self._line
         name = self._attribute(attributes, element, "name") if element in _NAMED else ""
         self._open.append(_Open(element, name))
         if element == "BenchmarkResults":
@@ -90,8 +137,11 @@ class _Reader:
             self._failure = attributes.get("message", "")
 
     def _text(self, text: str) -> None:
-        if self._failure is not None and self._open[-1].element == "failed":
+        within = self._open[-1].element
+        if self._failure is not None and within == "failed":
             self._failure += text
+        elif within in _HOLDING and text.strip() and self._printed is None:
+            self._printed = self._line
 
     def _end(self, element: str) -> None:
         if element == "BenchmarkResults":
@@ -130,4 +180,8 @@ class _Reader:
         return value
 
     def _fail(self, mistake: str, remedy: str) -> None:
-        fail(self.source, f"line {self._parser.CurrentLineNumber}", mistake, remedy)
+        fail(self.source, f"line {self._line}", mistake, remedy)
+
+    @property
+    def _line(self) -> int:
+        return self._before + self._parser.CurrentLineNumber

@@ -1,8 +1,11 @@
 """A JSON text and the places in it, so that an error names file, place, mistake and remedy."""
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from assay.errors import AssayError
@@ -10,6 +13,9 @@ from assay.foreign.types import Fact
 from assay.words import shortened, show
 
 AGAIN = "let the tool write the file again"
+
+_GZIP = b"\x1f\x8b"
+"""The bytes with which a compressed file begins."""
 
 LARGEST = 1e150
 """Numbers up to it can be multiplied by units and each other."""
@@ -22,6 +28,25 @@ class ForeignError(AssayError):
 def fail(source: str, place: str, mistake: str, remedy: str = AGAIN) -> NoReturn:
     """Raise the error of a place in a file."""
     raise ForeignError(f"{source}: {f'{place}: ' if place else ''}{mistake}; {remedy}")
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a file, which may be compressed as gzip does.
+
+    Raises:
+        ForeignError: it cannot be read.
+    """
+    try:
+        content = file.read_bytes()
+        if content.startswith(_GZIP):
+            content = gzip.decompress(content)
+        return content.decode("utf-8-sig")
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        fail(str(file), "", "is compressed, and cut off or damaged", f"{AGAIN}, or unpack it with gunzip")
+    except UnicodeDecodeError:
+        fail(str(file), "", "is not text in UTF-8", "import the text that the tool wrote, or its .gz")
+    except OSError as error:
+        fail(str(file), "", f"cannot be read ({error.strerror})", "check its permissions")
 
 
 def parse(text: str, source: str) -> "Place":

@@ -1,16 +1,17 @@
 """The text that harnesses of concurrent maps print: Setbench, Synchrobench and ASCYLIB.
 
 A text holds one run or several, one after the other, as a shell script collects them. Each run is a process.
-Runs of the same map with the same parameters are one benchmark.
+Runs of the same map for which the same was requested are one benchmark: all options that a run prints count.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NoReturn
 
 from assay.foreign.document import AGAIN, LARGEST, fail
-from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure
+from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, shared_and_own
 from assay.words import shortened
 
 _WHOLE = r"-?\d{1,30}"
@@ -87,6 +88,19 @@ class Run:
         numbers = {name: self.whole(pattern) for name, pattern in patterns}
         return {name: number for name, number in numbers.items() if number is not None}
 
+    def options(self, pattern: str, until: str, known: Collection[str]) -> dict[str, Fact]:
+        """Return name -> value of the lines before the first one that matches `until`.
+
+        Args:
+            pattern: of a line that gives an option, with groups around name and value.
+            known: names that are left out.
+        """
+        header = takewhile(lambda line: not re.match(until, line.text), self.lines)
+        given = (found for line in header if (found := re.match(pattern, line.text)))
+        return {
+            name: value.strip() for name, value in (found.groups() for found in given) if name not in known
+        }
+
     def fail(self, pattern: str, mistake: str) -> NoReturn:
         """Raise the error of the line that matches a pattern."""
         number = next(line.number for line in reversed(self.lines) if re.match(pattern, line.text))
@@ -111,11 +125,13 @@ class Harness:
         tool: its name.
         begins: what the first line of a run looks like.
         read: makes a benchmark of one run.
+        requested: gives every option of a run that its benchmark's parameters do not have.
     """
 
     tool: str
     begins: str
     read: Callable[[Run], Benchmark]
+    requested: Callable[[Run], dict[str, Fact]]
 
 
 def harness_of(text: str, source: str, known: Sequence[Harness]) -> Harness | None:
@@ -153,13 +169,17 @@ def read_harness(text: str, source: str, harness: Harness) -> ForeignRun:
             runs.append([])
         if runs:
             runs[-1].append(Line(number, line))
+    read = [Run(source, lines) for lines in runs]
+    options, own = shared_and_own([harness.requested(run) for run in read])
     benchmarks: dict[tuple[object, ...], Benchmark] = {}
-    for lines in runs:
-        one = harness.read(Run(source, lines))
+    for run, differing in zip(read, own, strict=True):
+        one = harness.read(run)
+        one = replace(one, parameters={**one.parameters, **differing})
         known_by = (one.name, one.failure, *sorted(one.parameters.items()))
         held = benchmarks.get(known_by)
         benchmarks[known_by] = one if held is None else _with(held, one)
-    return ForeignRun(harness.tool, "", tuple(benchmarks.values()), randomised=None)
+    every = tuple(benchmarks.values())
+    return ForeignRun(harness.tool, "", every, randomised=None, options=options)
 
 
 def one_process(

@@ -19,16 +19,17 @@ def _benchmark(result: Place) -> Benchmark:
     command = result["command"].text()
     parameters = result.get("parameters")
     told = parameters.facts() if parameters else {}
+    failure = _failure(result)
     times = result.get("times")
     if times is None:
         mean, *_ = scaled((result["mean"].number(),), 1e9)
         time = Measure("time_ns", "ns", summary=Summary(mean, "mean"))
-        return Benchmark(command, told, 1, (time,))
+        return Benchmark(command, told, 1, (time,), failure)
     samples = scaled(times.numbers(), 1e9)
     if not samples:
         times.fail("holds no time")
     time = Measure("time_ns", "ns", tuple((sample,) for sample in samples))
-    return Benchmark(command, told, len(samples), (time,), _failure(result))
+    return Benchmark(command, told, len(samples), (time,), failure)
 
 
 def _failure(result: Place) -> str:

@@ -7,7 +7,7 @@ throughput in operations a second, whatever units the file has.
 from collections.abc import Mapping
 
 from assay.foreign.document import Place, scaled
-from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, told_apart
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, shared_and_own, told_apart
 
 TOOL = "JMH"
 
@@ -16,31 +16,41 @@ _SECONDS = {
     **{"min": 60.0, "hr": 3600.0, "day": 86400.0},
 }
 _TIMES = ("avgt", "sample", "ss")
-_HOST = ("jvm", "jdkVersion", "vmName", "vmVersion", "forks", "warmupIterations", "warmupTime")
+_REQUESTED = (
+    *("jvm", "jvmArgs", "jdkVersion", "vmName", "vmVersion", "forks"),
+    *("warmupIterations", "warmupTime", "warmupBatchSize"),
+    *("measurementIterations", "measurementTime", "measurementBatchSize"),
+)
+"""What results of one benchmark may differ in, apart from its parameters."""
 
 
 def jmh(document: Place) -> ForeignRun:
     """Return what a JSON text of JMH says."""
     results = list(document.items())
     versions = {result["jmhVersion"].text() for result in results}
-    shared = [result.facts() for result in results]
-    host = {
-        name: shared[0][name]
-        for name in _HOST
-        if all(facts.get(name) == shared[0].get(name, facts) for facts in shared)
-    }
-    benchmarks = told_apart(map(_benchmark, results))
+    requested = [
+        {name: _fact(result[name].value) for name in _REQUESTED if result.get(name)} for result in results
+    ]
+    host, own = shared_and_own(requested)
+    benchmarks = told_apart(map(_benchmark, results, own))
     return ForeignRun(TOOL, " and ".join(sorted(versions)), benchmarks, randomised=False, host=host)
 
 
-def _benchmark(result: Place) -> Benchmark:
+def _fact(value: object) -> Fact:
+    """Return a plain value, or a list such as that of the arguments of a virtual machine in one line."""
+    return value if isinstance(value, Fact) else " ".join(map(str, value)) if isinstance(value, list) else ""
+
+
+def _benchmark(result: Place, requested: Mapping[str, Fact]) -> Benchmark:
     name = result["benchmark"].text()
     mode = result["mode"].text()
     given = result.get("params")
-    parameters: Mapping[str, Fact] = {**(given.facts() if given else {}), "mode": mode}
+    parameters: dict[str, Fact] = {"mode": mode, **requested}
     threads = result.get("threads")
     if threads and (count := int(threads.number())) != 1:
-        parameters = {**parameters, "threads": count}
+        parameters["threads"] = count
+    for parameter, value in (given.facts() if given else {}).items():
+        parameters[f"@Param {parameter}" if parameter in parameters else parameter] = value
     metric = result["primaryMetric"]
     unit = metric["scoreUnit"]
     if mode == "thrpt":

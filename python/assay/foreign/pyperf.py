@@ -1,11 +1,14 @@
 """pyperf's JSON (`-o FILE`): several processes for each benchmark, one benchmark after the other."""
 
+import shlex
 from collections.abc import Iterator
 
 from assay.foreign.document import Place, scaled
-from assay.foreign.types import Benchmark, ForeignRun, Measure
+from assay.foreign.types import Benchmark, ForeignRun, Measure, told_apart
 
 TOOL = "pyperf"
+
+_FORMAT = "1.0"
 
 _HOST = (
     *("hostname", "platform", "cpu_model_name", "cpu_count", "cpu_config", "cpu_affinity", "aslr"),
@@ -15,9 +18,16 @@ _HOST = (
 
 def pyperf(document: Place) -> ForeignRun:
     """Return what a JSON text of pyperf says."""
+    version = document["version"]
+    if version.value != _FORMAT:
+        file = shlex.quote(document.source)
+        version.fail(
+            f"is format {version.value} of pyperf, not {_FORMAT}",
+            f"write the file anew: pyperf convert {file} -o new.json",
+        )
     metadata = document.get("metadata")
     common = metadata.object() if metadata else {}
-    benchmarks = tuple(_benchmark(benchmark, metadata) for benchmark in document["benchmarks"].items())
+    benchmarks = told_apart(_benchmark(benchmark, metadata) for benchmark in document["benchmarks"].items())
     host = {name: common[name] for name in _HOST if isinstance(common.get(name), str | int | float)}
     return ForeignRun(TOOL, str(common.get("perf_version", "")), benchmarks, randomised=False, host=host)
 
@@ -29,6 +39,10 @@ def _benchmark(benchmark: Place, common: Place | None) -> Benchmark:
         return next((value for place in (own, common) if place and (value := place.get(key))), None)
 
     name = told("name")
+    if name is None:
+        benchmark.fail(
+            "no metadata names the benchmark", "run it with a name, as with --name of pyperf timeit"
+        )
     unit = told("unit")
     processes = tuple(_processes(benchmark))
     if not processes:
@@ -43,7 +57,7 @@ def _benchmark(benchmark: Place, common: Place | None) -> Benchmark:
         case other:
             assert unit is not None
             unit.fail(f"is {other}, which is none of second, byte, integer")
-    return Benchmark(name.text() if name else "unnamed", {}, len(processes), (measure,))
+    return Benchmark(name.text(), {}, len(processes), (measure,))
 
 
 def _processes(benchmark: Place) -> Iterator[tuple[float, ...]]:

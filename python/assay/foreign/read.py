@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.foreign.ascylib import ASCYLIB
-from assay.foreign.catch2 import read_catch2
-from assay.foreign.criterion import FILES, criterion, in_folder
-from assay.foreign.document import Place, fail, parse
+from assay.foreign.catch2 import is_catch2, read_catch2
+from assay.foreign.criterion import FILES, READ, criterion, in_folder
+from assay.foreign.document import Place, fail, parse, text_of
 from assay.foreign.google_benchmark import google_benchmark
 from assay.foreign.harness import harness_of, read_harness
 from assay.foreign.hyperfine import hyperfine
@@ -38,13 +38,15 @@ def files_of(path: Path) -> list[Path]:
     Raises:
         ForeignError: there are none.
     """
-    if path.is_file():
+    if path.is_file() and path.name not in FILES:
         return [path]
-    if not path.is_dir():
+    if not path.exists():
         fail(
             str(path), "", "there is no such file", "name a file of results, or Criterion's target/criterion"
         )
-    return list(in_folder(path)) or fail(
+    folders = [path.parent] if path.is_file() else in_folder(path)
+    files = [folder / name for folder in folders for name in READ if (folder / name).is_file()]
+    return files or fail(
         str(path), "", "holds no results of Criterion.rs (BENCHMARK/new/estimates.json)", _HOW
     )
 
@@ -55,21 +57,20 @@ def read(path: Path) -> ForeignRun:
     Raises:
         ForeignError: it cannot be read, is of no known tool, is cut off, lacks a field or holds no benchmark.
     """
-    files = files_of(path)
+    files_of(path)
     if path.is_dir() or path.name in FILES:
-        return criterion([(parse(_text(file), str(file)), _identity(file)) for file in files])
-    text = _text(path)
+        return criterion(path)
+    text = text_of(path)
     if harness := harness_of(text, str(path), _HARNESSES):
         return read_harness(text, str(path), harness)
-    text = text.strip()
-    run = read_catch2(text, str(path)) if text.startswith("<") else _read_json(text, str(path))
+    run = read_catch2(text, str(path)) if is_catch2(text) else _read_json(text, str(path))
     if not run.benchmarks:
         fail(str(path), "", "holds no benchmark", "let the tool run at least one")
     return run
 
 
 def _read_json(text: str, source: str) -> ForeignRun:
-    if text[:1] not in {"{", "["}:
+    if text.lstrip()[:1] not in {"{", "["}:
         fail(
             source,
             "",
@@ -87,17 +88,3 @@ def _read_json(text: str, source: str) -> ForeignRun:
     if reader is None:
         fail(source, "", "is JSON, but not of a tool that Assay knows", _HOW)
     return reader(document)
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        fail(str(file), "", "is not text in UTF-8", _HOW)
-    except OSError as error:
-        fail(str(file), "", f"cannot be read ({error.strerror})", "see to its permissions")
-
-
-def _identity(results: Path) -> Place | None:
-    file = results.with_name("benchmark.json")
-    return parse(_text(file), str(file)) if file.is_file() else None

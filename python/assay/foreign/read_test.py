@@ -347,8 +347,11 @@ def test_ascylib_is_named_after_its_file_and_has_the_shares_that_were_performed(
     run = read(FILES / "ascylib.txt")
     asked, rounded = run.benchmarks
     assert (run.tool, asked.name) == ("ASCYLIB", "ascylib")
-    assert asked.parameters == {"threads": 2, "initial": 16384, "key_range": 32768, "updates": 10}
-    assert rounded.parameters["updates"] == 12
+    assert asked.parameters == {
+        **{"threads": 2, "initial": 16384, "key_range": 32768, "updates": 10},
+        **{"insert_percent": "5.0", "erase_percent": "5.0"},
+    }
+    assert (rounded.parameters["updates"], rounded.parameters["insert_percent"]) == (12, "6.3")
     assert [benchmark.map_runs[0].rounded for benchmark in run.benchmarks] == [False, True]
     assert asked.measures[0].samples == ((8e6,),)
     assert asked.map_runs[0].inserted == 100_068

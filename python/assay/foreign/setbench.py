@@ -1,7 +1,7 @@
 """Setbench's text, of its microbenchmark: lines NAME=VALUE, and sentences between them.
 
-A run begins with the name of its program and repeats its options. Random numbers are seeded by the time,
-which it does not print. A run whose validation fails ends without a throughput.
+A run begins with the name of its program and repeats its options, which tell benchmarks apart. Random numbers
+are seeded by the time, which it does not print. A run whose validation fails ends without a throughput.
 """
 
 from assay.foreign.harness import Harness, Run, one_process
@@ -13,6 +13,10 @@ _OPTIONS = (
 )
 _SHARES = (("insert", r"INS_FRAC=(.*)"), ("erase", r"DEL_FRAC=(.*)"), ("range", r"RQ=(.*)"))
 _NAMES = (("reclaim", r"RECLAIM=(.*)"), ("alloc", r"ALLOC=(.*)"))
+_OPTION = r"(?!\w*TIMESTAMP|REALTIME_)([A-Za-z]\S*?)=(.*)"
+_RUNS = r"(?i:info: *)?(?i:prefilling)|pref_|prefill_|BEGIN RUNNING"
+"""The first line that is not about what was requested."""
+_KNOWN = ("DS_TYPENAME", "TOTAL_THREADS", "MAXKEY", "INS_FRAC", "DEL_FRAC", "RQ", "RECLAIM", "ALLOC")
 _FAILED = r"((?:Structural v|V)alidation FAILURE.*)"
 
 
@@ -41,4 +45,8 @@ def _read(run: Run) -> Benchmark:
     return one_process(name, parameters, throughput, map_run, failure)
 
 
-SETBENCH = Harness("Setbench", r"binary=", _read)
+def _requested(run: Run) -> dict[str, Fact]:
+    return run.options(_OPTION, _RUNS, _KNOWN)
+
+
+SETBENCH = Harness("Setbench", r"binary=", _read, _requested)

@@ -8,13 +8,20 @@ the reverse. Some versions write `Efffective`.
 """
 
 from assay.foreign.harness import Harness, Run, one_process
-from assay.foreign.types import Benchmark, MapRun
+from assay.foreign.types import Benchmark, Fact, MapRun
 
 _OPTIONS = (
     ("threads", r"Nb (?:threads|cores) *: (.*)"),
     ("key_range", r"Value range *: (.*)"),
     ("initial", r"Initial size *: (.*)"),
     ("updates", r"Update rate *: (.*)"),
+)
+_OPTION = r"([A-Za-z][^:]*?) *: *(.*)"
+_RUNS = r"Adding \d+ entries|Set size|Creating thread|STARTING"
+"""The first line that is not about what was requested."""
+_KNOWN = (
+    *("Set type", "Bench type", "Nb threads", "Nb cores", "Value range", "Initial size", "Update rate"),
+    *("Alternate", "Effective", "Efffective", "Seed"),
 )
 _EFFECTIVE = r"Eff+ective *: (.*)"
 _ALTERNATE = r"Alternate *: (.*)"
@@ -56,4 +63,8 @@ def _read(run: Run) -> Benchmark:
     return one_process(run.text(r"(?:Set|Bench) type *: (.*)"), parameters, throughput, map_run, failure)
 
 
-SYNCHROBENCH = Harness("Synchrobench", r"(?:Set|Bench) type +: ", _read)
+def _requested(run: Run) -> dict[str, Fact]:
+    return run.options(_OPTION, _RUNS, _KNOWN)
+
+
+SYNCHROBENCH = Harness("Synchrobench", r"(?:Set|Bench) type +: ", _read, _requested)

@@ -1,8 +1,7 @@
 """What the readers make of another tool's results: one type, whichever tool wrote them."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -33,14 +32,15 @@ class Measure:
 
     Attributes:
         metric: its name, as Assay names metrics: a time ends in `_ns`.
-        unit: ns, op/s or bytes, whatever unit the file has; empty of plain numbers.
+        unit: ns, op/s or bytes, whatever unit of time, rate or size the file has; else the unit of the file,
+            such as cycles; empty of plain numbers.
         samples: those of each process in the order in which they were taken; empty where the file has only a
             summary.
         summary: where there are no samples.
     """
 
     metric: str
-    unit: Literal["ns", "op/s", "bytes", ""]
+    unit: str
     samples: tuple[tuple[float, ...], ...] = ()
     summary: Summary | None = None
 
@@ -90,6 +90,8 @@ class Benchmark:
         failure: why it failed, in the tool's words.
         test_case: the test case that it is in, which alone can be chosen; empty where the tool has none.
         map_runs: of a harness of concurrent maps, what it tells of each process.
+        unit_recorded: whether the files say in which unit they are; else it is the tool's own, unless the
+            program chose another.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Benchmark:
     failure: str = ""
     test_case: str = ""
     map_runs: tuple[MapRun, ...] = ()
+    unit_recorded: bool = True
 
     @property
     def title(self) -> str:
@@ -131,6 +134,8 @@ class ForeignRun:
         randomised: whether the order of measurements was drawn at random; None where the file does not tell.
         host: what the file tells of machine, build and options, by the tool's own names.
         begun: when; None where the file does not tell, or not in which time zone.
+        options: what was requested of all benchmarks alike and is in the name and parameters of none.
+        left_out: results in a folder that could not be read: the error of each.
     """
 
     tool: str
@@ -139,15 +144,34 @@ class ForeignRun:
     randomised: bool | None
     host: Mapping[str, Fact] = field(default_factory=dict)
     begun: datetime | None = None
+    options: Mapping[str, Fact] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 def told_apart(benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
     """Return benchmarks no two of which have the same name and parameters: the second one gets #2."""
-    seen: Counter[tuple[object, ...]] = Counter()
+    given = [(benchmark, tuple(sorted(benchmark.parameters.items()))) for benchmark in benchmarks]
+    taken: set[tuple[object, ...]] = {(benchmark.name, parameters) for benchmark, parameters in given}
+    seen: set[tuple[object, ...]] = set()
     apart = []
-    for benchmark in benchmarks:
-        known_by = (benchmark.name, *sorted(benchmark.parameters.items()))
-        seen[known_by] += 1
-        number = seen[known_by]
-        apart.append(benchmark if number == 1 else replace(benchmark, name=f"{benchmark.name} #{number}"))
+    for benchmark, parameters in given:
+        name, number = benchmark.name, 1
+        while (name, parameters) in (seen if number == 1 else taken):
+            number += 1
+            name = f"{benchmark.name} #{number}"
+        seen.add((name, parameters))
+        taken.add((name, parameters))
+        apart.append(replace(benchmark, name=name))
     return tuple(apart)
+
+
+def shared_and_own(requests: Sequence[Mapping[str, Fact]]) -> tuple[dict[str, Fact], list[dict[str, Fact]]]:
+    """Return what all of several requests have alike, and what each has that another has not."""
+    shared = {
+        name: value
+        for name, value in (requests[0] if requests else {}).items()
+        if all(request.get(name) == value for request in requests)
+    }
+    return shared, [
+        {name: value for name, value in request.items() if name not in shared} for request in requests
+    ]

@@ -42,11 +42,13 @@ class Section:
     Attributes:
         moved: what was moved at random in some trial, by the names of `[perturb]`.
         commands: quality -> what measures it, of those that have not been measured of every verdict.
+        asked_otherwise: where no other campaign asked the same, what the latest one requested differently.
     """
 
     rows: tuple[Row, ...]
     moved: tuple[str, ...]
     commands: Mapping[str, str]
+    asked_otherwise: str
 
 
 def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning]) -> Section:
@@ -67,7 +69,8 @@ def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning
         for place, (name, command) in enumerate(_commands(report, store, resolved).items())
         if not all(row.cells[place] for row in rows)
     }
-    return Section(rows, tuple(moved), commands)
+    otherwise = next((of.asked_otherwise for of in every), "")
+    return Section(rows, tuple(moved), commands, otherwise)
 
 
 def _cells(of: Meaning) -> tuple[str, str, str, str]:

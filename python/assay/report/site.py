@@ -48,7 +48,7 @@ from assay.report.gather import Report, gather
 from assay.report.history import gathered_history
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
-from assay.report.verdicts import about_sensitivity, elsewhere, record
+from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, record
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary
 
@@ -230,7 +230,8 @@ def _beside(campaign: CampaignSummary, store: Store) -> str:
     if campaign.imported:
         return _digest((ours.id, ours.ended) for ours in ours_beside(store))
     replicated = about_sensitivity(campaign, store)
-    return _digest([*elsewhere(campaign, store), *((replicated.id, replicated.ended) if replicated else ())])
+    others = [*elsewhere(campaign, store), asked_otherwise(campaign, store)]
+    return _digest([*others, *((replicated.id, replicated.ended) if replicated else ())])
 
 
 def _digest(parts: Iterable[object]) -> str:

@@ -1,15 +1,17 @@
 """What a campaign says now, for the store's views `findings` and `verdicts`."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from assay.analysis.meaningfulness import Elsewhere, Meaning, compared, meanings
 from assay.analysis.types import Aggregate, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import sensitivity
+from assay.experiment.question import Asked, asked, differences, of_trials
 from assay.report import words
 from assay.report.gather import Report
-from assay.store import Store
+from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary
 from assay.words import condition_name
 
@@ -24,11 +26,12 @@ def record(report: Report, store: Store) -> None:
 
 
 def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
-    """Return the verdicts of the other campaigns of a campaign's experiment, as they were recorded last.
+    """Return the verdicts of the other campaigns that asked the same, as they were recorded last.
 
     Comparisons that have no ratio are not among them.
     """
     hosts = {other.id: other.host.get("name", "") for other in store.campaigns()}
+    wanted = _asked(store, campaign.id)
     return [
         Elsewhere(
             number,
@@ -37,16 +40,54 @@ def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
             _VERDICTS.get(row["verdict"], row["verdict"]),
         )
         for number, rows in store.verdicts(campaign.experiment).items()
-        if number != campaign.id
+        if number != campaign.id and _asked(store, number) == wanted
         for row in rows
         if row["ratio"] is not None
     ]
 
 
+def asked_otherwise(campaign: CampaignSummary, store: Store) -> str:
+    """Return what the latest other campaign of the experiment with verdicts requested differently.
+
+    Empty where one asked the same, or there is none.
+    """
+    others = [number for number in store.verdicts(campaign.experiment) if number != campaign.id]
+    wanted = _asked(store, campaign.id)
+    known = {number: of for number in others if (of := _asked(store, number)) is not None}
+    if not known or wanted is None or wanted in known.values():
+        return ""
+    latest = max(known)
+    [difference, *_] = differences(wanted, known[latest])
+    return f"campaign {latest} asked something else: it has {difference}"
+
+
+@lru_cache(maxsize=4096)
+def _asked(store: Store, campaign_id: int) -> Asked | None:
+    """Return what a campaign's experiment requests, which never changes; None where it cannot be read."""
+    try:
+        return asked(store.experiment(campaign_id))
+    except UnreadableError:
+        return None
+
+
 def about_sensitivity(campaign: CampaignSummary, store: Store) -> CampaignSummary | None:
     """Return the latest campaign about the sensitivity of a campaign's conditions; None without one."""
     name = sensitivity.name_of(campaign.experiment)
-    return next((other for other in reversed(store.campaigns()) if other.experiment == name), None)
+    about = [other for other in reversed(store.campaigns()) if other.experiment == name]
+    if not about:
+        return None
+    wanted = _trials(store, campaign.id)
+    return next((other for other in about if wanted and wanted <= _trials(store, other.id)), None)
+
+
+@lru_cache(maxsize=4096)
+def _trials(store: Store, campaign_id: int) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Return what is requested of the trials of each condition; nothing where that cannot be read."""
+    try:
+        experiment = store.experiment(campaign_id)
+    except UnreadableError:
+        return frozenset()
+    return frozenset(tuple(of_trials(experiment, condition).items()) for condition in experiment.conditions())
 
 
 def how_far(report: Report, store: Store) -> list[Meaning]:
@@ -58,6 +99,7 @@ def how_far(report: Report, store: Store) -> list[Meaning]:
         report.analysis,
         host=str(report.campaign.host.get("name", "")),
         elsewhere=elsewhere(report.campaign, store),
+        asked_otherwise=asked_otherwise(report.campaign, store),
         replicates=store.trials(replicated.id) if replicated else (),
     )
 

@@ -18,7 +18,13 @@ def metrics_in(stdout: str, tool: Tool, name: str | None) -> dict[str, float]:
     Raises:
         ValueError: it is not there, or failed; the message says why.
     """
-    benchmarks = [benchmark for benchmark in read(stdout, tool).benchmarks if name in (None, benchmark.name)]
+    every = read(stdout, tool).benchmarks
+    benchmarks = [benchmark for benchmark in every if name in (None, benchmark.name)]
+    if name is not None and tool == "google-benchmark":
+        # Its programs run a benchmark by its name, and so all that have it.
+        again = f"{name} #2"
+        if len(benchmarks) > 1 or any(benchmark.name == again for benchmark in every):
+            raise ValueError(f"several benchmarks are called {quoted(name)}; give each a name of its own")
     if len(benchmarks) != 1:
         raise ValueError(
             f"the output has {len(benchmarks)} benchmarks; name one: parameters = {{ benchmark = ... }}"

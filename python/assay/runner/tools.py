@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,8 +53,14 @@ def benchmarks_of(
         return ended.stdout.decode(errors="replace")
 
     if tool == "google-benchmark":
-        names = ask(*[f"--benchmark_filter={chosen}"] * bool(chosen), "--benchmark_list_tests").splitlines()
-        return {name: {BENCHMARK: name, CHOOSES: chooses(tool, name)} for name in names if name.strip()}
+        listed = ask(*[f"--benchmark_filter={chosen}"] * bool(chosen), "--benchmark_list_tests").splitlines()
+        names = Counter(name for name in listed if name.strip())
+        if several := [name for name, count in names.items() if count > 1]:
+            raise CannotStartError(
+                f"{printable(program)} has several benchmarks called {printable(several[0])}: give each its"
+                " own name"
+            )
+        return {name: {BENCHMARK: name, CHOOSES: chooses(tool, name)} for name in names}
     briefly = {"--benchmark-samples": "=1", "--benchmark-no-analysis": "", "--benchmark-warmup-time": "=0"}
     given = {argument.partition("=")[0] for argument in arguments}  # Catch2 takes no option twice
     options = [f"{name}{value}" for name, value in briefly.items() if name not in given]

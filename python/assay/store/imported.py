@@ -12,7 +12,7 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import Any, Self
 
-from assay.foreign import Benchmark, ForeignRun, Measure
+from assay.foreign import Benchmark, Fact, ForeignRun, Measure
 from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
 
@@ -67,13 +67,18 @@ def _planned(ordinal: int, benchmark: Benchmark, process: int, tool: str) -> Pla
         ordinal=ordinal,
         block=process,
         group=ordinal,
-        levels={**benchmark.parameters, "benchmark": benchmark.name},
+        levels={**_apart(benchmark.parameters), "benchmark": benchmark.name},
         request={_KEY: tool},
         program="",
         perturbation={},
         timeout_s=0,
         memory_limit_mb=0,
     )
+
+
+def _apart(parameters: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return parameters, of which one called `benchmark` must not be taken for the benchmark's name."""
+    return {"parameter benchmark" if name == "benchmark" else name: of for name, of in parameters.items()}
 
 
 def _outcome(benchmark: Benchmark, process: int, started_at: datetime) -> Outcome:

@@ -25,7 +25,7 @@ STEP = 24  # height of a row, pixels
 
 OURS = "Assay"
 WHAT = {"ns": "time (ns)", "op/s": "operations a second", "bytes": "memory (bytes)", "": "value"}
-"""Unit -> what an axis says of it."""
+"""Unit -> what an axis says of it; of any other unit its name."""
 
 
 def figures_beside(tool: str, run: ForeignRun, ours: Sequence[Beside]) -> list[Figure]:
@@ -43,7 +43,7 @@ def figures_beside(tool: str, run: ForeignRun, ours: Sequence[Beside]) -> list[F
             _of_tool(kind, tool, run, unit),
             *(_of_ours(kind, side) for side in ours if side.unit == unit),
         ]
-        figures += together(drawn, partial(_specification, WHAT[unit], series))
+        figures += together(drawn, partial(_specification, WHAT.get(unit, unit), series))
     return [replace(figure, name=f"{figure.kind}-{place}") for place, figure in enumerate(figures, start=1)]
 
 
