@@ -77,7 +77,6 @@ def sensitive(
                     "stand_ins": (),
                     "ladders": (),
                     "across": {CONFIGURATION: {}},
-                    "pathological": None,  # a condition's trials are replicates, which are not independent
                 }
             ),
             "design": experiment.design.model_copy(update={"blocks": Blocks(most=replicates)}),
