@@ -126,7 +126,7 @@ def conditions_of(
     for rest, condition in values.items():
         own = condition.scaled(EVERYTHING, scale)
         against = tuple(
-            Against(factor, level, relative(own, base.scaled(EVERYTHING, scale), ratios))
+            Against(factor, level, relative(own, base.scaled(EVERYTHING, scale), scale, ratios))
             for factor, level, base in pairs[rest]
         )
         found.append(condition.summary(scale, len(values), against))
@@ -212,7 +212,9 @@ class _Values:
                 if (zeros := sum(value <= 0 for value in values))
             },
             unperturbed=_median(unperturbed, scale) if unperturbed else None,
-            enough=enough({amount: of_level[name] for amount, name in amounts.items()}) if added else None,
+            enough=enough({at: of_level[name] for at, name in amounts.items()}, scale=scale)
+            if added
+            else None,
             pathological={
                 name: worse_than_share([row[0] for row in level], share, comparison.better)
                 for name, level in rows.items()

@@ -191,7 +191,7 @@ def sensitivity(values: Sequence[ArrayLike], scale: Scale = "logarithm", togethe
     if len(rows) < 2:
         raise ValueError("a sensitivity takes two configurations or more that have a valid trial")
     medians = np.array([np.median(row) for row in rows])
-    components = _Components.of(rows)
+    components = _Components.of(rows, scale)
     return Sensitivity(
         configurations=len(rows),
         without=len(all_rows) - len(rows),
@@ -203,7 +203,9 @@ def sensitivity(values: Sequence[ArrayLike], scale: Scale = "logarithm", togethe
     )
 
 
-def enough(amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY) -> Enough:
+def enough(
+    amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY, scale: Scale = "logarithm"
+) -> Enough:
     """Return how much randomness is enough, as Blackwell reads it from his table 5.
 
     The sensitivity is the deviation between configurations (`VarianceSplit.between`): what differs between
@@ -217,6 +219,7 @@ def enough(amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY)
     Args:
         amounts: amount -> what `sensitivity` takes, from configurations drawn anew for each.
         nearly: above 0 and below 1.
+        scale: of the values.
 
     Raises:
         ValueError: there is no amount, or one has fewer than two configurations with two trials.
@@ -224,7 +227,7 @@ def enough(amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY)
     if not amounts:
         raise ValueError("it takes the trials of at least one amount of randomness")
     measured = sorted(amounts)
-    parts = [_Components.of([np.asarray(row, dtype=np.float64) for row in amounts[at]]) for at in measured]
+    parts = [_Components.of(amounts[at], scale) for at in measured]
     systems = [part for part in parts if part]
     if len(systems) < len(parts):
         raise ValueError("each amount of randomness takes two configurations or more with two valid trials")
@@ -266,7 +269,9 @@ def least_enough(sensitivities: Sequence[float], nearly: float = NEARLY) -> int:
     return next(at for at, value in enumerate(sensitivities) if value - min(sensitivities[at:]) <= bound)
 
 
-def relative(one: Sequence[ArrayLike], other: Sequence[ArrayLike], together: int = 1) -> Relative | None:
+def relative(
+    one: Sequence[ArrayLike], other: Sequence[ArrayLike], scale: Scale = "logarithm", together: int = 1
+) -> Relative | None:
     """Return how sensitive one system is relative to another one, on one scale; None without replicates.
 
     The interval holds every ratio r with which the variance of the one less r^2 times that of the other may
@@ -275,11 +280,10 @@ def relative(one: Sequence[ArrayLike], other: Sequence[ArrayLike], together: int
 
     Args:
         one, other: what `sensitivity` takes.
+        scale: of both.
         together: how many ratios are estimated.
     """
-    first, second = (
-        _Components.of([np.asarray(row, dtype=np.float64) for row in values]) for values in (one, other)
-    )
+    first, second = (_Components.of(values, scale) for values in (one, other))
     if not first or not second:
         return None
     high = _least_ratio(second, first, together)
@@ -325,9 +329,9 @@ class _Components:
     of_w: NDArray[np.float64]
 
     @classmethod
-    def of(cls, all_rows: Sequence[NDArray[np.float64]]) -> "_Components | None":
+    def of(cls, values: Sequence[ArrayLike], scale: Scale) -> "_Components | None":
         """Return those of the configurations with two trials; None of fewer than two such."""
-        rows = [row for row in all_rows if row.size > 1]
+        rows = [row for row in (np.asarray(row, dtype=np.float64) for row in values) if row.size > 1]
         if len(rows) < 2:
             return None
         matrix = _padded(rows)
@@ -341,8 +345,8 @@ class _Components:
             v=v,
             w=w,
             m=1 / float(np.mean(1 / sizes)),
-            of_v=_influences(means) if none.size and v else none,
-            of_w=weighted / w - weights if none.size and w else none,
+            of_v=_influences(means, scale) if none.size and v else none,
+            of_w=weighted / w - weights + _of_the_mean(means, scale) if none.size and w else none,
         )
 
     @property
@@ -422,7 +426,7 @@ def _spread(medians: NDArray[np.float64], scale: Scale) -> Spread:
     interval = None
     if variance and len(medians) >= FEWEST:
         center = _small_sample(len(medians)) * variance
-        low, high = (math.sqrt(end) for end in _limits(center, _influences(medians)))
+        low, high = (math.sqrt(end) for end in _limits(center, _influences(medians, scale)))
         interval = Interval(low, high, CONFIDENCE)
     from scipy.special import betaincinv  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
 
@@ -469,6 +473,11 @@ def _misjudgement(matrix: NDArray[np.float64], scale: Scale, together: int) -> M
     error = 2 * float(np.std(smaller / met, ddof=1)) / math.sqrt(size)
     logit = 4 * _reach(size, together) * error  # the logit's derivative at one half is 4
     low, high = (_at(ordered, 1 / (1 + math.exp(end))) for end in (logit, -logit))
+    if scale == "mean" and typical > 0:  # that mean is an estimate too
+        of_mean = _of_the_mean(np.nanmean(matrix, axis=1), scale)
+        log_error = _reach(size, together) * float(np.std(of_mean / 2, ddof=1)) / math.sqrt(size)
+        low *= math.exp(-log_error)
+        high *= math.exp(log_error)
     interval = Interval(_apart(low, scale), _apart(high, scale), CONFIDENCE)
     return Misjudgement(_apart(typical, scale), interval, _apart(seldom, scale))
 
@@ -486,11 +495,19 @@ def _variance(values: NDArray[np.float64]) -> float:
     return 0.0 if np.ptp(values) < NEGLIGIBLE else float(np.var(values, ddof=1))
 
 
-def _influences(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _influences(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     """Return what each value does to the logarithm of the variance, around a trimmed mean (Bonett 2006)."""
     size = len(values)
     trimmed = np.sort(values)[(cut := int(size / (2 * math.sqrt(size - 4)))) : size - cut]
     influences: NDArray[np.float64] = (values - trimmed.mean()) ** 2 / np.var(values) - 1
+    return influences + _of_the_mean(values, scale)
+
+
+def _of_the_mean(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return what each value does to the logarithm of a variance that is over the square of their mean."""
+    if scale != "mean" or not values.any():
+        return np.zeros(len(values))
+    influences: NDArray[np.float64] = 2 - 2 * values / values.mean()
     return influences
 
 
