@@ -218,7 +218,7 @@ class _Values:
             pathological={
                 name: worse_than_share([row[0] for row in level], share, comparison.better)
                 for name, level in rows.items()
-                if share is not None
+                if level and share is not None
             },
             against=against,
             one_layout=self.reason,

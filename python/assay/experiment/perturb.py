@@ -5,7 +5,7 @@ Measurement, section 3.1, principle P1.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
@@ -271,6 +271,31 @@ def in_full(setting: str, value: Any) -> Any:
         MistakeError: it is not possible.
     """
     return validated(Settings, {setting: value}, skip=1).given()[setting]
+
+
+def movable(settings: Mapping[str, Any], *, command: bool, linked: bool) -> Iterator[str]:
+    """Yield what `Perturb` can move in a condition, by the names of the file, less what is chosen by weights.
+
+    Args:
+        settings: of the condition.
+        command: its program does not speak the trial protocol.
+        linked: its program can be linked anew.
+    """
+    for name in Settings.model_fields:
+        value = settings.get(name)
+        inside = value.items() if name in _TABLES and isinstance(value, Mapping) else ((None, value),)
+        for key, inner in inside:
+            if (name == "mix" and inner is not None) or (name in _NUMBERS and is_number(inner)):
+                yield f"{name}.{key}" if key else name
+    yield "environment"
+    if not command:
+        yield from ("stack", "heap")
+    if not command and settings["threads"] > 1:
+        yield "thread_order"
+        if isinstance(settings["pinning"], str) and settings["pinning"] != "none":
+            yield "placement"
+    if linked:
+        yield "layout"
 
 
 def is_number(value: Any) -> bool:
