@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis.sensitivity import Sensitivity, enough, pathological, sensitivity
+from assay.analysis.sensitivity import (
+    NEARLY,
+    Sensitivity,
+    enough,
+    least_enough,
+    pathological,
+    relative,
+    sensitivity,
+)
 from assay.analysis.types import Interval
 from promises import Promise, Rate, Row, Table, rng_of
 from simulation import Array
@@ -47,11 +55,29 @@ CURVES: dict[str, tuple[float, ...]] = {
     "falls, then stays": (0.4, 0.25, 0.1, 0.1, 0.1),
     "never falls": (0.1, 0.1, 0.1, 0.1),
     "falls to nothing": (0.4, 0.2, 0.05, 0.0),
+    "nothing at all": (0.0, 0.0, 0.0, 0.0),
 }
-"""Name -> true sensitivity at growing amounts of randomness."""
+"""Name -> true sensitivity, the deviation between configurations, at growing amounts of randomness."""
 
-NEARLY = 1.5
-"""What counts as falling in the second table: no ratio of a curve is close to it."""
+DRAWN = ((12, 4), (100, 4), (20, 10))
+"""Configurations, and replicates of each; the first are those of `assay sensitivity` where nothing says."""
+
+SCATTERS = {
+    "normal": ("normal", 0.05),
+    "much": ("normal", 0.3),
+    "exponential": ("exponential", 0.3),
+    "t (1.5)": ("t (1.5)", 0.05),
+}
+"""Noise of replicates -> its shape and its deviation, which adding randomness does not change here."""
+
+RATIOS = ((1.0, 1.0), (1.0, 4.0), (0.25, 1.0))
+"""Sensitivity of a system over that of another one, and the same of what their replicates scatter by."""
+
+MANY = 8
+"""Conditions of a campaign, the largest of which is picked."""
+
+STARVED = 69 / 240
+"""The probability that a trial, or a configuration, has a metric of 0."""
 
 
 class Truth(NamedTuple):
@@ -64,7 +90,7 @@ class Truth(NamedTuple):
 
 
 def tables(campaigns: int) -> list[Table]:
-    """Return both tables; `campaigns` is how many rows of others rest on."""
+    """Return the tables; `campaigns` is how many rows of others rest on."""
     quarter = campaigns // 4
     return [
         Table(
@@ -101,15 +127,69 @@ def tables(campaigns: int) -> list[Table]:
         ),
         Table(
             "How much randomness is enough",
-            f"{quarter} systems a row, measured at growing amounts of randomness; enough is where no greater "
-            f"one makes them more than {NEARLY:g} times less sensitive. *Holds it*: the amounts from `low` "
-            "to `high` include the true one. *Known*: `high` is not the greatest amount. *Right*: the "
-            "estimate is the true one.",
-            ("sensitivity", "configurations", "true amount", "holds it %", "known %", "right %"),
+            f"{quarter} systems a row, half as many where there are 100 configurations, measured at growing "
+            f"amounts of randomness; enough is where no greater one takes away more than {NEARLY:.0%} of the "
+            "sensitivity at the least. Replicates scatter by 5%, *much* and *exponential* by 30%. *Holds "
+            "it*: the amounts from `low` to `high` include the true one. *Known*: `high` is not the greatest "
+            "amount. *Right*: the estimate is the true one.",
+            (
+                *("sensitivity", "configurations are", "replicates", "number"),
+                *("true amount", "holds it %", "known %", "right %"),
+            ),
             tuple(
-                partial(randomness, curve, configurations, quarter)
+                partial(randomness, curve, shape, noise, drawn, quarter if drawn[0] < 100 else quarter // 2)
                 for curve in CURVES
-                for configurations in SIZES
+                for shape, noise in (
+                    *(("normal", noise) for noise in SCATTERS if noise != "exponential"),
+                    ("exponential", "exponential"),
+                )
+                for drawn in (DRAWN if (shape, noise) == ("normal", "normal") else DRAWN[:2])
+            ),
+        ),
+        Table(
+            "One system less sensitive than another",
+            f"{quarter} pairs of systems a row, whose configurations are drawn alike, as in a campaign; the "
+            "first is as sensitive as the ratio says, and its replicates scatter by so much more. *Holds "
+            "it*: the interval includes the ratio. *Less*, *more*: the verdict is that it is less or more "
+            "sensitive, which is wrong where the ratio is 1.",
+            (
+                "configurations are",
+                "replicates",
+                "number",
+                "ratio",
+                "scatter",
+                "holds it %",
+                "less %",
+                "more %",
+            ),
+            tuple(
+                partial(compared, shape, noise, drawn, ratio, quarter)
+                for shape, noise in (("normal", "normal"), ("exponential", "normal"), ("normal", "t (1.5)"))
+                for drawn in ((12, 4), (40, 4))
+                for ratio in RATIOS
+            ),
+        ),
+        Table(
+            "The largest of many conditions",
+            f"{quarter} campaigns a row, of {MANY} conditions that are all equally sensitive, by 5%; "
+            "replicates scatter by 5%. How often the interval of the typical error by one trial holds the "
+            "truth: where it is the largest of all; the same without the allowance for that; and between the "
+            "medians of the ends, of the median condition. *Largest*, *median*: the estimate over the truth, "
+            "the median of all campaigns.",
+            ("number", "largest %", "without %", "median condition %", "largest / truth", "median / truth"),
+            tuple(partial(largest, *drawn, quarter) for drawn in DRAWN),
+        ),
+        Table(
+            "Systems that starve",
+            f"{quarter} sets of trials a row, in which the metric is 0 in {STARVED:.0%} of the trials, by "
+            "chance or because of their configuration, and else varies by 5% between configurations and "
+            "replicates. How often the interval holds the truth, over the mean of all trials: of "
+            "the deviation of the medians, of that between configurations, of the typical error by one.",
+            ("starves", "number", "deviation %", "between %", "typical, one trial %"),
+            tuple(
+                partial(starved, by, *drawn, quarter)
+                for by in ("trials", "configurations")
+                for drawn in DRAWN
             ),
         ),
     ]
@@ -152,30 +232,109 @@ def measured(shape: str, noise: str, configurations: int, sets: int) -> Row:
     )
 
 
-def randomness(curve: str, configurations: int, systems: int) -> Row:
+def randomness(curve: str, shape: str, noise: str, drawn: tuple[int, int], systems: int) -> Row:
     """Systems that become less sensitive the more randomness they have."""
-    rng = rng_of("enough", curve, configurations)
+    configurations, replicates = drawn
+    rng = rng_of("enough", curve, shape, noise, configurations)
     true = CURVES[curve]
-    amount = next(
-        index for index, value in enumerate(true) if all(value <= NEARLY * more for more in true[index:])
-    )
+    amount = least_enough(true)
+    kind, scatter = SCATTERS[noise]
+
+    def trials(deviation: float) -> list[Array]:
+        moved = deviation * SHAPES[shape](rng, (configurations, 1))
+        return list(moved + scatter * NOISES[kind](rng, (configurations, replicates)))
+
     results = [
-        enough(
-            {
-                index: list(deviation * rng.standard_normal((configurations, 1)))
-                for index, deviation in enumerate(true)
-            },
-            NEARLY,
-        )
-        for _ in range(systems)
+        enough({index: trials(deviation) for index, deviation in enumerate(true)}) for _ in range(systems)
     ]
     return (
         curve,
-        configurations,
+        shape,
+        noise,
+        f"{configurations} of {replicates}",
         f"{amount + 1} of {len(true)}",
         Rate.of([result.low <= amount <= result.high for result in results], "at least 95%"),
         Rate.of([result.known for result in results]),
         Rate.of([result.amount == amount for result in results]),
+    )
+
+
+def compared(shape: str, noise: str, drawn: tuple[int, int], ratio: tuple[float, float], pairs: int) -> Row:
+    """Pairs of systems, one of which is as sensitive as the other one times a ratio."""
+    configurations, replicates = drawn
+    sensitive, scatter = ratio
+    rng = rng_of("relative", shape, noise, configurations, sensitive, scatter)
+    results = []
+    for _ in range(pairs):
+        moved = SCATTER * SHAPES[shape](rng, (configurations, 1))
+        one, other = (scale * moved + by * _noise(rng, noise, drawn) for scale, by in (ratio, (1.0, 1.0)))
+        result = relative(list(one), list(other))
+        assert result is not None
+        results.append(result)
+    holds = [result.low <= sensitive <= (result.high or math.inf) for result in results]
+    wrong: Promise = "at most 5%" if sensitive == 1 else ""
+    less, more = (
+        Rate.of([result.verdict == f"{word} sensitive" for result in results], wrong)
+        for word in ("less", "more")
+    )
+    return (
+        *(shape, noise, f"{configurations} of {replicates}", sensitive, scatter),
+        *(Rate.of(holds, "at least 95%"), less, more),
+    )
+
+
+def largest(configurations: int, replicates: int, campaigns: int) -> Row:
+    """Campaigns of conditions that are alike, the most sensitive of which is named."""
+    rng = rng_of("largest", configurations)
+    truth = 0.6745 * math.sqrt(2 * 2 * SCATTER**2)
+    picked, alone, medians, estimates = [], [], [], []
+    for _ in range(campaigns):
+        moved = SCATTER * rng.standard_normal((MANY, configurations, 1))
+        trials = moved + _noise(rng, "normal", (MANY, configurations, replicates))
+        found = [sensitivity(list(values), together=MANY).single for values in trials]
+        first = max(range(MANY), key=lambda at: found[at].typical)
+        intervals = [of.interval for of in found if of.interval is not None]
+        picked.append(intervals[first])
+        alone.append(sensitivity(list(trials[first])).single.interval)
+        low, high = (float(np.median([getattr(of, end) for of in intervals])) for end in ("low", "high"))
+        medians.append(Interval(low, high, intervals[0].confidence))
+        typical = [of.typical - 1 for of in found]
+        estimates.append((max(typical) / math.expm1(truth), float(np.median(typical)) / math.expm1(truth)))
+    return (
+        f"{configurations} of {replicates}",
+        _holds(picked, math.exp(truth)),
+        _holds(alone, math.exp(truth), ""),
+        _holds(medians, math.exp(truth)),
+        *(float(np.median([pair[place] for pair in estimates])) for place in (0, 1)),
+    )
+
+
+def starved(by: str, configurations: int, replicates: int, sets: int) -> Row:
+    """Sets of trials of a system some of whose trials are 0."""
+    rng = rng_of("starved", by, configurations)
+    fewer = replicates if by == "trials" else 1
+
+    def trials(number: int) -> Array:
+        values = np.exp(
+            SCATTER * rng.standard_normal((number, 1)) + _noise(rng, "normal", (number, replicates))
+        )
+        return np.asarray(np.where(rng.random((number, fewer)) < STARVED, 0.0, values))
+
+    def over_mean(values: Array) -> Array:
+        return np.asarray(values / values.mean())
+
+    truth = over_mean(trials(CERTAIN))
+    medians, first = np.median(truth, axis=1), truth[:, 0]
+    between = math.sqrt(max(0.0, truth.mean(axis=1).var() - truth.var(axis=1, ddof=1).mean() / replicates))
+    typical = float(np.median(np.abs(first[::2] - first[1::2])))
+    results = [sensitivity(list(over_mean(trials(configurations))), "mean") for _ in range(sets)]
+    splits = [result.split for result in results if result.split is not None]
+    return (
+        by,
+        f"{configurations} of {replicates}",
+        _holds([result.spread.interval for result in results], float(medians.std())),
+        _holds([split.between_interval for split in splits], between),
+        _holds([result.single.interval for result in results], typical),
     )
 
 

@@ -1,14 +1,16 @@
-"""How sensitive a system is to what is arbitrary: pure functions over logarithms of a metric.
+"""How sensitive a system is to what is arbitrary: pure functions over a metric on a scale.
 
 Blackwell (1998, section 5.3.2) perturbs a configuration N times, measures each of these M times, and calls
 the standard deviation of the N medians the sensitivity of the system. Everything here takes what such a set
-of trials gave: for each configuration an array of the natural logarithms of the metric of its valid trials.
+of trials gave: for each configuration an array of the metric of its valid trials, on one of three scales.
 `docs/statistics.md` says what the intervals assume, and `make calibration` how often they hold the truth.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,8 +33,15 @@ ONE_IN = 20
 DIFFERENCES = 1 << 20
 """Of single trials, held at once: 8 MiB. Beyond that the first replicates stand for all."""
 
-NEARLY = 2.0
-"""An amount of randomness is enough if no greater one makes the system half as sensitive."""
+NEARLY = 0.2
+"""An amount of randomness is enough if no greater one takes away more than this share of the sensitivity
+that there is without. On Blackwell's table 5 (1998) that gives the 5% of traffic that he chose: 20% takes
+away 12% more; at 2% it is 27%."""
+
+Scale = Literal["logarithm", "mean", "unit"]
+"""In what numbers a sensitivity is: the natural logarithm of a metric that is always above 0; where it is
+sometimes 0 and never below, the metric over the mean of its trials; where it is sometimes below 0, the metric
+itself, which has no meaningful ratio."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +49,10 @@ class Spread:
     """How far the medians of the configurations lie apart.
 
     Attributes:
-        deviation: standard deviation of their logarithms, which is Blackwell's sensitivity (1998, table 5,
-            there of base 10). 0.05 is about 5%.
+        deviation: their standard deviation, which is Blackwell's sensitivity (1998, table 5, there of
+            logarithms of base 10). Of logarithms and over the mean 0.05 is about 5%.
         interval: of the deviation; None with fewer than 6 configurations, or where all medians agree.
-        extent: the largest median over the smallest.
+        extent: the largest median over the smallest; their difference unless the scale is logarithmic.
         share: at least this share of all configurations lies in the extent, with 95% confidence and whatever
             their distribution (Wilks 1941).
     """
@@ -59,8 +68,7 @@ class VarianceSplit:
     """The variance of single trials, split between configurations and replicates (one-way random effects).
 
     Attributes:
-        between: standard deviation between configurations, of logarithms: 0 where the replicates explain
-            all there is.
+        between: standard deviation between configurations: 0 where the replicates explain all there is.
         within: standard deviation between replicates of a configuration.
         share: the part of the variance that is between configurations; 0 where nothing varies.
         between_interval, within_interval, share_interval: None with fewer than 6 configurations, or where
@@ -79,11 +87,13 @@ class VarianceSplit:
 class Misjudgement:
     """By which factor a comparison of two identical systems in different configurations would be wrong.
 
-    That is what somebody risks who compares two systems, each as it happens to be configured.
+    That is what somebody risks who compares two systems, each as it happens to be configured. Unless the
+    scale is logarithmic, it is by which difference.
 
     Attributes:
         typical: half of such comparisons are wrong by this factor or more; at least 1.
-        interval: of `typical`; None with fewer than 6 configurations.
+        interval: of `typical`; None with fewer than 6 configurations. Where several sensitivities are
+            estimated, all such intervals hold together with 95% confidence.
         seldom: one in 20 is wrong by this factor or more; an estimate without an interval, since the few
             configurations that it rests on allow none.
     """
@@ -122,7 +132,8 @@ class Enough:
     """The least amount of randomness beyond which the sensitivity stops falling.
 
     Attributes:
-        amount: the least of those measured that is at most `nearly` times as sensitive as any greater one.
+        amount: the least of those measured of which no greater one takes away more than `nearly` of the
+            sensitivity at the least amount.
         low, high: between which the true one lies with 95% confidence. `high` may be the greatest amount
             measured, and then more of it may still help.
         nearly: what counts as falling.
@@ -141,12 +152,36 @@ class Enough:
         return self.high < self.measured[-1]
 
 
-def sensitivity(values: Sequence[ArrayLike]) -> Sensitivity:
+@dataclass(frozen=True)
+class Relative:
+    """How sensitive one system is, relative to another one: by the deviations between configurations.
+
+    Attributes:
+        times: as sensitive; None where replicates explain all that the other one's configurations differ by.
+        low, high: between which the true ratio lies with 95% confidence, for all ratios that are estimated
+            together; `high` is None where it may be without bound.
+    """
+
+    times: float | None
+    low: float
+    high: float | None
+
+    @property
+    def verdict(self) -> Literal["less sensitive", "more sensitive", "undecided"]:
+        """What the interval shows."""
+        if self.high is not None and self.high < 1:
+            return "less sensitive"
+        return "more sensitive" if self.low > 1 else "undecided"
+
+
+def sensitivity(values: Sequence[ArrayLike], scale: Scale = "logarithm", together: int = 1) -> Sensitivity:
     """Return how sensitive a system is to one set of perturbed parameters.
 
     Args:
-        values: for each configuration the logarithms of the metric of its valid trials, finite, as many as
-            there are. At least two configurations must have one.
+        values: for each configuration the metric of its valid trials on a scale, finite, as many as there
+            are. At least two configurations must have one.
+        scale: of the values.
+        together: how many sensitivities are estimated, the largest of which may be picked.
 
     Raises:
         ValueError: there are fewer than two.
@@ -156,56 +191,107 @@ def sensitivity(values: Sequence[ArrayLike]) -> Sensitivity:
     if len(rows) < 2:
         raise ValueError("a sensitivity takes two configurations or more that have a valid trial")
     medians = np.array([np.median(row) for row in rows])
+    components = _Components.of(rows, scale)
     return Sensitivity(
         configurations=len(rows),
         without=len(all_rows) - len(rows),
         trials=sum(row.size for row in rows),
-        spread=_spread(medians),
-        split=_split([row for row in rows if row.size > 1]),
-        single=_misjudgement(_padded(rows)),
-        repeated=_misjudgement(medians[:, None]),
+        spread=_spread(medians, scale),
+        split=components.split() if components else None,
+        single=_misjudgement(_padded(rows), scale, together),
+        repeated=_misjudgement(medians[:, None], scale, together),
     )
 
 
-def enough(amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY) -> Enough:
-    """Return how much randomness is enough, as Blackwell reads it from his tables 5 and 6.
+def enough(
+    amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY, scale: Scale = "logarithm"
+) -> Enough:
+    """Return how much randomness is enough, as Blackwell reads it from his table 5.
 
-    Enough is the least amount k whose sensitivity (`Spread.deviation`) is at most `nearly` times that of any
-    greater amount. `low` rises from the least amount while one is shown to be too little: its sensitivity is
-    more than `nearly` times that of some greater one, at 2.5% shared among these. The first amount that in
-    truth is enough stops it, or is passed with 2.5% at most. `high` falls from the greatest while the next
-    is shown to be enough: against each greater one, at 2.5% each. The first that in truth is not enough
-    stops it, or is passed with 2.5% at most. So the two miss with at most 5%.
+    The sensitivity is the deviation between configurations (`VarianceSplit.between`): what differs between
+    replicates of one counts nowhere, as adding randomness adds to it. Enough is the least amount of which no
+    greater one takes away more than `nearly` of the sensitivity at the least amount. `low` rises from the
+    least amount while one is shown to be too little: some greater one takes more away, at 2.5% shared among
+    these. The first amount that in truth is enough stops it, or is passed with 2.5% at most. `high` falls
+    from the greatest while the next is shown to be enough: against each greater one, at 2.5% each. The first
+    that in truth is not enough stops it, or is passed with 2.5% at most. So the two miss with at most 5%.
 
     Args:
         amounts: amount -> what `sensitivity` takes, from configurations drawn anew for each.
-        nearly: above 1.
+        nearly: above 0 and below 1.
+        scale: of the values.
 
     Raises:
-        ValueError: an amount has fewer than two configurations, or there is no amount.
+        ValueError: there is no amount, or one has fewer than two configurations with two trials.
     """
     if not amounts:
         raise ValueError("it takes the trials of at least one amount of randomness")
     measured = sorted(amounts)
-    variances = [_LogVariance.of_medians(amounts[amount]) for amount in measured]
+    parts = [_Components.of(amounts[at], scale) for at in measured]
+    systems = [part for part in parts if part]
+    if len(systems) < len(parts):
+        raise ValueError("each amount of randomness takes two configurations or more with two valid trials")
     last = len(measured) - 1
 
-    def ratio(less: int, more: int, shared: int) -> tuple[float, float, float]:
-        """Return the factor by which the sensitivity falls, and its limits, in units of `nearly`."""
-        return variances[less].over(variances[more], shared, 2 * math.log(nearly))
+    @cache
+    def ends(index: int, shared: int) -> tuple[float, float]:
+        return systems[index].deviations(shared)
+
+    def fall(less: int, more: int, shared: int) -> tuple[float, float]:
+        """Return the limits of what the greater amount takes away, less what does not count."""
+        weights = {less: 1.0, more: -1.0}
+        weights[0] = weights.get(0, 0.0) - nearly
+        return _combined(
+            [(weight, systems[at].deviation, ends(at, shared)) for at, weight in weights.items()]
+        )
 
     def greater(index: int) -> range:
         return range(index + 1, last + 1)
 
-    falls = (any(ratio(index, more, 1)[1] > 0 for more in greater(index)) for index in range(last + 1))
-    amount = next(index for index, falling in enumerate(falls) if not falling)
     low = 0
-    while any(ratio(low, more, last - low)[0] > 0 for more in greater(low)):
+    while any(fall(low, more, last - low)[0] > 0 for more in greater(low)):
         low += 1
     high = last
-    while high > 0 and all(ratio(high - 1, more, 1)[2] <= 0 for more in greater(high - 1)):
+    while high > 0 and all(fall(high - 1, more, 1)[1] <= 0 for more in greater(high - 1)):
         high -= 1
+    amount = least_enough([system.deviation for system in systems], nearly)
     return Enough(measured[amount], measured[low], measured[high], nearly, tuple(measured))
+
+
+def least_enough(sensitivities: Sequence[float], nearly: float = NEARLY) -> int:
+    """Return the index of the first sensitivity that no later one is below by more than a share of the first.
+
+    Args:
+        sensitivities: at growing amounts of randomness, the least first.
+        nearly: the share.
+    """
+    bound = nearly * sensitivities[0] + NEGLIGIBLE
+    return next(at for at, value in enumerate(sensitivities) if value - min(sensitivities[at:]) <= bound)
+
+
+def relative(
+    one: Sequence[ArrayLike], other: Sequence[ArrayLike], scale: Scale = "logarithm", together: int = 1
+) -> Relative | None:
+    """Return how sensitive one system is relative to another one, on one scale; None without replicates.
+
+    The interval holds every ratio r with which the variance of the one less r^2 times that of the other may
+    be 0 (by the limits of each; Zou and Donner 2008). Where configuration i of one is drawn as that of the
+    other, they vary together, which makes it wider than it needs to be.
+
+    Args:
+        one, other: what `sensitivity` takes.
+        scale: of both.
+        together: how many ratios are estimated.
+    """
+    first, second = (_Components.of(values, scale) for values in (one, other))
+    if not first or not second:
+        return None
+    high = _least_ratio(second, first, together)
+    return Relative(
+        times=first.deviation / second.deviation if second.deviation else None,
+        low=math.sqrt(_least_ratio(first, second, together)),
+        high=1 / math.sqrt(high) if high else None,
+    )
 
 
 def pathological(values: ArrayLike, bound: float, better: Better) -> Pathology:
@@ -223,112 +309,144 @@ def pathological(values: ArrayLike, bound: float, better: Better) -> Pathology:
 
 
 @dataclass(frozen=True)
-class _LogVariance:
-    """The logarithm of a variance, and its standard error (Bonett 2006).
+class _Components:
+    """The components of the variance of single trials, by unweighted means (Thomas and Hultquist 1978).
+
+    With V the variance of the configurations' means, W the pooled variance of replicates and m the harmonic
+    mean of their numbers, that between configurations is V - W / m. Its interval combines those of V and W
+    (Burdick and Graybill 1992, with standard errors that need no normal distribution); the interval of the
+    share follows from that of m V / W.
 
     Attributes:
-        estimate: minus infinity where nothing varies.
-        center: of the interval, which Bonett moves a little.
-        error: None with too few values.
-        size: number of values.
+        v, w, m: as above.
+        of_v, of_w: what each configuration does to the logarithms of V and W; empty with fewer than 6.
     """
 
-    estimate: float
-    center: float
-    error: float | None
-    size: int
+    v: float
+    w: float
+    m: float
+    of_v: NDArray[np.float64]
+    of_w: NDArray[np.float64]
 
     @classmethod
-    def of_medians(cls, values: Sequence[ArrayLike]) -> "_LogVariance":
-        medians = [np.median(row) for row in map(np.asarray, values) if row.size]
-        if len(medians) < 2:
-            raise ValueError("each amount of randomness takes two configurations or more with a valid trial")
-        return cls.of(np.array(medians))
+    def of(cls, values: Sequence[ArrayLike], scale: Scale) -> "_Components | None":
+        """Return those of the configurations with two trials; None of fewer than two such."""
+        rows = [row for row in (np.asarray(row, dtype=np.float64) for row in values) if row.size > 1]
+        if len(rows) < 2:
+            return None
+        matrix = _padded(rows)
+        means, sizes = np.nanmean(matrix, axis=1), np.array([row.size for row in rows])
+        weights = (sizes - 1) / np.mean(sizes - 1)
+        alike = np.nanmax(matrix, axis=1) - np.nanmin(matrix, axis=1) < NEGLIGIBLE
+        weighted = weights * np.where(alike, 0.0, np.nanvar(matrix, axis=1, ddof=1))
+        v, w = _variance(means), float(np.mean(weighted))
+        none = np.zeros(len(rows) if len(rows) >= FEWEST else 0)
+        return cls(
+            v=v,
+            w=w,
+            m=1 / float(np.mean(1 / sizes)),
+            of_v=_influences(means, scale) if none.size and v else none,
+            of_w=weighted / w - weights + _of_the_mean(means, scale) if none.size and w else none,
+        )
 
-    @classmethod
-    def of(cls, values: NDArray[np.float64]) -> "_LogVariance":
-        size = len(values)
-        variance = _variance(values)
-        if variance == 0:
-            return cls(-math.inf, -math.inf, 0.0 if size >= FEWEST else None, size)
-        estimate = math.log(variance)
-        if size < FEWEST:
-            return cls(estimate, estimate, None, size)
-        correction = math.log(_small_sample(size))
-        return cls(estimate, estimate + correction, _error(_influences(values)), size)
+    @property
+    def difference(self) -> float:
+        """The variance between configurations; below 0 where replicates explain more than there is."""
+        return self.v - self.w / self.m
 
-    def over(self, other: "_LogVariance", shared: int, bound: float) -> tuple[float, float, float]:
-        """Return the lower limit, estimate and upper limit of the logarithm of a ratio, less a bound."""
-        if math.isinf(self.estimate) or math.isinf(other.estimate):
-            both = 0.0 if self.estimate == other.estimate else self.estimate - other.estimate
-            limits = (both, both) if None not in (self.error, other.error) else (-math.inf, math.inf)
-            return limits[0] - bound, both - bound, limits[1] - bound
-        estimate = self.estimate - other.estimate - bound
-        if self.error is None or other.error is None:
-            return -math.inf, estimate, math.inf
-        reach = _reach(min(self.size, other.size), shared) * math.hypot(self.error, other.error)
-        center = self.center - other.center - bound
-        return center - reach, estimate, center + reach
+    @property
+    def deviation(self) -> float:
+        """The standard deviation between configurations."""
+        return math.sqrt(max(0.0, self.difference))
+
+    def limits(self, shared: int = 1) -> tuple[float, float]:
+        """Return the interval of `difference`; `shared` as in `_reach`."""
+        if not self.of_v.size:
+            return -math.inf, math.inf
+        v_low, v_high = _limits(_small_sample(len(self.of_v)) * self.v, self.of_v, shared)
+        w_low, w_high = _limits(self.w, self.of_w, shared)
+        return (
+            self.difference - math.hypot(self.v - min(v_low, self.v), (w_high - self.w) / self.m),
+            self.difference + math.hypot(v_high - self.v, (self.w - w_low) / self.m),
+        )
+
+    def deviations(self, shared: int = 1) -> tuple[float, float]:
+        """Return the interval of `deviation`."""
+        low, high = self.limits(shared)
+        return math.sqrt(max(0.0, low)), math.sqrt(max(0.0, high))
+
+    def split(self) -> VarianceSplit:
+        """Return the components, as they are shown."""
+        between = max(0.0, self.difference)
+        share = between / (between + self.w) if between else 0.0
+        components = self.deviation, math.sqrt(self.w), share
+        if not self.of_v.size or not self.w or not self.v:
+            return VarianceSplit(*components, None, None, None)
+        w_low, w_high = _limits(self.w, self.of_w)
+        center = self.m * _small_sample(len(self.of_v)) * self.v / self.w
+        least, most = (max(1.0, end) - 1 for end in _limits(center, self.of_v - self.of_w))
+        return VarianceSplit(
+            *components,
+            between_interval=Interval(*self.deviations(), CONFIDENCE),
+            within_interval=Interval(math.sqrt(w_low), math.sqrt(w_high), CONFIDENCE),
+            share_interval=Interval(least / (least + self.m), most / (most + self.m), CONFIDENCE),
+        )
 
 
-def _spread(medians: NDArray[np.float64]) -> Spread:
-    variance = _LogVariance.of(medians)
+def _combined(terms: Sequence[tuple[float, float, tuple[float, float]]]) -> tuple[float, float]:
+    """Return the interval of a weighted sum, from the weight, estimate and interval of each term.
+
+    Each end is as far from the estimate as the ends of the terms together (Zou and Donner 2008).
+    """
+    total, below, above = 0.0, 0.0, 0.0
+    for weight, estimate, ends in terms:
+        part, low, high = weight * estimate, *sorted(weight * end for end in ends)
+        total += part
+        below = math.hypot(below, part - low)
+        above = math.hypot(above, high - part)
+    return total - below, total + above
+
+
+def _least_ratio(one: _Components, other: _Components, shared: int) -> float:
+    """Return the least ratio q of two variances for which `one` - q `other` may be 0; infinite without."""
+    low, (_, high) = one.limits(shared)[0], other.limits(shared)
+    if low <= 0:
+        return 0.0
+    if high <= 0:
+        return math.inf
+    below, above = one.difference - low, high - other.difference
+    # The root of (one - q other)^2 = below^2 + (q above)^2, written so that nothing cancels.
+    square = (one.difference - below) * (one.difference + below)
+    root = math.hypot(above * math.sqrt(square), other.difference * below)
+    return square / (one.difference * other.difference + root)
+
+
+def _spread(medians: NDArray[np.float64], scale: Scale) -> Spread:
+    variance = _variance(medians)
     interval = None
-    if variance.error:
-        reach = _reach(len(medians)) * variance.error
-        low, high = (math.exp((variance.center + end) / 2) for end in (-reach, reach))
+    if variance and len(medians) >= FEWEST:
+        center = _small_sample(len(medians)) * variance
+        low, high = (math.sqrt(end) for end in _limits(center, _influences(medians, scale)))
         interval = Interval(low, high, CONFIDENCE)
     from scipy.special import betaincinv  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
 
     # What lies between the least and the greatest of n is distributed as Beta(n - 1, 2).
     share = float(betaincinv(len(medians) - 1, 2, 1 - CONFIDENCE))
-    return Spread(math.exp(variance.estimate / 2), interval, as_ratio(np.ptp(medians)), share)
+    return Spread(math.sqrt(variance), interval, _apart(float(np.ptp(medians)), scale), share)
 
 
-def _split(rows: Sequence[NDArray[np.float64]]) -> VarianceSplit | None:
-    """Return the variance components by unweighted means (Thomas and Hultquist 1978).
-
-    With V the variance of the configurations' means, W the pooled variance of replicates and m the harmonic
-    mean of their numbers, between^2 is V - W / m. Its interval combines those of V and W (Burdick and
-    Graybill 1992, with standard errors that need no normal distribution); the interval of the
-    share follows from that of m V / W.
-    """
-    if len(rows) < 2:
-        return None
-    means = np.array([row.mean() for row in rows])
-    sizes = np.array([row.size for row in rows])
-    m = 1 / float(np.mean(1 / sizes))
-    v = _variance(means)
-    of_rows = np.array([_variance(row) for row in rows])
-    weights = (sizes - 1) / np.mean(sizes - 1)
-    w = float(np.mean(weights * of_rows))
-    difference = v - w / m
-    between = max(0.0, difference)
-    components = math.sqrt(between), math.sqrt(w), between / (between + w) if between else 0.0
-    if len(rows) < FEWEST or not w or not v:
-        return VarianceSplit(*components, None, None, None)
-    of_v, of_w = _influences(means), weights * (of_rows / w - 1)
-    center = _small_sample(len(rows)) * v
-    v_low, v_high = _limits(center, of_v)
-    w_low, w_high = _limits(w, of_w)
-    low = difference - math.hypot(v - min(v_low, v), (w_high - w) / m)
-    high = difference + math.hypot(v_high - v, (w - w_low) / m)
-    least, most = (max(1.0, end) - 1 for end in _limits(m * center / w, of_v - of_w))
-    return VarianceSplit(
-        *components,
-        between_interval=Interval(math.sqrt(max(0.0, low)), math.sqrt(max(0.0, high)), CONFIDENCE),
-        within_interval=Interval(math.sqrt(w_low), math.sqrt(w_high), CONFIDENCE),
-        share_interval=Interval(least / (least + m), most / (most + m), CONFIDENCE),
-    )
+def _apart(difference: float, scale: Scale) -> float:
+    """Return by how much two values differ: a factor, where they are logarithms."""
+    return as_ratio(difference) if scale == "logarithm" else difference
 
 
-def _limits(center: float, influences: NDArray[np.float64]) -> tuple[float, float]:
+def _limits(center: float, influences: NDArray[np.float64], shared: int = 1) -> tuple[float, float]:
     """Return the interval of a variance, or of a ratio of two, around a center."""
-    reach = _reach(len(influences)) * _error(influences)
+    reach = _reach(len(influences), shared) * _error(influences)
     return center * math.exp(-reach), center * math.exp(reach)
 
 
-def _misjudgement(matrix: NDArray[np.float64]) -> Misjudgement:
+def _misjudgement(matrix: NDArray[np.float64], scale: Scale, together: int) -> Misjudgement:
     """Return how far two configurations differ that are drawn at random.
 
     The share of the pairs of configurations that differ by at most t is a U-statistic, whose standard error
@@ -346,18 +464,22 @@ def _misjudgement(matrix: NDArray[np.float64]) -> Misjudgement:
     ordered = np.sort(differences[present])
     typical, seldom = (_at(ordered, share) for share in (0.5, 1 - 1 / ONE_IN))
     if size < FEWEST:
-        return Misjudgement(as_ratio(typical), None, as_ratio(seldom))
+        return Misjudgement(_apart(typical, scale), None, _apart(seldom, scale))
     ends = np.stack([first, second])
     smaller, met = (
         np.bincount(ends.ravel(), np.tile(counts.sum(axis=0), 2), size)
         for counts in (present & (differences <= typical), present)
     )
     error = 2 * float(np.std(smaller / met, ddof=1)) / math.sqrt(size)
-    logit = 4 * _reach(size) * error  # the logit's derivative at one half is 4
+    logit = 4 * _reach(size, together) * error  # the logit's derivative at one half is 4
     low, high = (_at(ordered, 1 / (1 + math.exp(end))) for end in (logit, -logit))
-    return Misjudgement(
-        as_ratio(typical), Interval(as_ratio(low), as_ratio(high), CONFIDENCE), as_ratio(seldom)
-    )
+    if scale == "mean" and typical > 0:  # that mean is an estimate too
+        of_mean = _of_the_mean(np.nanmean(matrix, axis=1), scale)
+        log_error = _reach(size, together) * float(np.std(of_mean / 2, ddof=1)) / math.sqrt(size)
+        low *= math.exp(-log_error)
+        high *= math.exp(log_error)
+    interval = Interval(_apart(low, scale), _apart(high, scale), CONFIDENCE)
+    return Misjudgement(_apart(typical, scale), interval, _apart(seldom, scale))
 
 
 def _padded(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -373,11 +495,19 @@ def _variance(values: NDArray[np.float64]) -> float:
     return 0.0 if np.ptp(values) < NEGLIGIBLE else float(np.var(values, ddof=1))
 
 
-def _influences(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _influences(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     """Return what each value does to the logarithm of the variance, around a trimmed mean (Bonett 2006)."""
     size = len(values)
     trimmed = np.sort(values)[(cut := int(size / (2 * math.sqrt(size - 4)))) : size - cut]
     influences: NDArray[np.float64] = (values - trimmed.mean()) ** 2 / np.var(values) - 1
+    return influences + _of_the_mean(values, scale)
+
+
+def _of_the_mean(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return what each value does to the logarithm of a variance that is over the square of their mean."""
+    if scale != "mean" or not values.any():
+        return np.zeros(len(values))
+    influences: NDArray[np.float64] = 2 - 2 * values / values.mean()
     return influences
 
 
@@ -396,6 +526,7 @@ def _small_sample(size: int) -> float:
     return size / (size - 1.959964)
 
 
+@cache
 def _reach(size: int, shared: int = 1) -> float:
     """Return how many standard errors an interval reaches to either side.
 

@@ -7,9 +7,11 @@ from assay.analysis import CONFIDENCE, Comparison, summarise
 from assay.analysis.sequential import looks, sharing
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.limits import limited
-from assay.audit.sources import ANOMALIES, REASONABLE_TIME, TYPICAL_VALUES
+from assay.audit.sources import ANOMALIES, RANDOMNESS, REASONABLE_TIME, TYPICAL_VALUES
 from assay.audit.types import Evidence, of_places, rule
 from assay.experiment import Experiment, placeholders
+from assay.experiment.perturb import movable
+from assay.experiment.sensitivity import EVERYTHING
 from assay.findings import Finding, Severity
 from assay.words import agreed, counted
 
@@ -172,6 +174,35 @@ def unpinned(evidence: Evidence) -> Iterator[Finding]:
         "Start the command by taskset with {pinning} among its arguments, and set pinning to a list of"
         " processors.",
         "note",  # as with every tool that measures commands: noise, which intervals show
+    )
+
+
+@rule(
+    "stands-still",
+    "Arbitrary things that nothing moves",
+    f"{RANDOMNESS}, section 3.1, principle P1, and section 5.2.5",
+)
+def stands_still(evidence: Evidence) -> Iterator[Finding]:
+    """Find what a measured sensitivity says nothing of, as it is the same in every configuration."""
+    experiment = evidence.experiment
+    if not experiment.varied:
+        return
+    moved = experiment.varied[EVERYTHING].moved
+    reasons = evidence.host.get("one_layout", {})
+    still = ["address_space"] if moved.address_space == "fixed" else []
+    for settings in evidence.settings_by_condition().values():
+        subject = settings["subject"]
+        own = experiment.programs.get(subject)
+        linked = subject not in reasons and (own is None or own.link is not None)
+        still += movable(settings, command=experiment.is_command(subject), linked=linked)
+    names = [name for name in dict.fromkeys(still) if name not in moved.names()]
+    yield from of_places(
+        names,
+        "things",
+        f"{counted(names, 'arbitrary thing')} {agreed(names, 'is', 'are')} the same in every configuration:"
+        f" the sensitivity to {agreed(names, 'it', 'them')} is not known.",
+        "Move each in [perturb], or say that the results hold for these values.",
+        "note",
     )
 
 

@@ -12,6 +12,7 @@ from assay.analysis.holm import holm
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit import audit_experiment, too_few_for
 from assay.audit.testing import HOST, experiment, findings, sometimes
+from assay.experiment.sensitivity import sensitive
 from assay.findings import Finding
 
 
@@ -194,3 +195,15 @@ def test_blocks_that_are_enough_are_counted_at_the_level_of_the_last_look() -> N
     planned = experiment(blocks='9\nuntil = "verdict"', threads=THREADS)
     assert too_few_for(planned) == (30, 11)
     assert too_few_for(experiment(blocks='11\nuntil = "verdict"', threads=THREADS)) is None
+
+
+def test_a_measured_sensitivity_says_what_stood_still() -> None:
+    more = "[perturb]\nmix = 0.05\nkey_range = false\nstack = false"
+    asked = sensitive(experiment(more=more), 6, 2)
+    (finding,) = [of for of in audit_experiment(asked, HOST) if of.rule == "stands-still"]
+    still = {"key_range", "duration_ms", "stack", "placement", "layout"}
+    assert still <= set(finding.where)
+    assert not {"mix", "environment", "heap", "thread_order"} & set(finding.where)
+    assert finding.evidence == {"things": len(finding.where)}
+    assert finding.severity == "note"
+    assert "stands-still" not in {of.rule for of in audit_experiment(experiment(more=more), HOST)}

@@ -10,6 +10,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     design.short_trials,
     design.oversubscribed,
     design.unpinned,
+    design.stands_still,
     workload.mix_without_finds,
     workload.ranges_among_updates,
     workload.rejected_engine,

@@ -687,6 +687,18 @@ MISTAKES = {
         ("[perturb]\nheap = 0\n[design]", "13 perturb.heap: or false"),
         ("[perturb]\naddress_space = 'fast'\n[design]", "13 perturb.address_space"),
         ("[perturb]\nlayout = 1\n[design]", "13 perturb.layout"),
+        ("[perturb]\nuniform.batch = 0\n[design]", "13 perturb.uniform: numbers above 0"),
+        ("[perturb]\nuniform.batch = 3\n[design]", "13 perturb.uniform.batch: no condition has it"),
+        ("[perturb]\nuniform.threads = 3\n[design]", "13 perturb.uniform.threads: leave it out"),
+        (
+            "[perturb]\nkey_range = 0.1\nuniform.key_range = 3\n[design]",
+            "14 perturb.uniform.key_range: leave one of the two out",
+        ),
+        ("[perturb]\nmultiple_of.mix = 3\n[design]", "13 perturb.multiple_of.mix: not moved"),
+        (
+            "[perturb]\nmultiple_of.key_range = 1e9\n[design]",
+            "13 perturb.multiple_of.key_range: smaller step",
+        ),
         ("[perturb]\nlayouts = true\n[design]", "13 perturb.layouts: mean layout?"),
     ],
     "blocks = 12": [

@@ -5,7 +5,7 @@ Measurement, section 3.1, principle P1.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
@@ -29,6 +29,13 @@ Weights = Annotated[
     dict[str, Annotated[float, Field(gt=0, le=1e6)]],
     Field(min_length=2),
     explained("is values with weights above 0, two at least, such as {{ a = 1, b = 2 }}, not {value}"),
+]
+Number = Annotated[float, Field(gt=0, le=1e18)]
+Numbers = Annotated[
+    dict[str, Number | dict[str, Number]],
+    explained(
+        "is settings with numbers above 0, such as {{ batch = 8, parameters.start = 50 }}, not {value}"
+    ),
 ]
 AddressSpace = Literal["system", "random", "fixed", "either"]
 
@@ -82,6 +89,10 @@ class PerturbTable(Table):
     """Number of the distribution, such as its exponent -> C."""
     parameters: dict[Parameter, Amount | Weights] | None = None
     """Parameter of one's own -> C of a number, or values with weights."""
+    uniform: Numbers | None = None
+    """Setting -> standard deviation of what is added to it, uniformly distributed around 0."""
+    multiple_of: Numbers | None = None
+    """Setting that moves -> the step that its values are rounded to, such as the size of a packet."""
     pinning: Weights | None = None
     """Policies with weights, of which one is drawn for each trial; likewise the next ones."""
     keys: Weights | None = None
@@ -120,6 +131,9 @@ class Perturb(Part):
     Attributes:
         amounts: setting -> C of the factor e^(C Z) by which it is moved, Z standard normal. One inside a
             table is written with its key, such as `arrivals.rate`.
+        uniform: likewise -> standard deviation, in the setting's unit, of what is added to it, uniformly
+            distributed around 0.
+        multiple_of: a setting of these two -> a step, of which its moved values are multiples.
         choices: setting -> value -> weight, of the values of which one is drawn.
         environment: the environment is longer by fewer bytes than this; likewise `stack`, `heap`.
         stack: how much deeper threads measure, bytes.
@@ -132,6 +146,8 @@ class Perturb(Part):
     """
 
     amounts: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
+    uniform: dict[str, Number] = Field(default_factory=dict)
+    multiple_of: dict[str, Number] = Field(default_factory=dict)
     choices: dict[str, dict[str, Annotated[float, Field(gt=0, le=1e6)]]] = Field(default_factory=dict)
     environment: Annotated[int, Field(ge=0, le=2**20)] = 0
     stack: Annotated[int, Field(ge=0, le=2**16, multiple_of=16)] = 0
@@ -145,7 +161,7 @@ class Perturb(Part):
         """Return what is moved, by the names of the file."""
         process = [name for name in _PROCESS if getattr(self, name)]
         moved = ["address_space"] if self.address_space == "either" else []
-        return (*self.amounts, *self.choices, *process, *moved)
+        return (*self.amounts, *self.uniform, *self.choices, *process, *moved)
 
     def nothing(self) -> "Perturb":
         """Return what moves nothing, and places processes as this does where it always does so alike."""
@@ -154,7 +170,9 @@ class Perturb(Part):
     def alone(self, name: str) -> "Perturb":
         """Return the perturbation of one of `names` alone."""
         if name in self.amounts:
-            moved: dict[str, Any] = {"amounts": {name: self.amounts[name]}}
+            moved: dict[str, Any] = {"amounts": {name: self.amounts[name]}, "multiple_of": self.multiple_of}
+        elif name in self.uniform:
+            moved = {"uniform": {name: self.uniform[name]}, "multiple_of": self.multiple_of}
         elif name in self.choices:
             moved = {"choices": {name: self.choices[name]}}
         else:
@@ -162,8 +180,11 @@ class Perturb(Part):
         return self.nothing().model_copy(update=moved)
 
     def scaled(self, factor: float) -> "Perturb":
-        """Return what moves by a C alone, every C this many times as large."""
-        return Perturb(amounts={name: amount * factor for name, amount in self.amounts.items()})
+        """Return what moves numbers alone, every C and what is added this many times as large."""
+        amounts, uniform = (
+            {name: amount * factor for name, amount in of.items()} for of in (self.amounts, self.uniform)
+        )
+        return Perturb(amounts=amounts, uniform=uniform, multiple_of=self.multiple_of)
 
 
 _PROCESS = ("environment", "stack", "heap", "thread_order", "placement", "layout")
@@ -196,9 +217,24 @@ def read_perturb(table: PerturbTable, *, commands_alone: bool) -> Perturb:
             elif moved is not None:
                 amounts[at] = moved
     process = {name: given[name] for name in (*_PROCESS, "address_space") if name in given}
-    return Perturb(amounts=amounts, choices=choices, **process)
+    uniform, multiple_of = (_flat(given.get(name, {})) for name in ("uniform", "multiple_of"))
+    if "key_range" not in table.model_fields_set and "key_range" in uniform:
+        amounts.pop("key_range", None)
+    return Perturb(amounts=amounts, uniform=uniform, multiple_of=multiple_of, choices=choices, **process)
 
 
+def _flat(table: Mapping[str, Any]) -> dict[str, float]:
+    """Return numbers by the names of their settings, `parameters.size` for one inside a table."""
+    flat: dict[str, float] = {}
+    for name, value in table.items():
+        inner = {f"{name}.{key}": number for key, number in value.items()} if isinstance(value, dict) else {}
+        flat |= inner or {name: value}
+    return flat
+
+
+_NUMBERS = frozenset(
+    {"key_range", "duration_ms", "warm_up_ms", "batch", "arrivals", "range", "distribution", "parameters"}
+)
 _TABLES = frozenset({"arrivals", "range", "distribution", "parameters"})
 
 
@@ -237,6 +273,31 @@ def in_full(setting: str, value: Any) -> Any:
     return validated(Settings, {setting: value}, skip=1).given()[setting]
 
 
+def movable(settings: Mapping[str, Any], *, command: bool, linked: bool) -> Iterator[str]:
+    """Yield what `Perturb` can move in a condition, by the names of the file, less what is chosen by weights.
+
+    Args:
+        settings: of the condition.
+        command: its program does not speak the trial protocol.
+        linked: its program can be linked anew.
+    """
+    for name in Settings.model_fields:
+        value = settings.get(name)
+        inside = value.items() if name in _TABLES and isinstance(value, Mapping) else ((None, value),)
+        for key, inner in inside:
+            if (name == "mix" and inner is not None) or (name in _NUMBERS and is_number(inner)):
+                yield f"{name}.{key}" if key else name
+    yield "environment"
+    if not command:
+        yield from ("stack", "heap")
+    if not command and settings["threads"] > 1:
+        yield "thread_order"
+        if isinstance(settings["pinning"], str) and settings["pinning"] != "none":
+            yield "placement"
+    if linked:
+        yield "layout"
+
+
 def is_number(value: Any) -> bool:
     """Return whether a value can be moved by a factor."""
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -258,6 +319,21 @@ def check_perturb(
     for name in perturb.amounts:
         if name != "key_range":  # by default it moves where there is one
             _check_amount(name, _there(name, conditions))
+    for name in perturb.uniform:
+        if name in perturb.amounts:
+            raise MistakeError(
+                _key("uniform", name), f"{name} is moved by a C as well; leave one of the two out"
+            )
+        if name.partition(".")[0] not in _NUMBERS:
+            raise MistakeError(_key("uniform", name), f"{name} cannot be moved by a number; leave it out")
+        _check_number(_key("uniform", name), name, _there(name, conditions))
+    for name, step in perturb.multiple_of.items():
+        key, values = _key("multiple_of", name), _there(name, conditions)
+        if name not in {*perturb.amounts, *perturb.uniform}:
+            raise MistakeError(key, f"{name} is not moved; give it a C, or leave it out")
+        _check_number(key, name, values)
+        if small := [value for value in values if is_number(value) and 0 < abs(value) < step]:
+            raise MistakeError(key, f"{show(step)} is more than {name}, {show(small[0])}; use a smaller step")
     for name, weights in perturb.choices.items():
         if name in factor_of:
             why = f"the factor {factor_of[name]} sets it; leave one of the two out"
@@ -279,10 +355,15 @@ def _there(name: str, conditions: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def _check_amount(name: str, values: Sequence[Any]) -> None:
+    if name != "mix" or not values:
+        _check_number(_key(name), name, values)
+
+
+def _check_number(key: tuple[str, ...], name: str, values: Sequence[Any]) -> None:
     if not values:
-        raise MistakeError(_key(name), _MISSING)
-    if name != "mix" and not any(map(is_number, values)):
-        raise MistakeError(_key(name), f"{name} is {show(values[0])}, which is not a number; leave it out")
+        raise MistakeError(key, _MISSING)
+    if not any(map(is_number, values)):
+        raise MistakeError(key, f"{name} is {show(values[0])}, which is not a number; leave it out")
 
 
 def _check_parameter(name: str, value: str, conditions: Sequence[Mapping[str, Any]]) -> None:

@@ -46,10 +46,10 @@ def sensitive(
     for factor in (PERTURBED, CONFIGURATION):
         if factor in experiment.changes:
             raise AssayError(f"{where}factors.{factor}: assay sensitivity has one of this name; rename it")
-    largest = max(moved.amounts.values(), default=0.0)
+    largest, numbers = max(moved.amounts.values(), default=0.0), moved.scaled(1).names()
     if randomness is None:
-        randomness = [scale for scale in RANDOMNESS if 0 < largest * scale <= 1]
-    elif randomness and not largest:
+        randomness = [scale for scale in RANDOMNESS if numbers and largest * scale <= 1]
+    elif randomness and not numbers:
         raise AssayError(f"{where}perturb: nothing has a C to be multiplied; use --randomness none")
     elif too_large := [scale for scale in randomness if largest * scale > 1]:
         raise AssayError(
@@ -77,7 +77,6 @@ def sensitive(
                     "stand_ins": (),
                     "ladders": (),
                     "across": {CONFIGURATION: {}},
-                    "pathological": None,  # a condition's trials are replicates, which are not independent
                 }
             ),
             "design": experiment.design.model_copy(update={"blocks": Blocks(most=replicates)}),

@@ -13,12 +13,13 @@ from random import Random
 from typing import Any
 
 from assay.experiment.flaws import PROGRAM, flaws_of
+from assay.experiment.perturb import value_at
 from assay.experiment.placeholders import LINKED, fill, names, values_of
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
 from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
 from assay.experiment.types import REVISION, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
-from assay.plan.perturb import perturbed
+from assay.plan.perturb import change, perturbed
 from assay.plan.types import LAYOUT, Plan, PlannedTrial
 
 COMMAND_TIMEOUT_S = 600.0  # nobody knows how long a command takes
@@ -180,13 +181,11 @@ def _perturbed(
     varied = experiment.varied[str(levels[PERTURBED])]
     # By name, so that each level has configurations of its own, as `analysis.sensitivity.enough` assumes.
     of_configuration = Random(f"{campaign_seed} {levels[PERTURBED]} {levels[CONFIGURATION]}")  # noqa: S311
-    settings, drawn = perturbed(settings, varied.moved, of_configuration)
-    settings, redrawn = perturbed(settings, varied.redrawn, random)
-    for name in drawn.keys() & redrawn.keys():
-        if name not in varied.moved.amounts and not name.startswith("mix."):
-            continue
-        redrawn[name] = 100 * ((1 + float(drawn[name]) / 100) * (1 + float(redrawn[name]) / 100) - 1)
-    return settings, drawn | redrawn
+    moved, drawn = perturbed(settings, varied.moved, of_configuration)
+    moved, redrawn = perturbed(moved, varied.redrawn, random)
+    both = drawn.keys() & redrawn.keys()
+    redrawn |= {name: change(value_at(settings, name), value_at(moved, name)) for name in both}
+    return moved, drawn | redrawn
 
 
 def _drawn(

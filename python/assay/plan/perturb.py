@@ -30,19 +30,19 @@ def perturbed(
         value = random.choices(list(weights), list(weights.values()))[0]
         moved = chosen(moved, name, value)
         drawn[name] = value
-    for name, amount in perturb.amounts.items():
+    for name, amount in (perturb.amounts | perturb.uniform).items():
         value = value_at(moved, name)
         if name == "mix" and value is not None:
             moved["mix"], percents = _moved_mix(value, amount, random)
             drawn |= percents
         elif value is not None and is_number(value):
-            number = _moved(moved, name, value, amount, random)
+            number = _moved(moved, name, perturb, random)
             moved = replaced(moved, name, number)
-            drawn[name] = 100 * (number / value - 1) if value else 0.0
+            drawn[name] = change(value, number)
     _keep_ranges_within(moved)
     length = "range.length"
     if length in drawn:  # it may have become shorter once more
-        drawn[length] = 100 * (value_at(moved, length) / value_at(settings, length) - 1)
+        drawn[length] = change(value_at(settings, length), value_at(moved, length))
     if perturb.environment:
         drawn["environment_bytes"] = random.randrange(perturb.environment)
     if perturb.stack:
@@ -63,12 +63,25 @@ def _factor(amount: float, random: Random) -> float:
     return math.exp(amount * random.gauss())
 
 
-def _moved(settings: Mapping[str, Any], name: str, value: Any, amount: float, random: Random) -> Any:
-    """Draw a number near a setting's, of its type, until it is legal."""
+def change(before: float, after: float) -> float:
+    """Return by how many percent a number was moved; from 0, by how much."""
+    return 100 * (after / before - 1) if before else float(after)
+
+
+def _moved(settings: Mapping[str, Any], name: str, perturb: Perturb, random: Random) -> Any:
+    """Draw a number near a setting's, of its type, until it is legal; none reaches or passes 0."""
+    value = value_at(settings, name)
+    step = perturb.multiple_of.get(name)
     for _ in range(_TRIES):
-        number = value * _factor(amount, random)
+        if name in perturb.uniform:
+            reach = math.sqrt(3) * perturb.uniform[name]
+            number = value + random.uniform(-reach, reach)
+        else:
+            number = value * _factor(perturb.amounts[name], random)
+        number = step * round(number / step) if step else number
         number = round(number) if isinstance(value, int) else number
-        if _is_legal(settings, name, number):
+        beyond = number <= 0 < value or number >= 0 > value or number < 0 == value
+        if not beyond and _is_legal(settings, name, number):
             return number
     return value
 

@@ -4,6 +4,7 @@ from random import Random
 from statistics import NormalDist, stdev
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,39 @@ def test_a_number_moves_by_e_to_the_c_z() -> None:
     ordered = sorted(map(normal.cdf, draws))
     assert max(abs(value - (rank + 0.5) / 2000) for rank, value in enumerate(ordered)) < 0.0436
     assert 0.19 < stdev(draws) < 0.21
+
+
+def test_what_is_added_is_uniform_with_the_standard_deviation_that_is_named() -> None:
+    """Blackwell 1998, section 5.2.4: start times, with 50 ms."""
+    random, perturb = Random(1), Perturb(uniform={"parameters.size": 50})
+    settings = {"parameters": {"size": 1000.0}}
+    added = [perturbed(settings, perturb, random)[0]["parameters"]["size"] - 1000 for _ in range(5000)]
+    reach = 50 * math.sqrt(3)
+    assert -reach <= min(added) < -0.99 * reach
+    assert 0.99 * reach < max(added) <= reach
+    assert 49 < stdev(added) < 51
+    moved, drawn = perturbed(settings, perturb, random)
+    assert math.isclose(moved["parameters"]["size"], 1000 * (1 + float(drawn["parameters.size"]) / 100))
+
+
+def test_from_0_what_is_added_is_never_below_it_and_recorded_as_it_is() -> None:
+    random, perturb = Random(1), Perturb(uniform={"parameters.start": 50})
+    for _ in range(200):
+        moved, drawn = perturbed({"parameters": {"start": 0}}, perturb, random)
+        assert 0 <= moved["parameters"]["start"] <= 87
+        assert drawn["parameters.start"] == moved["parameters"]["start"]
+
+
+@pytest.mark.parametrize(
+    "moves", [{"amounts": {"parameters.window": 0.5}}, {"uniform": {"parameters.window": 900}}]
+)
+def test_a_moved_number_may_be_a_multiple_of_a_step_and_is_never_0(moves: dict[str, Any]) -> None:
+    """Blackwell 1998, section 5.2.3: windows, of packets of 512 bytes."""
+    random, perturb = Random(1), Perturb(**moves, multiple_of={"parameters.window": 512})
+    settings = {"parameters": {"window": 1024}}
+    seen = {perturbed(settings, perturb, random)[0]["parameters"]["window"] for _ in range(300)}
+    assert {512, 1024, 1536} <= seen
+    assert all(window % 512 == 0 < window for window in seen)
 
 
 def test_values_are_chosen_by_their_weights() -> None:

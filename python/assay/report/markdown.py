@@ -52,10 +52,12 @@ def summary(report: Report) -> str:
 
 def _sensitivity(report: Report) -> Iterator[str]:
     """Yield the table of each condition of a campaign about sensitivity, and what else it says."""
-    for condition in sensitivity.measured(report) if report.experiment.varied else ():
+    conditions = sensitivity.measured(report) if report.experiment.varied else []
+    for condition in conditions:
         yield text(sensitivity.name_of(condition))
         yield table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
-        yield "\n".join(map(text, sensitivity.about(condition)))
+        yield "\n".join(map(text, sensitivity.about(condition, report.experiment)))
+    yield from map(text, sensitivity.relations(conditions, report.experiment))
 
 
 def _rungs(report: Report) -> Iterator[str]:

@@ -57,6 +57,7 @@ def campaign_files(
     drawn = [figure for figure in charts.figures(report) if figure.section != "ratios"]
     comparisons = report.analysis.comparisons
     environments = Counter(trial.environment for trial in report.trials if trial.environment is not None)
+    conditions = sensitivity.measured(report) if report.experiment.varied else []
     content = render(
         "campaign.html",
         root="../",
@@ -74,10 +75,11 @@ def campaign_files(
             {
                 "name": sensitivity.name_of(condition),
                 "rows": list(sensitivity.rows(condition)),
-                "about": sensitivity.about(condition),
+                "about": sensitivity.about(condition, report.experiment),
             }
-            for condition in (sensitivity.measured(report) if report.experiment.varied else ())
+            for condition in conditions
         ],
+        relations=sensitivity.relations(conditions, report.experiment),
         sensitivity_headings=sensitivity.HEADINGS,
         trust=trust(report),
         picture=picture(report),

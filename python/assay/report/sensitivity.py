@@ -2,17 +2,22 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 
-from assay.analysis.configurations import LEFT_OUT_AT_MOST, Condition, LeftOut, conditions_of
-from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement
+import numpy as np
+
+from assay.analysis.configurations import LEFT_OUT_AT_MOST, Against, Condition, LeftOut, conditions_of
+from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement, Scale
 from assay.analysis.types import Interval
+from assay.experiment import Experiment
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
 from assay.plan.types import LAYOUT
+from assay.report import words
 from assay.report.gather import Report
 from assay.runner.load import BUSY
-from assay.words import agreed, condition_name, counted, listed, one_line, printable, whole_percent
+from assay.words import agreed, condition_name, counted, listed, number, one_line, printable, whole_percent
 
 HEADINGS = ("perturbed", "apart", "interval", "between", "interval")
 CHANCE = f"{NOTHING} (chance alone)"
@@ -43,6 +48,7 @@ def name_of(condition: Condition) -> str:
 
 def rows(condition: Condition) -> Iterator[Row]:
     """Yield the lines of a condition's table."""
+    written = partial(deviation, scale=condition.scale)
     for name, found in condition.perturbed.items():
         label = CHANCE if name == NOTHING else name
         if found is None:
@@ -51,8 +57,8 @@ def rows(condition: Condition) -> Iterator[Row]:
         split = found.split
         yield Row(
             label,
-            deviation(found.spread.deviation),
-            _ends(found.spread.interval, deviation),
+            written(found.spread.deviation),
+            _ends(found.spread.interval, written),
             percent(split.share) if split else "-",
             _ends(split.share_interval) if split else "-",
         )
@@ -70,56 +76,106 @@ def table(condition: Condition) -> list[str]:
 
 
 def sentence(report: Report) -> str:
-    """Return the answer: how wrong two single systems would be, where that is worst."""
+    """Return the answer: how wrong two single systems would be, typically and where that is worst."""
     conditions = measured(report)
+    metric = report.analysis.metric
     withheld = [condition for condition in conditions if _is_withheld(condition, EVERYTHING)]
-    worst = conditions[0].perturbed.get(EVERYTHING) if conditions else None
-    if worst is None and withheld:
+    every = [(condition, found) for condition in conditions if (found := condition.perturbed.get(EVERYTHING))]
+    zeros = _zeros(conditions, metric)
+    if not every and withheld:
         out = withheld[0].left_out[EVERYTHING]
         return (
             f"Withheld: in {out.busy} of {out.drawn} configurations other work took the trials' processors, "
             "which scatters results more than all else."
         )
-    if worst is None:
-        return "Nothing is known yet: no condition has two configurations with a valid trial."
-    if worst.single.interval is None:
-        return f"Too few configurations to say: {worst.configurations}, and it takes {FEWEST}."
-    where = f" ({name_of(conditions[0])})" if len(conditions) > 1 else ""
-    chance = conditions[0].perturbed.get(NOTHING)
-    alone = chance is not None and _overlap(worst.spread.interval, chance.spread.interval)
-    told = ", which is not shown to be more than chance alone gives" if alone else ""
-    said = (
-        f"Two equal systems, each measured once as it happens to be, would differ in {report.analysis.metric}"
-        f" by {_wrong(worst.single)}{where}{told}."
-    )
-    if EVERYTHING in conditions[0].left_out:
-        out = conditions[0].left_out[EVERYTHING]
+    if not every:
+        return zeros or "Nothing is known yet: no condition has two configurations with a valid trial."
+    known = [(condition, found) for condition, found in every if found.single.interval is not None]
+    if not known:
+        return f"Too few configurations to say: {every[0][1].configurations}, and it takes {FEWEST}."
+    worst, found = known[0]
+    chance = worst.perturbed.get(NOTHING)
+    alone = chance is not None and _overlap(found.spread.interval, chance.spread.interval)
+    no_more = "not shown to be more than chance alone gives"
+    said = f"Two equal systems, each measured once as it happens to be, would differ in {metric} by "
+    if len(known) == 1:
+        where = f" ({name_of(worst)})" if len(conditions) > 1 else ""
+        said += f"{_wrong(found.single, worst.scale)}{where}{f', which is {no_more}' * alone}."
+    else:
+        typical = _median([of.single for _, of in known])
+        said += (
+            f"{_typical(typical, worst.scale)} or more in half of all cases: the median of "
+            f"{len(known)} conditions. In the largest of the {len(known)} ({name_of(worst)}): "
+            f"{_typical(found.single, worst.scale)}, an interval that allows for choosing the largest"
+            f"{f'; {no_more}' * alone}."
+        )
+    if EVERYTHING in worst.left_out:
+        out = worst.left_out[EVERYTHING]
         said += (
             f" {out.busy} of {out.drawn} configurations {agreed(out.busy, 'is', 'are')} left out,"
             " as the host was busy."
         )
     if withheld:
         said += f" Withheld of {counted(len(withheld), 'other condition')}: the host was busy."
-    return said
+    return f"{zeros} {said}" if zeros else said
 
 
-def about(condition: Condition) -> list[str]:
+def relations(conditions: Sequence[Condition], experiment: Experiment) -> list[str]:
+    """Return how sensitive each condition is, relative to the one with the first level of a factor."""
+    places = {name: {level: at for at, level in enumerate(of)} for name, of in experiment.factors.items()}
+    ordered = sorted(conditions, key=lambda of: [places[name][level] for name, level in of.levels.items()])
+    return [
+        _relation(condition, against, conditions)
+        for factor in places
+        for condition in ordered
+        for against in condition.against
+        if against.factor == factor
+    ]
+
+
+def _relation(condition: Condition, against: Against, conditions: Sequence[Condition]) -> str:
+    level = condition.levels[against.factor]
+    rest = {name: of for name, of in condition.levels.items() if name != against.factor}
+    where = f" ({condition_name(rest)})" if rest else ""
+    name = f"Sensitivity, {against.factor}={level} against {against.baseline}{where}"
+    ratio = against.relative
+    if ratio is None:
+        return f"{name}: not known, as too few configurations have two trials."
+    base = next(
+        of for of in conditions if of.levels == {**condition.levels, against.factor: against.baseline}
+    )
+    own, other = (_between(of) for of in (condition, base))
+    ends = f"{number(ratio.low)} to {number(ratio.high)}" if ratio.high else f"{number(ratio.low)} or more"
+    times = "" if ratio.times is None else f"{number(ratio.times)} times, "
+    return f"{name}: {ratio.verdict}, {times}95%: {ends} ({own} against {other} between configurations)."
+
+
+def _between(condition: Condition) -> str:
+    found = condition.perturbed.get(EVERYTHING)
+    return deviation(found.split.between, condition.scale) if found and found.split else "-"
+
+
+def about(condition: Condition, experiment: Experiment) -> list[str]:
     """Return what there is to say of a condition beside its table, in sentences."""
     whole = condition.perturbed.get(EVERYTHING)
     if whole is None or whole.single.interval is None:
-        return further(condition)
-    said = f"Two equal systems, each measured once, would differ by {_wrong(whole.single)}."
+        return further(condition, experiment)
+    said = f"Two equal systems, each measured once, would differ by {_wrong(whole.single, condition.scale)}."
     if whole.trials > whole.configurations:
         said += (
             f" With the median of {_trials(whole.trials, whole.configurations)} each: by "
-            f"{_wrong(whole.repeated)}. Repeating a configuration takes away chance and nothing else."
+            f"{_wrong(whole.repeated, condition.scale)}. Repeating a configuration takes away chance and"
+            " nothing else."
         )
-    return [said, *further(condition)]
+    return [said, *further(condition, experiment)]
 
 
-def further(condition: Condition) -> list[str]:
+def further(condition: Condition, experiment: Experiment) -> list[str]:
     """Return what `about` says beside the answer."""
     told = []
+    metric = experiment.comparison.metric
+    if condition.zeros:
+        told.append(_zeros([condition], metric))
     if condition.one_layout:
         told.append(f"The layout was not drawn: {one_line(condition.one_layout)}.")
     if condition.left_out:
@@ -128,25 +184,66 @@ def further(condition: Condition) -> list[str]:
             f"{_left_out(condition)}. Where that is more than {whole_percent(LEFT_OUT_AT_MOST)} of the "
             "configurations, the line is withheld."
         )
+    whole = condition.perturbed.get(EVERYTHING)
+    if whole is not None and whole.split is None:
+        told.append("Chance cannot be told from the configuration: --replicates 2 or more can.")
     found = condition.enough
     if found is not None:
+        much = f"{found.measured[-1]:g} C anew in every trial"
         if not found.known:
             told.append(
-                f"How much randomness is enough is not known: at {found.measured[-1]:g} C anew in every "
-                "trial the sensitivity may still be falling."
+                f"How much randomness is enough is not known: at {much} the sensitivity may still be falling."
             )
         elif found.amount == 0:
             told.append(
-                f"No randomness need be added, with 95% confidence at most {found.high:g} C: none of those "
-                "tried halves the sensitivity."
+                f"No randomness need be added, with 95% confidence at most {found.high:g} C: up to {much} "
+                f"takes away no more than {whole_percent(found.nearly)} of the sensitivity."
             )
         else:
             told.append(
                 f"Randomness that is enough, in what has a C: {found.amount:g} C anew in every trial; with "
-                f"95% confidence between {found.low:g} C and {found.high:g} C. More does not halve the "
-                "sensitivity again."
+                f"95% confidence between {found.low:g} C and {found.high:g} C. More takes away no further "
+                f"{whole_percent(found.nearly)} of the sensitivity without it."
             )
+    if condition.pathological:
+        told.append(f"Pathological, {words.pathological_bound(experiment)}: {_pathological(condition)}.")
     return told
+
+
+def _zeros(conditions: Sequence[Condition], metric: str) -> str:
+    """Return in how many trials the metric is 0, and what that does to the numbers; "" where in none."""
+    zeros, trials = (
+        sum(sum(counts.values()) for counts in of)
+        for of in (
+            [condition.zeros for condition in conditions],
+            [condition.trials for condition in conditions],
+        )
+    )
+    if not zeros:
+        return ""
+    if conditions[0].scale == "unit":
+        return (
+            f"{metric} was 0 or below in {zeros} of {counted(trials, 'valid trial')}, so that no ratio can "
+            "be made: its numbers are in its own unit."
+        )
+    if zeros == trials:
+        return f"No ratio can be made: {metric} was 0 in each of {counted(trials, 'valid trial')}."
+    return (
+        f"{metric} was 0 in {zeros} of {counted(trials, 'valid trial')}, which count: numbers are percent of "
+        "its mean."
+    )
+
+
+def _pathological(condition: Condition) -> str:
+    """Return how probable a pathologically bad trial is with everything perturbed, and where any was seen."""
+    told = []
+    for name, found in condition.pathological.items():
+        if found is None:
+            told.append(f"{name}, no median above zero")
+        elif found.count or name == EVERYTHING:
+            share, ends = words.probability(found)
+            told.append(f"{name}, {found.count} of {found.of} configurations, {share} (95%: {ends})")
+    return "; ".join(told)
 
 
 def _left_out(condition: Condition) -> str:
@@ -174,8 +271,12 @@ def percent(value: float) -> str:
     return f"{100 * value:.2g}%" if value < 0.0995 else f"{100 * value:.0f}%"
 
 
-def deviation(value: float) -> str:
-    """Return a standard deviation of logarithms as what it is of the metric itself: 0.05 is 5.1%."""
+def deviation(value: float, scale: Scale = "logarithm") -> str:
+    """Return a standard deviation as what it is of the metric itself: of logarithms 0.05 is 5.1%."""
+    if scale == "unit":
+        return number(value)
+    if scale == "mean":
+        return percent(value)
     return percent(math.expm1(value)) if value < math.log(10) else f"{math.exp(value):.2g} times"
 
 
@@ -187,13 +288,33 @@ def _overlap(one: Interval | None, other: Interval | None) -> bool:
     return one is None or other is None or (one.low <= other.high and other.low <= one.high)
 
 
-def _wrong(misjudged: Misjudgement) -> str:
-    interval = misjudged.interval
-    ends = f" ({percent(interval.low - 1)} to {percent(interval.high - 1)})" if interval else ""
+def _wrong(misjudged: Misjudgement, scale: Scale) -> str:
     return (
-        f"{percent(misjudged.typical - 1)}{ends} or more in half of all cases, and by about "
-        f"{percent(misjudged.seldom - 1)} or more in one of {ONE_IN}"
+        f"{_typical(misjudged, scale)} or more in half of all cases, and by about "
+        f"{_difference(misjudged.seldom, scale)} or more in one of {ONE_IN}"
     )
+
+
+def _typical(misjudged: Misjudgement, scale: Scale) -> str:
+    ends = _ends(misjudged.interval, partial(_difference, scale=scale))
+    return f"{_difference(misjudged.typical, scale)} ({ends})"
+
+
+def _difference(value: float, scale: Scale) -> str:
+    """Return by how much two systems differ, which is a factor on the logarithmic scale."""
+    if scale == "unit":
+        return number(value)
+    return percent(value - 1 if scale == "logarithm" else value)
+
+
+def _median(misjudged: Sequence[Misjudgement]) -> Misjudgement:
+    """Return the median of several, between the medians of the ends of intervals that hold together."""
+    intervals = [of.interval for of in misjudged if of.interval is not None]
+    low, high = (float(np.median([getattr(ends, end) for ends in intervals])) for end in ("low", "high"))
+    typical, seldom = (
+        float(np.median([getattr(of, name) for of in misjudged])) for name in ("typical", "seldom")
+    )
+    return Misjudgement(typical, Interval(low, high, intervals[0].confidence), seldom)
 
 
 def _trials(trials: int, configurations: int) -> str:

@@ -106,15 +106,18 @@ def _print_verdicts(
 
 def _print_sensitivity(report: Report, console: Console) -> None:
     """Print what every condition of a campaign about sensitivity says."""
-    for condition in sensitivity.measured(report):
+    conditions = sensitivity.measured(report)
+    for condition in conditions:
         console.print()
-        for line in (*sensitivity.table(condition), *sensitivity.about(condition)):
+        for line in (*sensitivity.table(condition), *sensitivity.about(condition, report.experiment)):
             console.print(_text(line))
+    for line in sensitivity.relations(conditions, report.experiment):
+        console.print(_text(line))
 
 
 def _print_pathological(report: Report, console: Console) -> None:
     """Print how many outcomes of each condition are pathological, where the experiment says what is."""
-    if report.experiment.comparison.pathological is None:
+    if report.experiment.comparison.pathological is None or report.experiment.varied:
         return
     console.print(_text(f"Pathological: {words.pathological_bound(report.experiment)}", "bold"))
     for condition in report.analysis.conditions:

@@ -50,7 +50,16 @@ def test_each_thing_perturbed_has_a_curve_with_the_unperturbed_system_on_it() ->
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
-def test_without_a_positive_metric_nothing_is_drawn(value: float) -> None:
+def test_values_that_are_not_positive_are_drawn_too(value: float) -> None:
     text = experiment_text('subject = ["noop", "other"]', PERTURB, trial="mix = { find = 100 }")
-    report = example_report(text, lambda _: {"throughput": value}, changed=asked)
-    assert [figure for figure in figures(report) if figure.section == "trials"] == []
+    report = example_report(
+        text,
+        lambda trial: {"throughput": value if trial.levels[CONFIGURATION] == 1 else 10.0},
+        changed=asked,
+    )
+    drawn = [figure for figure in figures(report) if figure.section == "trials"]
+    assert len(drawn) == 2
+    for figure in drawn:
+        assert {row["value"] for row in figure.rows if "value" in row} == {value, 10}
+        complete = {**figure.specification(), "width": 400, "datasets": {"rows": list(figure.rows)}}
+        assert "share of configurations" in vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
