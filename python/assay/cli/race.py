@@ -141,6 +141,12 @@ def race(
     ignore_failure: Annotated[
         bool, typer.Option("--ignore-failure", help="Count runs that exit with another code than 0.")
     ] = False,
+    wait_for_children: Annotated[
+        bool,
+        typer.Option(
+            "--wait-for-children", help="A command ends when the processes that it started have ended, too."
+        ),
+    ] = False,
     same_output: Annotated[
         bool, typer.Option("--same-output", help="Refuse commands that print something else than others.")
     ] = False,
@@ -176,6 +182,7 @@ def race(
         "--prepare": prepare,
         "--cleanup": cleanup,
         "--ignore-failure": ignore_failure,
+        "--wait-for-children": wait_for_children,
         "--same-output": same_output,
     }
     _check_options(commands, maps, for_commands, {"--mix": mix, "--keys": keys})
@@ -190,6 +197,7 @@ def race(
         "prepare": prepare,
         "cleanup": cleanup,
         "ignore_failure": ignore_failure,
+        "wait_for_children": wait_for_children,
         "output": "same" if same_output else "discarded",
     }
     asked = Race(
@@ -377,7 +385,6 @@ def design(blocks: int, block_s: float, left_s: float) -> dict[str, Any]:
 
 def _shell_start(experiment: "Experiment") -> str:
     """Measure what it takes to start a shell, and return it in words."""
-    from assay import programs
     from assay.runner.local import trial_environment
     from assay.runner.process import run_process
 
@@ -386,7 +393,7 @@ def _shell_start(experiment: "Experiment") -> str:
         "",
         environment=trial_environment(0),
         arguments=["-c", ":"],
-        meter=programs.find("assay-meter"),
+        measured=True,
         repeat_ms=REPEAT_MS,
     )
     return f"sh reads the commands: its start, about {ended.used['wall_ms']:.2g} ms, is in each time"

@@ -37,6 +37,7 @@ _CALIBRATION_TIMEOUT_S = 10.0
 _CALIBRATION_LASTS_S = 0.25
 _STDOUT_KEPT = 2**16
 _PLACES_TRIED = 100  # at which a result may begin in what a program printed
+_WAIT = "let it wait for them, or set wait_for_children (of a race: --wait-for-children)"
 _BELONGS = "standard output belongs to the result: print to standard error instead"
 
 
@@ -145,8 +146,9 @@ class LocalExecutor:
             trial,
             binary,
             "" if is_command else json.dumps(trial.request),
-            meter=programs.find("assay-meter") if is_command else None,
+            measured=is_command,
             repeat_ms=run.repeat_ms,
+            wait_for_children=run.wait_for_children,
             stdin_file=run.input,
             discard=run.output == "discarded",
             timeout_s=trial.timeout_s,
@@ -414,6 +416,8 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
         return "crashed", f"ended by {signal_name(-ended.exit_code)}{why}"
     if ended.exit_code > 0:
         return "crashed", f"exited with {ended.exit_code}{why}"
+    if ended.left:
+        return "invalid", f"ended while {ended.left_in_words()} that it had started still ran; {_WAIT}"
     return None
 
 
