@@ -20,7 +20,7 @@ from assay.cli.options import (
     real,
     whole,
 )
-from assay.cli.timed import blocks_within, seconds, without_place, written
+from assay.cli.timed import blocks_within, cut, fewest_blocks, seconds, without_place, written
 from assay.errors import AssayError
 from assay.files import write
 from assay.words import counted, nearest, printable
@@ -42,6 +42,8 @@ REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly c
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
 SEVERAL_LOOKS = 10  # blocks; of fewer, a first look after 8 spares at most one, and takes half of the 5%
 _LONGER = 20  # times as long, where the rehearsal alone took all the time
+_SHORTEST_TRIAL_S, _USUAL_TRIAL_S = 0.03, 0.15  # with its calibrations; of a short command
+_BLOCK = "every entrant once"
 _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
 _LATENCY = 64  # one operation in so many is timed where a latency is compared
@@ -350,6 +352,9 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     from assay.runner.process import Interrupted, StopSignals
 
     ends = began + within_s
+    check = cut(fewest_blocks(experiment), ends, _BLOCK)
+    trials = len(experiment.conditions())
+    check(_SHORTEST_TRIAL_S * trials, _USUAL_TRIAL_S * trials)
     try:
         plan = plan_trials(experiment)
     except AssayError as error:
@@ -358,14 +363,21 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
         typer.echo(f"rehearsing: {counted(plan.trials, 'trial')}", err=True)
     with StopSignals() as stop:
         try:
-            block_s = rehearse(experiment, plan, ends, stop, lambda line: typer.echo(line, err=True))
+            block_s = rehearse(
+                experiment,
+                plan,
+                ends,
+                stop,
+                lambda line: typer.echo(line, err=True),
+                check=check,
+            )
         except RehearsalError as error:
             raise AssayError(_explained(experiment.comparison.metric, error, within_s)) from error
         except Interrupted as interrupted:
             typer.echo("stopped in the rehearsal; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
     left_s = ends - time.monotonic()
-    blocks = blocks_within(experiment, block_s, left_s, "every entrant once")
+    blocks = blocks_within(experiment, block_s, left_s, _BLOCK)
     return design(blocks, block_s, left_s)
 
 

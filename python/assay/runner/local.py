@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from assay import programs, protocol
+from assay import protocol
 from assay.experiment.events import SIMULATION_S
 from assay.experiment.flaws import flaws_of, marked
 from assay.experiment.tools import BENCHMARK

@@ -760,7 +760,7 @@ def stay():
     while True: time.sleep(3600)
 note()
 {textwrap.dedent(LEAVE[how])}
-while len([name for name in os.listdir({str(notes)!r}) if name.startswith('pid-')]) < {processes}: time.sleep(0.001)
+while str(os.listdir({str(notes)!r})).count('pid-') < {processes}: time.sleep(0.001)
 """
 
 

@@ -1,7 +1,8 @@
 """Runs one process to its end, whatever it does: it can neither hang the runner nor leave anything behind.
 
-It runs under `assay-meter`, which adopts the processes that it starts and leaves behind, also those that leave its
-session. The meter ends them all when the process has ended, when it is told to stop, and when the runner dies.
+It runs under `assay-meter`, which adopts the processes that it starts and leaves behind, also those that
+leave its session. The meter ends them all when the process has ended, when it is told to stop, and when the
+runner dies.
 """
 
 import errno
