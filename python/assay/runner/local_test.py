@@ -162,7 +162,7 @@ def test_death_by_a_signal_is_a_crash_that_names_it(run: Run, name: str) -> None
 
 def test_a_non_zero_exit_is_a_crash_even_after_a_valid_result(run: Run) -> None:
     outcome = run(f"print('{VALID}'); sys.exit('first\\nerror: no such subject')")
-    assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: error: no such subject")
+    assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: first / error: no such subject")
     assert outcome.exit_code == 1
     assert outcome.result is None
     assert outcome.stdout.strip() == VALID
@@ -307,7 +307,7 @@ def test_a_leak_ends_at_the_memory_limit(run: Run) -> None:
         memory_limit_mb=64,
     )
     assert outcome.status == "crashed"
-    assert outcome.reason == "exited with 1: MemoryError"
+    assert outcome.reason.endswith(" / MemoryError")
 
 
 @pytest.mark.parametrize(("mode", "why"), [(None, "No such file or directory"), (0o644, "Permission denied")])
@@ -679,6 +679,60 @@ import sys
 from assay.runner.process import run_process
 run_process(sys.argv[1], "", environment={}, measured=sys.argv[2] == "measured")
 """
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("#!/bin/sh\r", r"its first line names /bin/sh\r, as its line endings are CR LF; .*core.autocrlf"),
+        ("#! /usr/bin/env sh\r", r"its first line names /usr/bin/env sh\r, as its line endings are CR LF"),
+        ("#!/bin/sh -e\r", r"its first line names /bin/sh -e\r, as its line endings are CR LF"),
+        ("#!/no/such/sh", r"its first line names /no/such/sh, which is not there; install it"),
+    ],
+)
+def test_a_script_whose_first_line_names_no_interpreter_says_so(
+    tmp_path: Path, executor: LocalExecutor, line: str, why: str
+) -> None:
+    text = f"{line}\ntrue\n".encode()
+    program = command(tmp_path, "", ())
+    Path(program.program).write_bytes(text)
+    pattern = "command cannot be started: " + re.escape(why).replace(re.escape(".*"), ".*")
+    with pytest.raises(CannotStartError, match=pattern):
+        only(executor, program)
+    shell = replace(program, program="/bin/sh", arguments=("-c", "cd . && ./command"))
+    outcome = only(replace(executor, folder_of=lambda _: tmp_path), shell)
+    assert outcome.status == "crashed"
+    assert re.search(r"\./" + pattern, outcome.reason)
+    lines: list[str] = []
+    prepared = run_as(command(tmp_path, "pass", ()), prepare="./script")
+    (tmp_path / "script").write_bytes(text)
+    (tmp_path / "script").chmod(0o755)
+    with pytest.raises(CannotStartError, match="preparation"):
+        only(replace(executor, folder_of=lambda _: tmp_path, say=lines.append), prepared)
+    assert re.search("script" + pattern.removeprefix("command"), lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("sys.exit('no')", "exited with 1: no"),
+        (
+            "sys.stderr.write('a\\n\\x1b[31mb\\x1b[0m\\n\\n c\\x07\\n'); os.abort()",
+            r"ended by SIGABRT: a / b / c\x07",
+        ),
+        ("sys.stderr.write('a' * 9999); sys.exit(1)", "exited with 1: ..." + 300 * "a"),
+        ("sys.stderr.write('why')", "; its standard error ends: why"),
+    ],
+)
+def test_the_last_words_of_a_program_that_fails_are_in_the_reason(
+    tmp_path: Path, executor: LocalExecutor, code: str, reason: str
+) -> None:
+    outcome = only(executor, command(tmp_path, code, "lines"))
+    assert outcome.reason.endswith(reason)
+
+
+def test_the_last_words_of_a_program_that_gives_no_result_are_in_the_reason(run: Run) -> None:
+    assert run("sys.stderr.write('no data')").reason == "printed no result: no data"
 
 
 @pytest.mark.parametrize("measured", ["measured", "not"])

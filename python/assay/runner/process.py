@@ -9,6 +9,7 @@ import errno
 import json
 import math
 import os
+import re
 import select
 import selectors
 import signal
@@ -22,7 +23,7 @@ from typing import IO
 
 from assay import programs
 from assay.errors import AssayError
-from assay.words import NAMES_AT_MOST, counted
+from assay.words import NAMES_AT_MOST, counted, printable
 
 STDOUT_LIMIT = 64 * 2**20
 STDERR_KEPT = 64 * 2**10
@@ -31,6 +32,11 @@ _PIPE_HOLDS = 2**20  # the most that the system lets an unprivileged process ask
 
 _LAUNCHER = "assay-launcher"  # begins what the meter says of a program that it cannot execute
 _CANNOT_EXECUTE = (126, 127)
+_NOT_STARTED = (
+    2,
+    *_CANNOT_EXECUTE,
+)  # what a shell exits with where it or an interpreter cannot read a script
+_FIRST_LINE = 256  # bytes of it that the kernel reads
 _PATIENCE_S = 10.0  # for a meter to end what it started
 
 
@@ -103,7 +109,8 @@ class Ended:
     Attributes:
         exit_code: its exit status, negative for the number of the signal that ended it.
         stdout: what it printed, at most a little more than `STDOUT_LIMIT`.
-        stderr: the end of its standard error, at most `STDERR_KEPT` bytes.
+        stderr: the end of its standard error, at most `STDERR_KEPT` bytes; where a shell could not start a
+            script, a line of ours says why.
         timed_out: it was killed because it took too long.
         wall_s: how long it lived, seconds.
         used: metric -> what the meter says it used; empty where it was not measured or was killed.
@@ -207,6 +214,9 @@ def run_process(
     if process.returncode in _CANNOT_EXECUTE and stderr.startswith(f"{_LAUNCHER}: ".encode()):
         why = stderr.decode(errors="replace").strip().rpartition(": ")[2]
         raise CannotStartError(f"{program} cannot be started: {why}")
+    if process.returncode in _NOT_STARTED:
+        folder = directory or Path(program).parent
+        stderr = stderr.rstrip() + _scripts_not_started([program, *arguments], folder).encode()
     used = account["used"] if measured and account else {}
     left = account.get("left", ())
     return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s, used, left)
@@ -234,6 +244,35 @@ def check_startable(program: str) -> None:
         raise CannotStartError(f"{program} cannot be started: it is not a file")
     if not os.access(program, os.X_OK):
         raise CannotStartError(f"{program} cannot be started: {os.strerror(errno.EACCES)}")
+    if why := _interpreter_missing(Path(program)):
+        raise CannotStartError(f"{program} cannot be started: {why}")
+
+
+def _interpreter_missing(program: Path) -> str:
+    """Return why the first line of a script names an interpreter that is not there, or ""."""
+    try:
+        with program.open("rb") as file:
+            line, newline, _ = file.read(_FIRST_LINE).partition(b"\n")
+    except OSError:
+        return ""
+    if not (line.startswith(b"#!") and newline):
+        return ""
+    named = printable(line[2:].decode(errors="replace").strip(" \t"))
+    if line.endswith(b"\r"):
+        return (
+            f"its first line names {named}, as its line endings are CR LF; write it with LF (of git's files: "
+            "core.autocrlf = input, or eol=lf in .gitattributes)"
+        )
+    interpreter = Path(os.fsdecode(line[2:].strip().split()[0])) if line[2:].strip() else Path()
+    missing = interpreter.is_absolute() and not interpreter.exists()
+    return f"its first line names {named}, which is not there; install it, or correct the line" * missing
+
+
+def _scripts_not_started(arguments: Sequence[str], folder: Path) -> str:
+    """Return in lines which scripts named in the arguments, as those of a shell, could not be started."""
+    words = {word for text in arguments for word in re.split(r"[\s;&|()<>'\"]+", text) if "/" in word}
+    reasons = {word: _interpreter_missing(folder / word) for word in sorted(words)}
+    return "".join(f"\n{printable(word)} cannot be started: {why}" for word, why in reasons.items() if why)
 
 
 class _Output:
