@@ -22,7 +22,7 @@ from assay.cli.options import (
 )
 from assay.cli.timed import blocks_within, cut, fewest_blocks, seconds, without_place, written
 from assay.errors import AssayError
-from assay.files import write
+from assay.files import STANDARD_OUTPUT, write
 from assay.words import counted, nearest, printable
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ def race(
     ] = False,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="Write the experiment that this is, for `assay run`."),
+        typer.Option(
+            metavar="FILE.toml",
+            help="Write the experiment that this is, for `assay run`; -: to standard output.",
+        ),
     ] = None,
     seed: SeedOption = None,
     quiet: QuietOption = False,
@@ -173,6 +176,8 @@ def race(
     from assay.runner.build import run_cleanups
 
     began = time.monotonic()
+    if save == STANDARD_OUTPUT and as_json:
+        raise AssayError("--save - and --json both print; save the experiment to a file")
     sides = _entrants(entrants)
     commands = [side.words for side in sides if side.command]
     maps = [side.words for side in sides if not side.command]
@@ -219,9 +224,11 @@ def race(
         experiment = _experiment(asked, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
         if save:
             write(save, experiment.source, "--save")
+        if save and save != STANDARD_OUTPUT:
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
         note = _shell_start(experiment) if asked.uses_shell and asked.metric == "wall_ms" else ""
-        _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet)
+        printed = save == STANDARD_OUTPUT
+        _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
     finally:
         run_cleanups(rehearsal, lambda line: typer.echo(line, err=True))
 
@@ -310,7 +317,7 @@ def _parameters(given: Sequence[tuple[str, list[str]]], commands: Sequence[str])
 
 def _path(save: Path | None, commands: Sequence[str]) -> Path:
     """Return the file of the experiment, which commands run beside."""
-    if save is None:
+    if save in (None, STANDARD_OUTPUT):
         return Path("race.toml").absolute()
     if save.suffix != ".toml":
         raise AssayError(
@@ -425,7 +432,14 @@ def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
 
 
 def _carry_out(
-    experiment: "Experiment", path: Path, began: float, note: str, *, as_json: bool, quiet: bool
+    experiment: "Experiment",
+    path: Path,
+    began: float,
+    note: str,
+    *,
+    as_json: bool,
+    quiet: bool,
+    to_stderr: bool,
 ) -> None:
     """Run the campaign of a race, and print its answer; where it is stopped, what it has seen so far."""
     from assay.campaign import Campaign, plan_trials
@@ -448,9 +462,9 @@ def _carry_out(
             else:
                 more = invocation("report", "--campaign", str(number), store=path)
                 for line in race_answer(gathered, time.monotonic() - began):
-                    typer.echo(line)
+                    typer.echo(line, err=to_stderr)
                 for line in (*([note] if note else []), f"more: {more}"):
-                    typer.echo(line)
+                    typer.echo(line, err=to_stderr)
             return all(trial.status == "valid" for trial in gathered.trials)
 
         try:

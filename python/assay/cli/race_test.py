@@ -107,6 +107,14 @@ def test_what_is_saved_is_the_experiment_that_was_run(folder: Path) -> None:
     assert "the file exists" in str(race("true", "true", "--save", "x.toml", expect=2).exception)
 
 
+def test_what_is_saved_may_be_printed(folder: Path) -> None:
+    ended = race("./mine slow", "./mine quick", "--save", "-")
+    assert ended.stdout == stored().source
+    assert "faster: quick is 1.500 times as fast" in ended.stderr
+    assert not (folder / "-").exists()
+    assert "both print" in str(race("true", "true", "--save", "-", "--json", expect=2).exception)
+
+
 def test_commands_are_set_up_prepared_and_cleaned_up(folder: Path) -> None:
     (folder / "in").write_text("hello\n")
     steps = ["--setup", "echo s >> log", "--prepare", "echo p >> log", "--cleanup", "echo c >> log"]

@@ -211,8 +211,8 @@ def _continued(stdout: str, begin: int, end: int) -> str:
 def _grown(stdout: str, begin: int, end: int, deliberate: tuple[int, int]) -> str:
     """Return a longer number, grouped, with a decimal comma or a time, that holds that from begin to end.
 
-    Where the pattern, whose match is `deliberate`, says what is next to the number, that is another column:
-    in a list such as 1,2,3 it has to match the commas, in one such as 100,200,300 the numbers, too.
+    Where the pattern, whose match is `deliberate`, says that there is another number next to this one, these
+    are columns. In a list such as 1,2,3, which has no groups of three digits, matching the commas is enough.
     """
     before = _NEIGHBOURS_BEFORE.search(stdout, max(begin - _WITHIN, 0), begin)
     after = _NEIGHBOURS_AFTER.match(stdout, end, end + _WITHIN)
@@ -224,16 +224,17 @@ def _grown(stdout: str, begin: int, end: int, deliberate: tuple[int, int]) -> st
     ends = (
         [end, *(found.end() + after.start() for found in re.finditer(r"\d+", after[0]))] if after else [end]
     )
+    if (before and deliberate[0] <= begins[-1]) or (after and ends[1] <= deliberate[1]):
+        return ""
     for first in begins:
         for last in ends:
             text = stdout[first:last].replace(_MINUS, "-")
-            grouped = _GROUPED.fullmatch(text)
-            if (first, last) == (begin, end) or not (
-                grouped or _DECIMAL_COMMA.fullmatch(text) or _TIME.fullmatch(text)
-            ):
+            if (first, last) == (begin, end):
                 continue
-            said = (first, last) if grouped else (begin - (first < begin), end + (last > end))
-            if not deliberate[0] <= said[0] <= said[1] <= deliberate[1]:
+            if _GROUPED.fullmatch(text):
+                return text
+            matched = (first == begin or deliberate[0] < begin) and (last == end or end < deliberate[1])
+            if not matched and (_DECIMAL_COMMA.fullmatch(text) or _TIME.fullmatch(text)):
                 return text
     return ""
 
