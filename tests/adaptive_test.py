@@ -91,7 +91,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pages: None) -> P
     script(tmp_path / "good", SUBJECT.replace("FACTOR", "1"), tmp_path)
     script(tmp_path / "other", SUBJECT.replace("FACTOR", "2"), tmp_path)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "assay-trial").symlink_to(programs.find("assay-trial"))
+    for name in ("assay-trial", "assay-meter"):
+        (tmp_path / "bin" / name).symlink_to(programs.find(name))
     script(tmp_path / "bin" / "assay-calibrate", CALIBRATION, tmp_path)
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
     monkeypatch.chdir(tmp_path)

@@ -310,7 +310,8 @@ def test_a_missing_calibration_program_begins_no_campaign(
         script(tmp_path / name, f"print('{VALID}')")
     write_experiment(tmp_path, ("good", "other"), blocks=1)
     (tmp_path / "bin").mkdir()
-    shutil.copy(programs.find("assay-trial"), tmp_path / "bin")
+    for name in ("assay-trial", "assay-meter"):
+        shutil.copy(programs.find(name), tmp_path / "bin")
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
     assert "assay-calibrate" in assay("run", "x.toml", "--anyway", expect=2).stderr
     assert json.loads(assay("list", "--json").stdout)["campaigns"] == []

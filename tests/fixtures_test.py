@@ -69,9 +69,21 @@ def test_every_time_is_kept_and_the_json_is_google_benchmarks(tmp_path: Path) ->
     assert all(entry["time_unit"] == "ns" and entry["iterations"] >= 250 for entry in runs)
 
 
+def test_times_and_json_are_printed_in_place_of_the_table() -> None:
+    ended = run("sound", "--iterations", "250", "--sizes", "10", "--times", "-")
+    assert ended.returncode == 0, ended.stderr
+    head, *rows = ended.stdout.splitlines()
+    assert head == "fixture,size,iteration,ns"
+    assert [row.rpartition(",")[0] for row in rows] == [f"sound,10,{number}" for number in range(250)]
+    printed = run("sound", "--iterations", "250", "--sizes", "10", "--json", "-").stdout
+    assert json.loads(printed)["benchmarks"][0]["name"] == "sound/10"
+    assert not Path("-").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (["sound", "--times", "-", "--json", "-"], 2, "--json - and --times - both print; write one of them"),
         (["soundd"], 2, 'there is no fixture "soundd"; did you mean "sound"?'),
         (["sound", "--iterations", "0"], 2, "--iterations: Value 0 not in range 1 to "),
         (["sound", "--iterations", "1e6", "--precise", "1"], 2, "--iterations"),

@@ -2,10 +2,14 @@
 
 import errno
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 from assay.errors import AssayError
+
+STANDARD_OUTPUT = Path("-")
+"""The name of a file that is standard output."""
 
 
 def write(file: Path, content: str | bytes, option: str = "--output") -> Path:
@@ -14,17 +18,23 @@ def write(file: Path, content: str | bytes, option: str = "--output") -> Path:
     What UTF-8 cannot express (half a surrogate pair) becomes a question mark.
 
     Args:
-        file: what is written; one that is there already is replaced.
+        file: what is written; one that is there already is replaced. `-` is standard output.
         content: text, or bytes.
         option: of the command line, which names another folder.
 
     Raises:
         AssayError: it cannot be written.
     """
+    data = content.encode(errors="replace") if isinstance(content, str) else content
+    if file == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return file
     part = file.with_name(f"{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
+        part.write_bytes(data)
         part.replace(file)
     except OSError as error:
         with suppress(OSError):
@@ -39,6 +49,8 @@ def check_writable(file: Path, option: str) -> None:
     Raises:
         AssayError: it cannot be written.
     """
+    if file == STANDARD_OUTPUT:
+        return
     try:
         if file.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

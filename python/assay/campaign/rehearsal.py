@@ -42,6 +42,10 @@ def _refuse(error: RehearsalError) -> None:
     raise error
 
 
+def _go_on(_part_s: float, _block_s: float) -> None:
+    pass
+
+
 def rehearse(
     experiment: Experiment,
     plan: Plan,
@@ -51,6 +55,7 @@ def rehearse(
     *,
     built: bool = False,
     failed: Callable[[RehearsalError], None] = _refuse,
+    check: Callable[[float, float], None] = _go_on,
 ) -> float:
     """Build what is measured, and run the first block of a plan without recording anything.
 
@@ -63,6 +68,8 @@ def rehearse(
         built: whether the caller has built it.
         failed: is told of each trial that is not valid, or lacks the compared metric; by default it ends
             the rehearsal.
+        check: is given, after each group, how long the groups took that worked, and how long the block will
+            take, seconds; it may raise an error that ends the rehearsal.
 
     Returns:
         How long the block took, seconds.
@@ -78,10 +85,7 @@ def rehearse(
     for there in experiment.in_worktrees().values():
         check_listed(there, listings(there, stop))
     began = time.monotonic()
-    left_s = max(ends - began, _SHORTEST_S)
-    block = [
-        replace(trial, timeout_s=min(trial.timeout_s, left_s)) for trial in plan.trials if trial.block == 0
-    ]
+    block = [trial for trial in plan.trials if trial.block == 0]
     for program in {trial.program for trial in block}:
         check_startable(program)
     calibrate = programs.find("assay-calibrate")
@@ -95,11 +99,20 @@ def rehearse(
             binary_of=layouts.binary,
             surroundings_of=experiment.surroundings,
         )
+        part_s, done = 0.0, 0
         for _, group in groupby(linked, key=lambda trial: trial.group):
-            trials = list(group)
+            group_began = time.monotonic()
+            left_s = max(ends - group_began, _SHORTEST_S)
+            trials = [replace(trial, timeout_s=min(trial.timeout_s, left_s)) for trial in group]
+            works = True
             for trial, outcome in zip(trials, executor.execute(trials), strict=True):
                 if why := _mistake(experiment, outcome):
+                    works = False
                     failed(RehearsalError(_place(experiment, trial), why, trial, outcome))
+            now = time.monotonic()
+            part_s += now - group_began if works else 0
+            done += len(trials)
+            check(part_s, (now - began) * len(linked) / done)
     return time.monotonic() - began
 
 

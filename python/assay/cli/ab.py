@@ -27,7 +27,7 @@ from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption
 from assay.cli.standing import Bench, Session, Share, measured, minutes_needed, rehearsed
 from assay.cli.timed import seconds
 from assay.errors import AssayError
-from assay.files import check_writable, write
+from assay.files import STANDARD_OUTPUT, check_writable, write
 
 if TYPE_CHECKING:
     from assay.report import Report
@@ -67,11 +67,17 @@ def ab(
     same_output: SameOutputOption = False,
     markdown: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the answer in Markdown, for a comment on a pull request."),
+        typer.Option(
+            metavar="FILE",
+            help="Write the answer in Markdown, for a comment on a pull request. -: in place of the screen.",
+        ),
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a JUnit file with a test case for each benchmark."),
+        typer.Option(
+            metavar="FILE",
+            help="Write a JUnit file with a test case for each benchmark. -: in place of the screen.",
+        ),
     ] = None,
     seed: SeedOption = None,
     quiet: QuietOption = False,
@@ -113,6 +119,10 @@ def ab(
     for file, option in ((markdown, "--markdown"), (junit, "--junit")):
         if file:
             check_writable(file, option)
+    if [markdown == STANDARD_OUTPUT, junit == STANDARD_OUTPUT, as_json].count(True) > 1:
+        raise AssayError(
+            "--markdown -, --junit - and --json all print; use one of them, and files for others"
+        )
     repository = Repository.find(asked.folder)
     revisions = {
         BASE: repository.revision(base),
@@ -174,7 +184,7 @@ def _tell(answer: "Answer", store: Path, markdown: Path | None, junit: Path | No
         more = invocation("report", "--campaign", str(answer.campaign), "--verbose", store=store)
     if as_json:
         print_json(_as_object(answer, store))
-    else:
+    elif STANDARD_OUTPUT not in (markdown, junit):
         for line in screen(answer, more):
             typer.echo(line)
     if markdown:

@@ -47,7 +47,7 @@ def options(
 @app.command("train", cls=Command)
 def train(
     output: Annotated[
-        Path, typer.Option("--output", help="Where the training is written.")
+        Path, typer.Option("--output", help="Where the training is written; -: standard output.")
     ] = DEFAULT_TRAINING,
     seconds: Annotated[
         float,
@@ -72,7 +72,7 @@ def train(
 
     Example: `assay-governor train`
     """
-    from assay.files import check_writable
+    from assay.files import STANDARD_OUTPUT, check_writable
     from assay.governor.control import look
     from assay.governor.training import numbers_of_processors, save
     from assay.host.system import System
@@ -90,7 +90,8 @@ def train(
     }
     training = _governed(system, request)
     save(output, training)
-    typer.echo(f"{len(training['measured'])} measurements of {training['machine']}: {output}")
+    said = f"{len(training['measured'])} measurements of {training['machine']}: {output}"
+    typer.echo(said, err=output == STANDARD_OUTPUT)
 
 
 @app.command("run", cls=Command)

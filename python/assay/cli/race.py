@@ -20,9 +20,9 @@ from assay.cli.options import (
     real,
     whole,
 )
-from assay.cli.timed import blocks_within, seconds, without_place, written
+from assay.cli.timed import blocks_within, cut, fewest_blocks, seconds, without_place, written
 from assay.errors import AssayError
-from assay.files import write
+from assay.files import STANDARD_OUTPUT, write
 from assay.words import counted, nearest, printable
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly c
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
 SEVERAL_LOOKS = 10  # blocks; of fewer, a first look after 8 spares at most one, and takes half of the 5%
 _LONGER = 20  # times as long, where the rehearsal alone took all the time
+_SHORTEST_TRIAL_S, _USUAL_TRIAL_S = 0.03, 0.15  # with its calibrations; of a short command
+_BLOCK = "every entrant once"
 _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
 _LATENCY = 64  # one operation in so many is timed where a latency is compared
@@ -141,12 +143,21 @@ def race(
     ignore_failure: Annotated[
         bool, typer.Option("--ignore-failure", help="Count runs that exit with another code than 0.")
     ] = False,
+    wait_for_children: Annotated[
+        bool,
+        typer.Option(
+            "--wait-for-children", help="A command ends when the processes that it started have ended, too."
+        ),
+    ] = False,
     same_output: Annotated[
         bool, typer.Option("--same-output", help="Refuse commands that print something else than others.")
     ] = False,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="Write the experiment that this is, for `assay run`."),
+        typer.Option(
+            metavar="FILE.toml",
+            help="Write the experiment that this is, for `assay run`; -: to standard output.",
+        ),
     ] = None,
     seed: SeedOption = None,
     quiet: QuietOption = False,
@@ -165,6 +176,8 @@ def race(
     from assay.runner.build import run_cleanups
 
     began = time.monotonic()
+    if save == STANDARD_OUTPUT and as_json:
+        raise AssayError("--save - and --json both print; save the experiment to a file")
     sides = _entrants(entrants)
     commands = [side.words for side in sides if side.command]
     maps = [side.words for side in sides if not side.command]
@@ -176,6 +189,7 @@ def race(
         "--prepare": prepare,
         "--cleanup": cleanup,
         "--ignore-failure": ignore_failure,
+        "--wait-for-children": wait_for_children,
         "--same-output": same_output,
     }
     _check_options(commands, maps, for_commands, {"--mix": mix, "--keys": keys})
@@ -190,6 +204,7 @@ def race(
         "prepare": prepare,
         "cleanup": cleanup,
         "ignore_failure": ignore_failure,
+        "wait_for_children": wait_for_children,
         "output": "same" if same_output else "discarded",
     }
     asked = Race(
@@ -209,9 +224,11 @@ def race(
         experiment = _experiment(asked, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
         if save:
             write(save, experiment.source, "--save")
+        if save and save != STANDARD_OUTPUT:
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
         note = _shell_start(experiment) if asked.uses_shell and asked.metric == "wall_ms" else ""
-        _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet)
+        printed = save == STANDARD_OUTPUT
+        _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
     finally:
         run_cleanups(rehearsal, lambda line: typer.echo(line, err=True))
 
@@ -300,7 +317,7 @@ def _parameters(given: Sequence[tuple[str, list[str]]], commands: Sequence[str])
 
 def _path(save: Path | None, commands: Sequence[str]) -> Path:
     """Return the file of the experiment, which commands run beside."""
-    if save is None:
+    if save in (None, STANDARD_OUTPUT):
         return Path("race.toml").absolute()
     if save.suffix != ".toml":
         raise AssayError(
@@ -342,6 +359,9 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     from assay.runner.process import Interrupted, StopSignals
 
     ends = began + within_s
+    check = cut(fewest_blocks(experiment), ends, _BLOCK)
+    trials = len(experiment.conditions())
+    check(_SHORTEST_TRIAL_S * trials, _USUAL_TRIAL_S * trials)
     try:
         plan = plan_trials(experiment)
     except AssayError as error:
@@ -350,14 +370,21 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
         typer.echo(f"rehearsing: {counted(plan.trials, 'trial')}", err=True)
     with StopSignals() as stop:
         try:
-            block_s = rehearse(experiment, plan, ends, stop, lambda line: typer.echo(line, err=True))
+            block_s = rehearse(
+                experiment,
+                plan,
+                ends,
+                stop,
+                lambda line: typer.echo(line, err=True),
+                check=check,
+            )
         except RehearsalError as error:
             raise AssayError(_explained(experiment.comparison.metric, error, within_s)) from error
         except Interrupted as interrupted:
             typer.echo("stopped in the rehearsal; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
     left_s = ends - time.monotonic()
-    blocks = blocks_within(experiment, block_s, left_s, "every entrant once")
+    blocks = blocks_within(experiment, block_s, left_s, _BLOCK)
     return design(blocks, block_s, left_s)
 
 
@@ -377,7 +404,6 @@ def design(blocks: int, block_s: float, left_s: float) -> dict[str, Any]:
 
 def _shell_start(experiment: "Experiment") -> str:
     """Measure what it takes to start a shell, and return it in words."""
-    from assay import programs
     from assay.runner.local import trial_environment
     from assay.runner.process import run_process
 
@@ -386,7 +412,7 @@ def _shell_start(experiment: "Experiment") -> str:
         "",
         environment=trial_environment(0),
         arguments=["-c", ":"],
-        meter=programs.find("assay-meter"),
+        measured=True,
         repeat_ms=REPEAT_MS,
     )
     return f"sh reads the commands: its start, about {ended.used['wall_ms']:.2g} ms, is in each time"
@@ -406,7 +432,14 @@ def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
 
 
 def _carry_out(
-    experiment: "Experiment", path: Path, began: float, note: str, *, as_json: bool, quiet: bool
+    experiment: "Experiment",
+    path: Path,
+    began: float,
+    note: str,
+    *,
+    as_json: bool,
+    quiet: bool,
+    to_stderr: bool,
 ) -> None:
     """Run the campaign of a race, and print its answer; where it is stopped, what it has seen so far."""
     from assay.campaign import Campaign, plan_trials
@@ -429,9 +462,9 @@ def _carry_out(
             else:
                 more = invocation("report", "--campaign", str(number), store=path)
                 for line in race_answer(gathered, time.monotonic() - began):
-                    typer.echo(line)
+                    typer.echo(line, err=to_stderr)
                 for line in (*([note] if note else []), f"more: {more}"):
-                    typer.echo(line)
+                    typer.echo(line, err=to_stderr)
             return all(trial.status == "valid" for trial in gathered.trials)
 
         try:

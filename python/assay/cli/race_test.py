@@ -107,6 +107,14 @@ def test_what_is_saved_is_the_experiment_that_was_run(folder: Path) -> None:
     assert "the file exists" in str(race("true", "true", "--save", "x.toml", expect=2).exception)
 
 
+def test_what_is_saved_may_be_printed(folder: Path) -> None:
+    ended = race("./mine slow", "./mine quick", "--save", "-")
+    assert ended.stdout == stored().source
+    assert "faster: quick is 1.500 times as fast" in ended.stderr
+    assert not (folder / "-").exists()
+    assert "both print" in str(race("true", "true", "--save", "-", "--json", expect=2).exception)
+
+
 def test_commands_are_set_up_prepared_and_cleaned_up(folder: Path) -> None:
     (folder / "in").write_text("hello\n")
     steps = ["--setup", "echo s >> log", "--prepare", "echo p >> log", "--cleanup", "echo c >> log"]
@@ -177,6 +185,11 @@ def test_a_stop_in_the_rehearsal_records_nothing(monkeypatch: pytest.MonkeyPatch
             ["true", "false"],
             "false: exited with 1; correct it, or count it all the same with --ignore-failure",
         ),
+        (
+            ["sleep 9 & true", "true"],
+            "sleep 9 & true: ended while 1 process (sleep) that it had started still",
+        ),
+        (["(setsid sleep 9 &)", "true"], "or set wait_for_children (of a race: --wait-for-children)"),
         (["true", "no_such_command <mine"], "no_such_command <mine: exited with 127: "),
         (["echo a", "echo b", "--same-output"], "printed something else than echo "),
         (["true", "true", "--input", "absent"], "absent cannot be read: No such file"),
@@ -199,9 +212,28 @@ def test_too_little_time_is_told_with_the_time_that_it_takes(monkeypatch: pytest
     monkeypatch.setattr(timed, "FEWEST_BLOCKS", 100_000)
     message = refused("./mine slow", "./mine quick")
     assert re.search(
-        r"a block, every entrant once, takes [\d.]+ s, and a verdict takes at least 100,000 blocks", message
+        r"a block, every entrant once, takes about [\d.]+ s, and a verdict takes at least 100,000 blocks",
+        message,
     )
-    assert re.search(r"--within \d+m$", message)
+    assert re.search(r"--within \d+[hm]$", message)
+
+
+def test_a_rehearsal_ends_when_it_has_shown_that_there_is_too_little_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SHORTEST_TRIAL_S", 0)
+    values = ",".join(map(str, range(200)))
+    words = ("echo {n} >> log; sleep 0.05", "echo {n} >> log", "--parameter", f"n={values}", "--within", "9s")
+    assert "give it more time: --within " in refused(*words)
+    assert len(set((folder / "log").read_text().split())) < 100
+
+
+def test_a_race_of_too_many_entrants_for_its_time_is_refused_at_once(folder: Path) -> None:
+    values = ",".join(map(str, range(100)))
+    parameters = ("--parameter", f"n={values}", "--parameter", f"m={values}")
+    message = refused("echo {n} {m} >> log", "echo {n}", *parameters, "--within", "10s")
+    assert re.search(r"takes about 50 minutes, .* give it more time: --within \d+h$", message)
+    assert not (folder / "log").exists()
 
 
 def test_cleanups_run_after_a_rehearsal_that_failed(folder: Path) -> None:

@@ -2,11 +2,13 @@
 
 import math
 import re
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assay.cli.options import real
 from assay.errors import AssayError
-from assay.words import elapsed
+from assay.words import duration, elapsed
 
 if TYPE_CHECKING:
     from assay.experiment import Experiment
@@ -18,6 +20,7 @@ USUAL_FEWEST = 8
 
 _SHARE_OF_TIME = 0.9  # of what is left, that blocks are planned for: some groups are repeated
 _START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
+_ROUGHLY_S = 90.0  # a longer block is told in minutes
 _UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -35,7 +38,9 @@ def seconds(text: str) -> float:
 
 def written(length_s: float) -> str:
     """Return a length of time as `--within` takes it, rounded up."""
-    return f"{math.ceil(length_s)}s" if length_s < 90 else f"{math.ceil(length_s / 60)}m"
+    if length_s < 90:
+        return f"{math.ceil(length_s)}s"
+    return f"{math.ceil(length_s / 60)}m" if length_s < 90 * 60 else f"{math.ceil(length_s / 3600)}h"
 
 
 def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what: str, shares: int = 1) -> int:
@@ -51,21 +56,50 @@ def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what:
     Raises:
         TooLittleTimeError: there is too little time for the fewest blocks that a verdict takes.
     """
-    from assay.analysis.intervals import CONFIDENCE
-    from assay.analysis.verdicts import fewest_pairs
-
-    family = experiment.comparison.campaigns * (len(experiment.conditions()) - len(experiment.groups()))
-    fewest = max(FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
+    fewest = fewest_blocks(experiment)
     blocks = min(math.floor(_SHARE_OF_TIME * left_s / block_s), MOST_BLOCKS)
     if blocks < fewest <= left_s / block_s:
         blocks = fewest
     if blocks < fewest:
-        needed = shares * (fewest * block_s / _SHARE_OF_TIME + block_s + _START_S)
-        raise TooLittleTimeError(
-            f"a block, {what}, takes {elapsed(block_s)}, and a verdict takes at least {fewest:,} "
-            f"blocks; give it more time: --within {written(needed)}"
-        )
+        raise _too_little_time(block_s, fewest, what, shares)
     return blocks
+
+
+def fewest_blocks(experiment: "Experiment") -> int:
+    """Return how many blocks a verdict takes at least."""
+    from assay.analysis.intervals import CONFIDENCE
+    from assay.analysis.verdicts import fewest_pairs
+
+    family = experiment.comparison.campaigns * (len(experiment.conditions()) - len(experiment.groups()))
+    return max(FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
+
+
+def cut(fewest: int, ends: float, what: str, shares: int = 1) -> Callable[[float, float], None]:
+    """Return what ends a rehearsal when it has shown, long before its end, that there is too little time.
+
+    It raises TooLittleTimeError where blocks as long as the part of one that was run would not fit.
+
+    Args:
+        fewest: blocks that a verdict takes.
+        ends: the moment of the monotonic clock when the time is over.
+        what: is in a block, for the message.
+        shares: how many campaigns share the time of `--within`.
+    """
+
+    def check(part_s: float, block_s: float) -> None:
+        if fewest * part_s > ends - time.monotonic():
+            raise _too_little_time(block_s, fewest, what, shares)
+
+    return check
+
+
+def _too_little_time(block_s: float, fewest: int, what: str, shares: int) -> TooLittleTimeError:
+    block = duration(block_s) if block_s >= _ROUGHLY_S else f"about {elapsed(block_s)}"
+    needed = shares * (fewest * block_s / _SHARE_OF_TIME + block_s + _START_S)
+    return TooLittleTimeError(
+        f"a block, {what}, takes {block}, and a verdict takes at least {fewest:,} "
+        f"blocks; give it more time: --within {written(needed)}"
+    )
 
 
 def without_place(error: AssayError, path: object) -> AssayError:

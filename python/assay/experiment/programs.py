@@ -90,6 +90,7 @@ def _run(folder: Path, name: str, table: SubjectTable, extract: object) -> Comma
         input=folder / table.input if table.input else None,
         prepare=table.prepare,
         ignore_failure=table.ignore_failure,
+        wait_for_children=table.wait_for_children,
         output=table.output,
     )
 

@@ -157,6 +157,8 @@ class SubjectTable(Table):
     """A command is run again and again until this many milliseconds have passed."""
     ignore_failure: bool = False
     """Whether a command may exit with another code than 0."""
+    wait_for_children: bool = False
+    """Whether a command has ended only when the processes that it started have, too."""
     output: Output = "kept"
     """What becomes of a command's output: "same" compares it with that of the others of its group."""
     protocol: bool | None = None

@@ -268,6 +268,8 @@ class CommandRun(Part):
         input: an absolute path: what it reads on standard input; None: nothing.
         prepare: a command for the shell that runs before each trial in the experiment's folder; or None.
         ignore_failure: whether a trial whose command exits with another code than 0 is valid.
+        wait_for_children: whether it has ended only when the processes that it started have, too; else a
+            trial is invalid whose command ends while some still run.
         output: "kept": the start of what it prints is; "discarded": it prints to /dev/null; "same": a trial
             is invalid that prints something else than the others of its group.
     """
@@ -276,6 +278,7 @@ class CommandRun(Part):
     input: Annotated[Path, WithoutNul] | None = None
     prepare: NonEmptyWord | None = None
     ignore_failure: bool = False
+    wait_for_children: bool = False
     output: Output = "kept"
 
 

@@ -62,6 +62,8 @@ def run_shell(
 ) -> None:
     """Let the shell run a command in a folder; `what` names it where it fails.
 
+    Processes that it leaves behind are ended, and named to `show_output`: they would disturb trials.
+
     Raises:
         CannotStartError: it failed.
         Interrupted: the user asked to stop.
@@ -80,6 +82,11 @@ def run_shell(
         show_end(ended, show_output)
         raise CannotStartError(
             f"the {what} {show(command)} in {folder} {how} {abs(ended.exit_code)}; correct it"
+        )
+    if ended.left:
+        show_output(
+            f"the {what} {show(command)} left {ended.left_in_words()} running, now ended; "
+            "start before Assay what trials need"
         )
 
 

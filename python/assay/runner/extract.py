@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from typing import Any, Literal
 
 from assay.experiment.programs import RESERVED_METRICS
@@ -21,7 +21,26 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNO
 # What makes a number a part of a longer one. A sign after a digit or a word is a range or a dash, and a point
 # that no digit follows is the end of a sentence.
 _BEGUN_BEFORE = re.compile(r"(\d\.?|(?<![\w.])\.|\de[+-]?|(?<![\w.)\]+-])-)$", re.ASCII | re.IGNORECASE)
-_GOES_ON_AFTER = re.compile(r"\.?\d|e[+-]?\d", re.ASCII | re.IGNORECASE)
+_GOES_ON_AFTER = re.compile(
+    r"\.?\d|e[+-]?\d| ?[*x\N{MULTIPLICATION SIGN}\N{MIDDLE DOT}] ?10[^\s\d.,]", re.ASCII | re.IGNORECASE
+)
+_MINUS = "\N{MINUS SIGN}"
+_HEXADECIMAL = re.compile(r"0x[0-9a-f]*$", re.ASCII | re.IGNORECASE)
+# Numbers as languages write them: digits in groups of three, and a comma for the decimal point.
+_GROUPS = " ,.'_\N{RIGHT SINGLE QUOTATION MARK}\N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}"
+_GROUPED = re.compile(
+    rf"([+-]?[1-9]\d{{0,2}}(?P<group>[{_GROUPS}])\d{{3}}(?:(?P=group)\d{{3}})*)([.,]\d+)?", re.ASCII
+)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_TIME = re.compile(r"\d+(:\d\d)+([.,]\d+)?", re.ASCII)
+_NEIGHBOURS = 4  # groups of digits, on each side of a number, of which it may be a part
+_NEIGHBOURS_BEFORE = re.compile(rf"(?:\d+[{_GROUPS}:]){{1,{_NEIGHBOURS}}}$", re.ASCII)
+_NEIGHBOURS_AFTER = re.compile(rf"(?:[{_GROUPS}:]\d+){{1,{_NEIGHBOURS}}}", re.ASCII)
+_WITHIN = 100  # characters on each side of a number
+_STICKS = "%#^_\N{PER MILLE SIGN}\N{DEGREE SIGN}\N{MULTIPLICATION SIGN}\N{SUPERSCRIPT MINUS}"
+# What a pattern matches anything with, so that it does not say what is beside the number.
+_ANYTHING = re.compile(r"\\S|\[\^[^],]*\]|(?<!\\)\.")
+_CHOICE = re.compile(r"\[(?!\^)(?:\\.|[^]\\])*\]")
 
 
 def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict[str, float]:
@@ -165,14 +184,65 @@ def _matched(stdout: str, rule: Extraction, pattern: str) -> float:
     value = _value(rule, group)
     begin = match.start(1) + len(group) - len(group.lstrip())
     end = begin + len(group.strip())
-    before, after = _BEGUN_BEFORE.search(stdout[max(begin - 3, 0) : begin]), _GOES_ON_AFTER.match(stdout, end)
-    if before or after:
-        whole = f"{before[0] if before else ''}{group.strip()}{after[0] if after else ''}"
+    deliberate = match.span() if not _ANYTHING.search(_CHOICE.sub("", pattern)) else (begin, end)
+    gives = f"{rule.metric}: {sought} gives {_quoted(group.strip())}, which"
+    if whole := _continued(stdout, begin, end) or _grown(stdout, begin, end, deliberate):
         raise ValueError(
-            f"{rule.metric}: {sought} gives {_quoted(group.strip())}, which is only a part of the number at "
-            f"{_quoted(whole)}; let its group hold all of the number"
+            f"{gives} is only a part of the number at {_quoted(whole)}; let its group hold all of the "
+            "number, or let the pattern match what is next to it, if that is another number"
+        )
+    if unit := _unit(stdout, end, deliberate[1]):
+        raise ValueError(
+            f"{gives} has {_quoted(unit)} right behind it; write this unit into the pattern, behind the group"
         )
     return value
+
+
+def _continued(stdout: str, begin: int, end: int) -> str:
+    """Return the number that the one from begin to end is certainly a part of, or ""."""
+    close = stdout[max(begin - 3, 0) : begin].replace(_MINUS, "-")
+    before, after = _BEGUN_BEFORE.search(close), _GOES_ON_AFTER.match(stdout, end)
+    before = before or _HEXADECIMAL.search(stdout[max(begin - _WITHIN, 0) : begin])
+    if not before and not after:
+        return ""
+    return f"{before[0] if before else ''}{stdout[begin:end]}{after[0] if after else ''}"
+
+
+def _grown(stdout: str, begin: int, end: int, deliberate: tuple[int, int]) -> str:
+    """Return a longer number, grouped, with a decimal comma or a time, that holds that from begin to end.
+
+    Where the pattern, whose match is `deliberate`, says that there is another number next to this one, these
+    are columns. In a list such as 1,2,3, which has no groups of three digits, matching the commas is enough.
+    """
+    before = _NEIGHBOURS_BEFORE.search(stdout, max(begin - _WITHIN, 0), begin)
+    after = _NEIGHBOURS_AFTER.match(stdout, end, end + _WITHIN)
+    begins = (
+        [begin, *(found.start() + before.start() for found in re.finditer(r"\d+", before[0]))]
+        if before
+        else [begin]
+    )
+    ends = (
+        [end, *(found.end() + after.start() for found in re.finditer(r"\d+", after[0]))] if after else [end]
+    )
+    if (before and deliberate[0] <= begins[-1]) or (after and ends[1] <= deliberate[1]):
+        return ""
+    for first in begins:
+        for last in ends:
+            text = stdout[first:last].replace(_MINUS, "-")
+            if (first, last) == (begin, end):
+                continue
+            if _GROUPED.fullmatch(text):
+                return text
+            matched = (first == begin or deliberate[0] < begin) and (last == end or end < deliberate[1])
+            if not matched and (_DECIMAL_COMMA.fullmatch(text) or _TIME.fullmatch(text)):
+                return text
+    return ""
+
+
+def _unit(stdout: str, end: int, said: int) -> str:
+    """Return what sticks to the end of a number, unless the pattern says it up to `said`."""
+    word = "".join(takewhile(lambda char: char.isalnum() or char in _STICKS, stdout[end : end + _WITHIN]))
+    return "" if end < said else word
 
 
 def _value(rule: Extraction, data: str | None) -> float:
@@ -183,11 +253,33 @@ def _value(rule: Extraction, data: str | None) -> float:
         )
     value = _finite(data)
     if value is None:
+        value = _localised(data.strip().replace(_MINUS, "-"), f"{rule.metric}: {_sought(rule)} gives")
+    if value is None:
         raise ValueError(
             f"{rule.metric}: {_sought(rule)} gives {_quoted(data)}, which is not a finite number; "
             "let it give nothing but the number"
         )
     return value
+
+
+def _localised(text: str, gives: str) -> float | None:
+    """Return the value of a number with grouped digits or a decimal comma; None where it is nothing such.
+
+    Raises:
+        ValueError: it may be one or the other; the message begins with `gives`.
+    """
+    grouped = _GROUPED.fullmatch(text)
+    if not grouped:
+        return float(text.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(text) else None
+    whole, separator, rest = grouped[1], grouped["group"], grouped[3] or ""
+    if rest.startswith(separator):
+        return None
+    if separator == "," and whole.count(",") == 1 and not rest:
+        raise ValueError(
+            f"{gives} {_quoted(text)}, which may be {whole.replace(',', '')} or {whole.replace(',', '.')}; "
+            "print it without a comma, for instance with LC_ALL=C"
+        )
+    return float(whole.replace(separator, "") + rest.replace(",", "."))
 
 
 @contextmanager
@@ -215,7 +307,8 @@ def _pairs(stdout: str, names: str) -> Iterator[tuple[str, str]]:
 
 
 def _finite(data: str) -> float | None:
-    value = float(data) if _NUMBER.fullmatch(data.strip()) else math.nan
+    text = data.strip().replace(_MINUS, "-")
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
     return value if math.isfinite(value) else None
 
 

@@ -5,6 +5,7 @@ import re
 import signal
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -240,6 +241,18 @@ def test_lines_are_looked_for_once_and_no_further_than_the_second_of_a_name(
         (r"=\D*(\d+)", "a=-5", "'5', which is only a part of the number at '-5'"),
         (r"e-(\d+)", "1e-5", "'5'"),
         (r"=( *\d+)", "a= 1.5", "'1'"),
+        (r"ops: (\d+)", "ops: 1,234,567", "'1', which is only a part of the number at '1,234'"),
+        (r"(\d+) ops", "1 234 567 ops", "'567', which is only a part of the number at '1 234 567'"),
+        (r".* (\d+) ops", "rate: 1 234 ops", "'234', which is only a part of the number at '1 234'"),
+        (r"ops: ([\d.]+)", "ops: 1'234.5", "'1', which is only a part of the number at '1'234'"),
+        (r"ops: (\d+)", "ops: 1_234", "'1', which is only a part of the number at '1_234'"),
+        (r"ops: (\d+)", "ops: 1\N{NO-BREAK SPACE}234", "'1'"),
+        (r"ops: (\d+),", "ops: 1,234,567, more", "'1', which is only a part of the number at '1,234'"),
+        (r"s: ([\d.]+)", "s: 3,14", "'3', which is only a part of the number at '3,14'"),
+        (r"took (\d+)", "took 1:23.45", "'1', which is only a part of the number at '1:23'"),
+        (r"\W(\d+)$", "a: \N{MINUS SIGN}5", "'5', which is only a part of the number at '-5'"),
+        (r"x(\d+)", "0x10", "'10', which is only a part of the number at '0x10'"),
+        (r"a: ([\d.]+)", "a: 1.5 x 10^6", "'1.5', which is only a part of the number at '1.5 x 10^'"),
     ],
 )
 def test_a_part_of_a_number_is_refused(pattern: str, printed: str, part: str) -> None:
@@ -262,10 +275,111 @@ def test_a_part_of_a_number_is_refused(pattern: str, printed: str, part: str) ->
         (r",(\d+),", "1,2,3", 2),
         (r"(\d+)%", "(5%)", 5),
         (r"(\S+) ops", "-1.5e+3 ops", -1500),
+        (r"(\d+) \d+ \d+", "4 120 300", 4),
+        (r"\d+,(\d+),\d+", "100,200,300", 200),
+        (r"^[^,]*,(\d+),[^,]*,", "4,200,300,x", 200),
+        (r"ops: (\d+)", "ops: 4  120", 4),
+        (r"^summary: \d+ (\d+)", "summary: 205 12 345 678", 12),
+        (r"(\d+) \d+$", "10 20 300", 20),
+        (r"ops: (\d+)", "ops: 4, 120", 4),
+        (r"(\S+) ops", "1,234,567 ops", 1_234_567),
+        (r"(\S+) ops", "1.234.567,5 ops", 1_234_567.5),
+        (r"(\S+) ops", "1,234.5 ops", 1234.5),
+        (r"(\S+) ops", "1'234 ops", 1234),
+        (r"(\S+) ops", "1_234 ops", 1234),
+        (r"([\d ]+) ops", "1 234 567 ops", 1_234_567),
+        (r"(.+) ops", "1\N{NARROW NO-BREAK SPACE}234,5 ops", 1234.5),
+        (r"(\S+) s", "3,14 s", 3.14),
+        (r"(\S+) s", "0,125 s", 0.125),
+        (r"(\S+) s", "1234,567 s", 1234.567),
+        (r"(\S+) s", "\N{MINUS SIGN}5 s", -5),
+        (r"(\S+) s", "\N{MINUS SIGN}1,5e\N{MINUS SIGN}3 s", -0.0015),
     ],
 )
 def test_a_whole_number_is_taken_whatever_stands_beside_it(pattern: str, printed: str, value: float) -> None:
     assert extract(printed, [Extraction(metric="a", pattern=pattern)]) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "printed", "reason"),
+    [
+        (r"a: (\S+)", "a: 1,234", "gives '1,234', which may be 1234 or 1.234; print it without a comma"),
+        (r"a: (\S+)", "a: 1,23,456", "gives '1,23,456', which is not a finite number"),
+        (r"a: (\S+)", "a: 1.234,5.6", "which is not a finite number"),
+        (r"a: (\S+)", "a: 12ms", "gives '12ms', which is not a finite number"),
+        (r"a: (\S+)", "a: 12%", "gives '12%', which is not a finite number"),
+        (r"a: (\S+)", "a: inf", "gives 'inf', which is not a finite number"),
+        (r"a: (\S+)", "a: nan", "gives 'nan', which is not a finite number"),
+        (r"a: (\S+)", "a: 0x1f", "gives '0x1f', which is not a finite number"),
+        (
+            r"a: ([\d.]+)",
+            "a: 12ms",
+            "gives '12', which has 'ms' right behind it; write this unit into the pattern",
+        ),
+        (r"a: ([\d.]+)", "a: 1.5k", "gives '1.5', which has 'k' right behind it"),
+        (r"a: ([\d.]+).*", "a: 1.5k", "gives '1.5', which has 'k' right behind it"),
+        (r"a: ([\d.]+)", "a: 12\N{MICRO SIGN}s", "right behind it"),
+        (r"a: ([\d.]+)", "a: 12%", "gives '12', which has '%' right behind it"),
+        (r"a: ([\d.]+)", "a: 1.#INF", "gives '1.', which has '#INF' right behind it"),
+        (r"a: ([\d.]+)", "a: 1.5D+06", "gives '1.5', which has 'D' right behind it"),
+        (r"a: (\d+)", "a: 0x1f", "gives '0', which has 'x1f' right behind it"),
+        (r"a: (\d+)", "a: 10\N{SUPERSCRIPT TWO}", "right behind it"),
+    ],
+)
+def test_what_may_be_another_number_is_refused(pattern: str, printed: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        extract(printed, [Extraction(metric="a", pattern=pattern)])
+
+
+MINUS = "\N{MINUS SIGN}"
+GROUP = [",", ".", " ", "'", "_", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}"]
+
+
+@st.composite
+def written(draw: st.DrawFn) -> tuple[float, str]:
+    """A number, and how somebody writes it."""
+    number = draw(st.integers(0, 10**12))
+    group = draw(st.sampled_from(["", *GROUP]))
+    point = draw(st.sampled_from([mark for mark in ".," if mark != group]))
+    decimals = draw(st.text("0123456789", max_size=4))
+    sign = draw(st.sampled_from(["", "", "-", "+", "\N{MINUS SIGN}"]))
+    exponent = "" if group else draw(st.sampled_from(["", "", "e3", "E-2", "e+06"]))
+    digits = f"{number:,}".replace(",", group)
+    text = f"{sign}{digits}{point if decimals else ''}{decimals}{exponent}"
+    plain = f"{'-' if sign in ('-', MINUS) else ''}{number}.{decimals or 0}{exponent}"
+    return float(plain), text
+
+
+@given(
+    written(),
+    st.sampled_from(
+        ["", " ", " ms", "ms", "%", "k", " op/s", ", more", ".", ")", ";", "/s", "\n7", "\t512", " x"]
+    ),
+    st.sampled_from(
+        [
+            r"v: ([\d.]+)",
+            r"v: (\d+)",
+            r"v: ([\d.,]+)",
+            r"v: ([\d.,' _-]+)",
+            r"v: (\S+)",
+            r"v: (.+)$",
+            r"(\d+)(?:\n|$)",
+            r"(\d+(?:\.\d+)?) ?(?:ms|op/s)",
+            r".*?(\d+)[ ,.;)]",
+            r"[ ,.'_](\d+)",
+            r"v:\D*(\d+)",
+            r"(\d{1,3})",
+            r"([-+\d.eE]+)",
+        ]
+    ),
+)
+def test_a_number_is_taken_whole_or_not_at_all(number: tuple[float, str], after: str, pattern: str) -> None:
+    value, text = number
+    with suppress(ValueError):
+        taken = extract(f"v: {text}{after}", [Extraction(metric="a", pattern=pattern)])["a"]
+        beside = {"\n7": 7, "\t512": 512}.get(after)
+        single = text.count(".") == 1 and "," not in text and len(text.partition(".")[2]) == 3
+        assert taken in (value, beside) or (single and taken == float(text.replace(MINUS, "-")))
 
 
 @given(st.text())

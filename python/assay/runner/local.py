@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from assay import programs, protocol
+from assay import protocol
 from assay.experiment.events import SIMULATION_S
 from assay.experiment.flaws import flaws_of, marked
 from assay.experiment.tools import BENCHMARK
@@ -33,12 +34,15 @@ from assay.runner.simulate import Simulation, Wanted, simulate
 from assay.runner.surroundings import Surroundings, surrounded
 from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
-from assay.words import duration, elapsed, listed, quoted
+from assay.words import duration, elapsed, listed, printable, quoted
 
 _CALIBRATION_TIMEOUT_S = 10.0
 _CALIBRATION_LASTS_S = 0.25
 _STDOUT_KEPT = 2**16
 _PLACES_TRIED = 100  # at which a result may begin in what a program printed
+_LINES_SAID, _SAID_AT_MOST = 3, 300  # of standard error, in a reason; characters
+_STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours and the like, for a terminal
+_WAIT = "let it wait for them, or set wait_for_children (of a race: --wait-for-children)"
 _BELONGS = "standard output belongs to the result: print to standard error instead"
 
 
@@ -149,8 +153,9 @@ class LocalExecutor:
                 trial,
                 binary,
                 "" if is_command else json.dumps(trial.request),
-                meter=programs.find("assay-meter") if is_command else None,
+                measured=is_command,
                 repeat_ms=run.repeat_ms,
+                wait_for_children=run.wait_for_children,
                 stdin_file=run.input,
                 discard=run.output == "discarded",
                 timeout_s=trial.timeout_s,
@@ -393,14 +398,15 @@ def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str
             found = extract(stdout, rules)
         metrics = {**ended.used, **found}
     except ValueError as error:
-        return "invalid", str(error), None
+        said = _last_words(ended)
+        return "invalid", f"{error}{f'; its standard error ends{said}' if said else ''}", None
     return "valid", "", {"protocol": 1, "status": "valid", "metrics": metrics}
 
 
 def _protocol_result(ended: Ended) -> tuple[Status, str, dict[str, Any] | None]:
     """Read the result that a program printed."""
     if not ended.stdout.strip():
-        return "invalid", "printed no result", None
+        return "invalid", f"printed no result{_last_words(ended)}", None
     try:
         result = protocol.parse("trial-result", ended.stdout.decode())
     except (ValueError, RecursionError) as error:
@@ -436,15 +442,24 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
     """Say how a process failed whatever it printed, or None."""
     if len(ended.stdout) > STDOUT_LIMIT:
         return "invalid", f"printed more than {STDOUT_LIMIT // 2**20} MiB"
+    why = _last_words(ended)
     if ended.timed_out:
-        return "timed_out", f"still ran after its time-out of {elapsed(timeout_s)}"
-    last_words = _text(ended.stderr).strip().rpartition("\n")[2][:300]
-    why = f": {last_words}" if last_words else ""
+        return "timed_out", f"still ran after its time-out of {elapsed(timeout_s)}{why}"
     if ended.exit_code < 0:
         return "crashed", f"ended by {signal_name(-ended.exit_code)}{why}"
     if ended.exit_code > 0:
         return "crashed", f"exited with {ended.exit_code}{why}"
+    if ended.left:
+        return "invalid", f"ended while {ended.left_in_words()} that it had started still ran; {_WAIT}"
     return None
+
+
+def _last_words(ended: Ended) -> str:
+    """Return the last lines that a process wrote to standard error, in one line after a colon; "" if none."""
+    text = _STYLE.sub("", _text(ended.stderr[-_SAID_AT_MOST * _LINES_SAID :]))
+    lines = [printable(line.strip()) for line in text.splitlines() if line.strip()]
+    said = " / ".join(lines[-_LINES_SAID:])
+    return f": {'...' * (len(said) > _SAID_AT_MOST)}{said[-_SAID_AT_MOST:]}" if said else ""
 
 
 def _text(data: bytes) -> str:

@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from assay.experiment.types import Extraction
 from assay.plan.types import PlannedTrial
 from assay.runner import load, local
 from assay.runner.local import LocalExecutor
-from assay.runner.process import LAUNCHER, STDERR_KEPT, CannotStartError, Interrupted, StopSignals
+from assay.runner.process import STDERR_KEPT, CannotStartError, Interrupted, StopSignals
 from assay.runner.types import Outcome
 
 VALID = '{"protocol": 1, "status": "valid", "metrics": {"throughput": 2.5}}'
@@ -137,7 +138,7 @@ def test_the_program_gets_the_request_in_a_session_environment_and_folder_of_its
         """
         import json
         seen = {"request": json.load(sys.stdin), "environment": dict(os.environ), "folder": os.getcwd(),
-                "leads": os.getsid(0) == os.getpid() == os.getpgid(0)}
+                "leads": os.getpid() == os.getpgid(0), "session": os.getsid(0)}
         print(json.dumps({"protocol": 1, "status": "valid", "metrics": {}, "details": seen}))
         """,
         padding=3000,
@@ -146,6 +147,7 @@ def test_the_program_gets_the_request_in_a_session_environment_and_folder_of_its
     seen = outcome.result["details"]
     assert seen["request"] == REQUEST
     assert seen["leads"]
+    assert seen["session"] != os.getsid(0)
     assert seen["environment"].keys() <= {"PATH", "LANG", "PWD", "LC_CTYPE", "ASSAY_PADDING"}
     assert seen["environment"]["LANG"] == "C"
     assert len(seen["environment"]["ASSAY_PADDING"]) == 3000
@@ -160,7 +162,7 @@ def test_death_by_a_signal_is_a_crash_that_names_it(run: Run, name: str) -> None
 
 def test_a_non_zero_exit_is_a_crash_even_after_a_valid_result(run: Run) -> None:
     outcome = run(f"print('{VALID}'); sys.exit('first\\nerror: no such subject')")
-    assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: error: no such subject")
+    assert (outcome.status, outcome.reason) == ("crashed", "exited with 1: first / error: no such subject")
     assert outcome.exit_code == 1
     assert outcome.result is None
     assert outcome.stdout.strip() == VALID
@@ -203,43 +205,6 @@ def test_a_trial_that_is_killed_dies_with_its_children(run: Run, tmp_path: Path)
     assert outcome.reason == "printed more than 64 MiB"
     child = int(note.read_text())
     wait_until(lambda: not alive(child))
-
-
-def test_a_child_left_behind_with_the_output_open_holds_nothing_up_and_is_killed(
-    run: Run, tmp_path: Path
-) -> None:
-    note = tmp_path / "pid"
-    outcome = run(
-        f"""
-        child = os.fork()
-        if child:
-            open({str(note)!r}, "w").write(str(child))
-            print('{VALID}')
-        else:
-            time.sleep(3600)
-        """,
-    )
-    assert outcome.status == "valid"
-    assert outcome.wall_s < 60
-    child = int(note.read_text())
-    wait_until(lambda: not alive(child))
-
-
-def test_a_child_that_has_fled_to_another_session_holds_nothing_up(run: Run, tmp_path: Path) -> None:
-    note = tmp_path / "pid"
-    outcome = run(
-        f"""
-        child = os.fork()
-        if child:
-            open({str(note)!r}, "w").write(str(child))
-            print('{VALID}')
-        else:
-            os.setsid()
-            time.sleep(3600)
-        """,
-    )
-    assert outcome.status == "valid"
-    os.kill(int(note.read_text()), signal.SIGKILL)
 
 
 BELONGS = "; standard output belongs to the result: print to standard error instead"
@@ -342,7 +307,7 @@ def test_a_leak_ends_at_the_memory_limit(run: Run) -> None:
         memory_limit_mb=64,
     )
     assert outcome.status == "crashed"
-    assert outcome.reason == "exited with 1: MemoryError"
+    assert outcome.reason.endswith(" / MemoryError")
 
 
 @pytest.mark.parametrize(("mode", "why"), [(None, "No such file or directory"), (0o644, "Permission denied")])
@@ -711,41 +676,287 @@ def test_a_command_that_the_kernel_refuses_is_no_trial(tmp_path: Path, executor:
 
 RUNNER = """
 import sys
-from pathlib import Path
 from assay.runner.process import run_process
-run_process(sys.argv[1], "", environment={}, meter=Path(sys.argv[2]) if sys.argv[2:] else None)
+run_process(sys.argv[1], "", environment={}, measured=sys.argv[2] == "measured")
 """
 
 
-@pytest.mark.parametrize("meter", [[], [programs.find("assay-meter")]])
-def test_a_trial_dies_with_a_runner_that_is_killed(tmp_path: Path, meter: list[Path]) -> None:
-    note = tmp_path / "pid"
-    subject = script(
-        tmp_path / "subject",
-        f"""
-        open({str(note) + "~"!r}, "w").write(str(os.getpid()))
-        os.rename({str(note) + "~"!r}, {str(note)!r})
-        time.sleep(3600)
-        """,
-    )
-    runner = subprocess.Popen([sys.executable, "-c", RUNNER, subject, *meter])
-    wait_until(note.exists)
-    trial = int(note.read_text())
-    assert alive(trial)
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("#!/bin/sh\r", r"its first line names /bin/sh\r, as its line endings are CR LF; .*core.autocrlf"),
+        ("#! /usr/bin/env sh\r", r"its first line names /usr/bin/env sh\r, as its line endings are CR LF"),
+        ("#!/bin/sh -e\r", r"its first line names /bin/sh -e\r, as its line endings are CR LF"),
+        ("#!/no/such/sh", r"its first line names /no/such/sh, which is not there; install it"),
+    ],
+)
+def test_a_script_whose_first_line_names_no_interpreter_says_so(
+    tmp_path: Path, executor: LocalExecutor, line: str, why: str
+) -> None:
+    text = f"{line}\ntrue\n".encode()
+    program = command(tmp_path, "", ())
+    Path(program.program).write_bytes(text)
+    pattern = "command cannot be started: " + re.escape(why).replace(re.escape(".*"), ".*")
+    with pytest.raises(CannotStartError, match=pattern):
+        only(executor, program)
+    shell = replace(program, program="/bin/sh", arguments=("-c", "cd . && ./command"))
+    outcome = only(replace(executor, folder_of=lambda _: tmp_path), shell)
+    assert outcome.status == "crashed"
+    assert re.search(r"\./" + pattern, outcome.reason)
+    lines: list[str] = []
+    prepared = run_as(command(tmp_path, "pass", ()), prepare="./script")
+    (tmp_path / "script").write_bytes(text)
+    (tmp_path / "script").chmod(0o755)
+    with pytest.raises(CannotStartError, match="preparation"):
+        only(replace(executor, folder_of=lambda _: tmp_path, say=lines.append), prepared)
+    assert re.search("script" + pattern.removeprefix("command"), lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("sys.exit('no')", "exited with 1: no"),
+        (
+            "sys.stderr.write('a\\n\\x1b[31mb\\x1b[0m\\n\\n c\\x07\\n'); os.abort()",
+            r"ended by SIGABRT: a / b / c\x07",
+        ),
+        ("sys.stderr.write('a' * 9999); sys.exit(1)", "exited with 1: ..." + 300 * "a"),
+        ("sys.stderr.write('why')", "; its standard error ends: why"),
+    ],
+)
+def test_the_last_words_of_a_program_that_fails_are_in_the_reason(
+    tmp_path: Path, executor: LocalExecutor, code: str, reason: str
+) -> None:
+    outcome = only(executor, command(tmp_path, code, "lines"))
+    assert outcome.reason.endswith(reason)
+
+
+def test_the_last_words_of_a_program_that_gives_no_result_are_in_the_reason(run: Run) -> None:
+    assert run("sys.stderr.write('no data')").reason == "printed no result: no data"
+
+
+@pytest.mark.parametrize("measured", ["measured", "not"])
+def test_a_trial_dies_with_a_runner_that_is_killed_and_so_does_all_that_it_started(
+    tmp_path: Path, measured: str
+) -> None:
+    subject = script(tmp_path / "subject", leaving("daemon", tmp_path) + "time.sleep(3600)")
+    runner = subprocess.Popen([sys.executable, "-c", RUNNER, subject, measured])
+    processes = noted(tmp_path, 2)
     runner.kill()
     runner.wait()
-    wait_until(lambda: not alive(trial))
+    wait_until(lambda: not any(map(alive, processes)))
 
 
 def test_a_trial_whose_runner_is_gone_before_it_starts_never_starts(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     subject = script(tmp_path / "subject", f"open({str(ran)!r}, 'w')")
-    another_parent = "1" if os.getpid() != 1 else "2"
-    ended = subprocess.run([*LAUNCHER, another_parent, "1000000", "", subject], check=False)
-    assert ended.returncode != 0
+
+    def started_by(parent: int) -> int:
+        with (tmp_path / "account").open("w") as account:
+            command = [programs.find("assay-meter"), account.fileno(), parent, 0, 0, 0, "", "", subject]
+            return subprocess.run(
+                list(map(str, command)), pass_fds=[account.fileno()], check=False
+            ).returncode
+
+    assert started_by(1 if os.getpid() != 1 else 2) != 0
     assert not ran.exists()
-    subprocess.run([*LAUNCHER, str(os.getpid()), "1000000", "", subject], check=True)
+    assert started_by(os.getpid()) == 0
     assert ran.exists()
+
+
+LEAVE = {
+    "child": "if fork() == 0: stay()",
+    "grandchild": """
+    if fork() == 0:
+        if fork() == 0: stay()
+        os._exit(0)
+    os.wait()
+    """,
+    "daemon": """
+    if fork() == 0:
+        os.setsid()
+        if fork() == 0: stay()
+        os._exit(0)
+    os.wait()
+    """,
+    "three generations": """
+    if fork() == 0:
+        if fork() == 0:
+            os.setsid()
+            fork()
+            stay()
+        stay()
+    """,
+    "one that ignores signals": """
+    import signal
+    if fork() == 0:
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(number, signal.SIG_IGN)
+        stay()
+    """,
+    "one that holds no output": """
+    if fork() == 0:
+        for file in range(3): os.close(file)
+        stay()
+    """,
+}
+"""How a program leaves a process behind: each of these notes its number when it is there."""
+
+
+def leaving(how: str, notes: Path) -> str:
+    """Return code after which the processes of `how` and the program itself have noted their numbers."""
+    processes = {"three generations": 4}.get(how, 2)
+    return f"""
+fork = os.fork
+def note():
+    os.close(os.open({str(notes)!r} + '/pid-' + str(os.getpid()), os.O_CREAT))
+def stay():
+    note()
+    while True: time.sleep(3600)
+note()
+{textwrap.dedent(LEAVE[how])}
+while str(os.listdir({str(notes)!r})).count('pid-') < {processes}: time.sleep(0.001)
+"""
+
+
+def noted(notes: Path, count: int) -> list[int]:
+    wait_until(lambda: len(list(notes.glob("pid-*"))) == count)
+    return [int(note.name.removeprefix("pid-")) for note in notes.glob("pid-*")]
+
+
+@pytest.mark.parametrize("how", LEAVE)
+def test_a_command_that_ends_before_what_it_started_is_invalid_and_nothing_is_left(
+    tmp_path: Path, executor: LocalExecutor, how: str
+) -> None:
+    outcome = only(executor, command(tmp_path, leaving(how, tmp_path), ()))
+    assert outcome.status == "invalid"
+    assert re.match(r"ended while \d process(es)? \(.*\) that it had started still ran; ", outcome.reason)
+    assert outcome.result is None
+    assert not any(map(alive, noted(tmp_path, 4 if how == "three generations" else 2)))
+
+
+@pytest.mark.parametrize("how", ["child", "daemon"])
+def test_a_program_of_the_protocol_leaves_nothing_behind_either(
+    tmp_path: Path, executor: LocalExecutor, how: str
+) -> None:
+    program = script(tmp_path / "subject", f"{leaving(how, tmp_path)}\nprint({VALID!r})")
+    outcome = only(executor, planned(program))
+    assert (outcome.status, outcome.reason[:11]) == ("invalid", "ended while")
+    assert not any(map(alive, noted(tmp_path, 2)))
+
+
+@pytest.mark.parametrize("how", LEAVE)
+def test_a_trial_that_takes_too_long_leaves_nothing_behind(
+    tmp_path: Path, executor: LocalExecutor, how: str
+) -> None:
+    code = leaving(how, tmp_path) + f"open({str(tmp_path / 'all')!r}, 'w')\ntime.sleep(3600)"
+    trial = replace(command(tmp_path, code, ()), timeout_s=1.0)
+    while not (tmp_path / "all").exists():  # on a busy machine it may take longer until they are there
+        for note in tmp_path.glob("pid-*"):
+            note.unlink()
+        outcome = only(executor, trial)
+        trial = replace(trial, timeout_s=2 * trial.timeout_s)
+    assert outcome.status == "timed_out"
+    assert not any(map(alive, noted(tmp_path, 4 if how == "three generations" else 2)))
+
+
+@pytest.mark.parametrize("how", ["child", "daemon"])
+def test_a_crash_and_an_interrupt_leave_nothing_behind(
+    tmp_path: Path, executor: LocalExecutor, how: str
+) -> None:
+    outcome = only(executor, command(tmp_path, leaving(how, tmp_path) + "os.abort()", ()))
+    assert outcome.status == "crashed"
+    assert not any(map(alive, noted(tmp_path, 2)))
+    for note in tmp_path.glob("pid-*"):
+        note.unlink()
+    code = leaving(how, tmp_path) + f"os.kill({os.getpid()}, {int(signal.SIGINT)})\ntime.sleep(3600)"
+    with pytest.raises(Interrupted):
+        only(executor, command(tmp_path, code, ()))
+    assert not any(map(alive, noted(tmp_path, 2)))
+
+
+def test_one_of_several_runs_that_leaves_a_process_behind_is_found(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    (tmp_path / "runs").mkdir()
+    code = f"""
+    n = len(os.listdir('runs'))
+    open(f'runs/{{n}}', 'w')
+    if n == 2:
+    {textwrap.indent(leaving("daemon", tmp_path), "        ")}
+    """
+    trial = run_as(command(tmp_path, code, ()), repeat_ms=1_000_000)  # the third run ends it at once
+    outcome = only(replace(executor, folder_of=lambda _: tmp_path), trial)
+    assert (outcome.status, outcome.reason[:21]) == ("invalid", "ended while 1 process")
+    assert len(list((tmp_path / "runs").iterdir())) == 3
+    assert not any(map(alive, noted(tmp_path, 2)))
+
+
+@pytest.mark.parametrize("session", ["", "os.setsid()"])
+def test_what_a_command_started_is_waited_for_and_counted_on_request(
+    tmp_path: Path, executor: LocalExecutor, session: str
+) -> None:
+    code = f"""
+    if os.fork() == 0:
+        {session}
+        while time.process_time() < 0.1: pass
+        os.write(1, b'late=1\\n')
+        os._exit(0)
+    print('early=1')
+    """
+    outcome = only(executor, run_as(command(tmp_path, code, "lines"), wait_for_children=True))
+    assert (outcome.status, outcome.reason) == ("valid", "")
+    assert outcome.result is not None
+    metrics = outcome.result["metrics"]
+    assert metrics["early"] == metrics["late"] == 1
+    assert metrics["wall_ms"] > 99 < metrics["user_ms"] + metrics["system_ms"]
+
+
+def test_what_is_waited_for_ends_with_the_time_of_the_trial(tmp_path: Path, executor: LocalExecutor) -> None:
+    trial = run_as(command(tmp_path, leaving("daemon", tmp_path), ()), wait_for_children=True)
+    outcome = only(executor, replace(trial, timeout_s=2))
+    assert outcome.status == "timed_out"
+    assert not any(map(alive, noted(tmp_path, 2)))
+
+
+def test_processes_that_end_with_the_command_are_part_of_it(tmp_path: Path, executor: LocalExecutor) -> None:
+    # The reader of a pipe sees its end while the writer, whose parent is gone, is still about to exit.
+    code = """
+    reads, writes = os.pipe()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os.close(reads)
+            while time.process_time() < 0.05: pass
+            os._exit(0)
+        os._exit(0)
+    os.wait()
+    os.close(writes)
+    os.read(reads, 1)
+    """
+    outcome = only(executor, command(tmp_path, code, ()))
+    assert (outcome.status, outcome.reason) == ("valid", "")
+    assert outcome.result is not None
+    metrics = outcome.result["metrics"]
+    assert metrics["user_ms"] + metrics["system_ms"] > 49
+
+
+def test_a_command_may_signal_its_group(tmp_path: Path, executor: LocalExecutor) -> None:
+    outcome = only(executor, command(tmp_path, "os.kill(0, 9)", ()))
+    assert (outcome.status, outcome.reason) == ("crashed", "ended by SIGKILL")
+    outcome = only(executor, command(tmp_path, "import signal; os.kill(0, signal.SIGTERM)", ()))
+    assert (outcome.status, outcome.reason) == ("crashed", "ended by SIGTERM")
+
+
+def test_what_a_preparation_leaves_running_is_ended_and_named(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    program = script(tmp_path / "server", leaving("daemon", tmp_path))
+    lines: list[str] = []
+    trial = run_as(command(tmp_path, "pass", ()), prepare=str(program))
+    outcome = only(replace(executor, folder_of=lambda _: tmp_path, say=lines.append), trial)
+    assert outcome.status == "valid"
+    [line] = lines
+    assert re.search(r"the preparation .* left 1 process \(.*\) running, now ended", line)
+    assert not any(map(alive, noted(tmp_path, 2)))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,16 @@
-"""Runs one process to its end, whatever it does: it can neither hang the runner nor outlive it."""
+"""Runs one process to its end, whatever it does: it can neither hang the runner nor leave anything behind.
+
+It runs under `assay-meter`, which adopts the processes that it starts and leaves behind, also those that
+leave its session. The meter ends them all when the process has ended, when it is told to stop, and when the
+runner dies.
+"""
 
 import errno
 import json
 import math
 import os
+import re
+import select
 import selectors
 import signal
 import stat
@@ -14,27 +21,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from assay import programs
 from assay.errors import AssayError
+from assay.words import NAMES_AT_MOST, counted, printable
 
 STDOUT_LIMIT = 64 * 2**20
 STDERR_KEPT = 64 * 2**10
 _CHUNK = 2**16
 _PIPE_HOLDS = 2**20  # the most that the system lets an unprivileged process ask for
 
-_LAUNCHER = "assay-launcher"
-_CANNOT_EXECUTE = (126, 127)  # what a shell exits with where it cannot execute the program
-
-# The process must die with the runner, even by kill -9. setpriv asks the kernel for that; where the runner
-# died before it could ask, the shell finds that its parent is another, and gives up. The two take 2 ms.
-# No core file is written, which would disturb the next trial.
-# A library to preload is put under the program alone, not under what leads to it.
-# The data segment is what a leaking program grows; RLIMIT_AS would also count what is only reserved.
-LAUNCHER = (
-    *("setpriv", "--pdeathsig", "KILL", "sh", "-c"),
-    '[ "$PPID" = "$1" ] && ulimit -c 0 && ulimit -d "$2" && if [ "$3" ]; then export LD_PRELOAD="$3"; fi '
-    '&& shift 3 && exec "$@"',
-    _LAUNCHER,
-)
+_LAUNCHER = "assay-launcher"  # begins what the meter says of a program that it cannot execute
+_CANNOT_EXECUTE = (126, 127)
+_NOT_STARTED = (
+    2,
+    *_CANNOT_EXECUTE,
+)  # what a shell exits with where it or an interpreter cannot read a script
+_FIRST_LINE = 256  # bytes of it that the kernel reads
+_PATIENCE_S = 10.0  # for a meter to end what it started
 
 
 class CannotStartError(AssayError):
@@ -106,10 +109,12 @@ class Ended:
     Attributes:
         exit_code: its exit status, negative for the number of the signal that ended it.
         stdout: what it printed, at most a little more than `STDOUT_LIMIT`.
-        stderr: the end of its standard error, at most `STDERR_KEPT` bytes.
+        stderr: the end of its standard error, at most `STDERR_KEPT` bytes; where a shell could not start a
+            script, a line of ours says why.
         timed_out: it was killed because it took too long.
         wall_s: how long it lived, seconds.
-        used: metric -> what the meter says it used; empty without a meter, and where it was killed.
+        used: metric -> what the meter says it used; empty where it was not measured or was killed.
+        left: names of processes that it had started and that still ran when it ended; they are ended.
     """
 
     exit_code: int
@@ -118,6 +123,13 @@ class Ended:
     timed_out: bool
     wall_s: float
     used: Mapping[str, float] = field(default_factory=dict)
+    left: Sequence[str] = ()
+
+    def left_in_words(self) -> str:
+        """Return how many processes it left, with some of their names: `2 processes (sleep)`."""
+        names = sorted(set(self.left))
+        more = ", ..." * (len(names) > NAMES_AT_MOST)
+        return f"{counted(self.left, 'process', 'processes')} ({', '.join(names[:NAMES_AT_MOST])}{more})"
 
 
 def run_process(
@@ -127,8 +139,9 @@ def run_process(
     environment: Mapping[str, str],
     arguments: Sequence[str] = (),
     directory: Path | None = None,
-    meter: Path | None = None,
+    measured: bool = False,
     repeat_ms: int = 0,
+    wait_for_children: bool = False,
     stdin_file: Path | None = None,
     discard: bool = False,
     timeout_s: float = math.inf,
@@ -138,9 +151,9 @@ def run_process(
     priority: Sequence[str] = (),
     stop: StopSignals | None = None,
 ) -> Ended:
-    """Run a program in a session of its own, and kill what is left of its process group at the end.
+    """Run a program in a session of its own, and end every process that it leaves behind.
 
-    To be called from the main thread: the process dies with the thread that started it.
+    To be called from the main thread: the process is ended when the thread that started it ends.
 
     Args:
         program: the executable, an absolute path.
@@ -148,8 +161,9 @@ def run_process(
         environment: all that is in its environment.
         arguments: of its command line.
         directory: where it runs; the program's own folder by default.
-        meter: `assay-meter`, where its use of time and memory is to be measured.
-        repeat_ms: the meter runs it again until this many milliseconds have passed.
+        measured: its use of time and memory is measured.
+        repeat_ms: it is run again until this many milliseconds have passed.
+        wait_for_children: it has ended when the processes that it started have ended, too.
         stdin_file: what it reads instead of `stdin`.
         discard: it prints to /dev/null.
         timeout_s: seconds after which it is killed.
@@ -165,30 +179,22 @@ def run_process(
     """
     began = time.monotonic()
     check_startable(program)
-    limit = "unlimited" if memory_limit_mb is None else str(memory_limit_mb * 1024)
+    limit = "" if memory_limit_mb is None else str(memory_limit_mb * 1024)
+    meter = str(programs.find("assay-meter"))
     with _stdin(stdin, stdin_file) as request, _memory_file("") as report:
         fixed = ["setarch", "-R"] if fixed_addresses else []
-        metered = [] if meter is None else [str(meter), str(report.fileno()), str(repeat_ms)]
+        numbers = [report.fileno(), os.getpid(), repeat_ms, int(measured), int(wait_for_children)]
+        command = [*priority, *fixed, meter, *map(str, numbers), limit, preload, program, *arguments]
         try:
             process = subprocess.Popen(  # noqa: S603
-                [
-                    *LAUNCHER,
-                    str(os.getpid()),
-                    limit,
-                    preload,
-                    *priority,
-                    *fixed,
-                    *metered,
-                    program,
-                    *arguments,
-                ],
+                command,
                 stdin=request,
                 stdout=subprocess.DEVNULL if discard else subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=directory or Path(program).parent,
                 env=environment,
                 start_new_session=True,
-                pass_fds=[report.fileno()] if metered else [],
+                pass_fds=[report.fileno()],
             )
         except OSError as error:
             raise CannotStartError(
@@ -199,19 +205,21 @@ def run_process(
             timed_out = output.collect(began + timeout_s, stop)
             wall_s = time.monotonic() - began
         finally:
-            # Before the process is waited for: until then its number, and so its group's, is not used again.
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            output.close()
+            output.end()
         report.seek(0)
-        used = json.loads(report.read() or "{}")
+        account = json.loads(report.read() or "{}")
     if stop is not None:
         stop.check()
     stderr = output.end_of_stderr()
     if process.returncode in _CANNOT_EXECUTE and stderr.startswith(f"{_LAUNCHER}: ".encode()):
         why = stderr.decode(errors="replace").strip().rpartition(": ")[2]
         raise CannotStartError(f"{program} cannot be started: {why}")
-    return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s, used)
+    if process.returncode in _NOT_STARTED:
+        folder = directory or Path(program).parent
+        stderr = stderr.rstrip() + _scripts_not_started([program, *arguments], folder).encode()
+    used = account["used"] if measured and account else {}
+    left = account.get("left", ())
+    return Ended(process.returncode, bytes(output.stdout), stderr, timed_out, wall_s, used, left)
 
 
 def signal_name(number: int) -> str:
@@ -236,6 +244,35 @@ def check_startable(program: str) -> None:
         raise CannotStartError(f"{program} cannot be started: it is not a file")
     if not os.access(program, os.X_OK):
         raise CannotStartError(f"{program} cannot be started: {os.strerror(errno.EACCES)}")
+    if why := _interpreter_missing(Path(program)):
+        raise CannotStartError(f"{program} cannot be started: {why}")
+
+
+def _interpreter_missing(program: Path) -> str:
+    """Return why the first line of a script names an interpreter that is not there, or ""."""
+    try:
+        with program.open("rb") as file:
+            line, newline, _ = file.read(_FIRST_LINE).partition(b"\n")
+    except OSError:
+        return ""
+    if not (line.startswith(b"#!") and newline):
+        return ""
+    named = printable(line[2:].decode(errors="replace").strip(" \t"))
+    if line.endswith(b"\r"):
+        return (
+            f"its first line names {named}, as its line endings are CR LF; write it with LF (of git's files: "
+            "core.autocrlf = input, or eol=lf in .gitattributes)"
+        )
+    interpreter = Path(os.fsdecode(line[2:].strip().split()[0])) if line[2:].strip() else Path()
+    missing = interpreter.is_absolute() and not interpreter.exists()
+    return f"its first line names {named}, which is not there; install it, or correct the line" * missing
+
+
+def _scripts_not_started(arguments: Sequence[str], folder: Path) -> str:
+    """Return in lines which scripts named in the arguments, as those of a shell, could not be started."""
+    words = {word for text in arguments for word in re.split(r"[\s;&|()<>'\"]+", text) if "/" in word}
+    reasons = {word: _interpreter_missing(folder / word) for word in sorted(words)}
+    return "".join(f"\n{printable(word)} cannot be started: {why}" for word, why in reasons.items() if why)
 
 
 class _Output:
@@ -243,6 +280,7 @@ class _Output:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stderr is not None
+        self._process = process
         self.stdout, self._stderr = bytearray(), bytearray()
         self._exited = os.pidfd_open(process.pid)
         self._pipes = {process.stderr: self._stderr}
@@ -275,8 +313,13 @@ class _Output:
         """Return the last `STDERR_KEPT` bytes of standard error."""
         return bytes(self._stderr[-STDERR_KEPT:])
 
-    def close(self) -> None:
-        """Close what was opened to read from the process."""
+    def end(self) -> None:
+        """End the process if it runs, with all that it started, and close what was opened to read from it."""
+        # It is waited for last: until then its number, and so its group's, is not used again.
+        os.kill(self._process.pid, signal.SIGTERM)
+        select.select([self._exited], [], [], _PATIENCE_S)
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         os.close(self._exited)
         for pipe in self._pipes:
             pipe.close()
