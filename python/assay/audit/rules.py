@@ -20,6 +20,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
 
 RULES: tuple[Rule[Evidence], ...] = (
     trials.invalid_trials,
+    trials.nothing_happens,
     validations.validate,
     trials.missing_metric,
     host.unoptimised_build,
