@@ -182,35 +182,43 @@ TEST(filling, of_a_map_that_drops_keys_is_noticed) {
 
 // --- What updates and searches come to -----------------------------------------------------------
 
+// By operations and not by time, so that nothing depends on how fast the machine is.
+request counted_request(const workload::mix& mix, std::uint64_t operations = 4000) {
+  request request = short_request(2, mix);
+  request.operations.assign(2, {.warm_up = 0, .measured = operations});
+  return request;
+}
+
 TEST(effects, are_the_shares_of_updates_that_change_and_of_searches_that_find) {
-  request request = short_request(2, {25, 25, 50});
-  request.duration = std::chrono::milliseconds(20);
-  auto metrics = run_with<correct_map>(request).metrics;
+  auto metrics = run_with<correct_map>(counted_request({25, 25, 50})).metrics;
   EXPECT_NEAR(metrics.at("effective_share"), 0.5, 0.1);
   EXPECT_NEAR(metrics.at("found_share"), 0.5, 0.1);
+  EXPECT_NEAR(metrics.at("final_size"), 500, 100);
 
-  request.roles = one_role(2, {0, 10, 90});  // the mix leaves nothing
-  metrics = run_with<correct_map>(request).metrics;
+  metrics = run_with<correct_map>(counted_request({0, 10, 90})).metrics;  // which leaves nothing
   EXPECT_EQ(metrics.at("effective_share"), 0);
   EXPECT_EQ(metrics.at("found_share"), 0);
   EXPECT_EQ(metrics.at("final_size"), 0);
 
-  request.roles = one_role(2, {100, 0, 0});  // the mix leaves all keys
-  metrics = run_with<correct_map>(request).metrics;
+  metrics = run_with<correct_map>(counted_request({100, 0, 0})).metrics;  // which leaves all keys
   EXPECT_EQ(metrics.at("effective_share"), 0);
   EXPECT_THAT(metrics, Not(Contains(Key("found_share"))));
   EXPECT_EQ(metrics.at("final_size"), 1001);
 
-  request.roles = one_role(2, {0, 0, 100});
-  metrics = run_with<correct_map>(request).metrics;
+  metrics = run_with<correct_map>(counted_request({0, 0, 100})).metrics;
   EXPECT_THAT(metrics, Not(Contains(Key("effective_share"))));
+}
+
+TEST(effects, of_few_operations_are_not_known) {
+  const auto metrics = run_with<correct_map>(counted_request({25, 25, 50}, 20)).metrics;
+  EXPECT_THAT(metrics, Not(Contains(Key("effective_share"))));
+  EXPECT_THAT(metrics, Not(Contains(Key("found_share"))));
 }
 
 TEST(effects, of_ranges_over_an_empty_map_are_none) {
   const auto ordered =
       describe_subject<correct_ordered_map<std::uint64_t, std::uint64_t>>("test", "a test's map");
-  request request = short_request(1, {0, 0, 0, 100});
-  request.duration = std::chrono::milliseconds(20);
+  request request = counted_request({0, 0, 0, 100}, 100);
   EXPECT_EQ(run(request, ordered).metrics.at("found_share"), 1);
   request.prefill.how = method::none;
   EXPECT_EQ(run(request, ordered).metrics.at("found_share"), 0);
@@ -245,8 +253,7 @@ class updating_map : public sound_map {
 };
 
 TEST(effects, of_operations_by_name_are_what_they_do_to_a_right_map) {
-  request request = short_request(1, {0, 0, 0});
-  request.duration = std::chrono::milliseconds(20);
+  request request = counted_request({0, 0, 0});
   request.roles[0].work.mix.share(registered<further::update>()) = 100;
   EXPECT_NEAR(run_with<updating_map>(request).metrics.at("effective_share"), 0.5, 0.1);
   request.prefill.how = method::none;

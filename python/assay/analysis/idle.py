@@ -59,14 +59,15 @@ def idleness(trials: Iterable[StoredTrial], experiment: Experiment) -> str:
     erases_more = typical("erase_throughput") > typical("insert_throughput")
     sizes = f"it held {first:,.0f} elements at first and {last:,.0f} in the end"
     effect = f"{percent(changed)} of its updates changed it"
+    empty = "an empty" if last == 0 else "a nearly empty"
     cases = {
-        f"an empty structure: {sizes}": last == 0 and not has_updates,
-        f"a structure that is practically empty: {effect}": has_updates and changed < FEW and share < _EMPTY,
-        f"a structure that is practically full: {effect}": has_updates and changed < 1 / 2 and share >= _FULL,
-        f"a structure that practically never changes: {effect}": has_updates and changed < FEW,
+        f"{empty} structure: {sizes}": last == 0 and not has_updates,
+        f"{empty} structure: {effect}": has_updates and changed < FEW and share < _EMPTY,
+        f"a full structure: {effect}": has_updates and changed < 1 / 2 and share >= _FULL,
+        f"an unchanging structure: {effect}": has_updates and changed < FEW,
         f"a structure that was emptied: {sizes}": first >= _MANY and last < _EMPTY * first,
         # A queue from which more is taken than comes: what comes is taken at once.
-        f"a structure that is practically empty: {sizes}": few and erases_more,
-        f"searches that practically never find anything: {percent(found)} did": found < FEW,
+        f"{empty} structure, as {sizes}": few and erases_more,
+        f"searches that find nothing: {percent(found)} did": found < FEW,
     }
     return next((what for what, holds in cases.items() if holds), "")

@@ -59,23 +59,23 @@ DRAINED = {"prefill_size": 10_000.0, "final_size": 3.0}
     [
         (
             EMPTY | {"effective_share": 0.0, "found_share": 0.0},
-            "practically empty: 0% of its updates changed",
+            "an empty structure: 0% of its updates changed it",
         ),
         (
             FULL | {"effective_share": 0.0, "found_share": 1.0},
-            "practically full: 0% of its updates changed it",
+            "a full structure: 0% of its updates changed it",
         ),
-        (FULL | {"prefill_size": 10_000.0, "effective_share": 0.12}, "practically full: 12% of its updates"),
-        ({"effective_share": 0.001}, "a structure that practically never changes: 0.1% of its updates"),
+        (FULL | {"prefill_size": 10_000.0, "effective_share": 0.12}, "a full structure: 12% of its updates"),
+        ({"effective_share": 0.001}, "an unchanging structure: 0.1% of its updates"),
         (
             DRAINED | {"effective_share": 0.3, "found_share": 0.2},
             "a structure that was emptied: it held 10,000 elements at first and 3 in the end",
         ),
-        ({"found_share": 0.0}, "searches that practically never find anything: 0% did"),
+        ({"found_share": 0.0}, "searches that find nothing: 0% did"),
         # A queue from which more is taken than comes in: each that comes is taken.
         (
             {"prefill_size": 0.0, "final_size": 20.0, "effective_share": 0.9, "erase_throughput": 2e6},
-            "practically empty: it held 0 elements at first and 20 in the end",
+            "a nearly empty structure, as it held 0 elements at first and 20 in the end",
         ),
     ],
 )
@@ -128,7 +128,7 @@ def test_of_a_program_that_does_not_say_what_was_held_nothing_is_known() -> None
 
 def test_a_key_range_that_was_moved_is_full_with_its_own_keys() -> None:
     metrics = {"prefill_size": 19_000.0, "final_size": 19_000.0, "effective_share": 0.1}
-    assert "practically full" in reason_of(asked(), moved=-5.0, **metrics)
+    assert "a full structure" in reason_of(asked(), moved=-5.0, **metrics)
     assert reason_of(asked(), **metrics) == ""
 
 

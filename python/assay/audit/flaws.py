@@ -261,6 +261,29 @@ def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
     return float(max(0.0, off - 3 * math.sqrt(first.elements)) / first.elements)
 
 
+@limited(
+    "size-changed",
+    "Maps did not keep their size",
+    f"{ANOMALIES}, section 4.5.1",
+    "In {conditions} the number of elements changed by more than {limit} from the prefill to the end of the"
+    " typical trial, {worst} at worst: the throughput is a mean over many sizes, other ones for each subject,"
+    " and depends on how long the trial was.",
+    "Begin with the size at which the mix keeps it: leave prefill out. How long growing or draining takes is a"
+    " phase.",
+    limit=0.2,
+)
+@typical
+def size_changed(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return by how much the size changed since the prefill, as a share of what it was.
+
+    None of few elements, and of a phase, which is to change it.
+    """
+    first, last = (trial.metrics.get(metric) for metric in ("prefill_size", "final_size"))
+    if first is None or last is None or first < _MANY_KEYS / 10 or "phase" in evidence.settings(trial):
+        return None
+    return float(last / first - 1)
+
+
 class _First(NamedTuple):
     """What a prefill leaves that is made of updates with uniform keys."""
 

@@ -90,6 +90,12 @@ def given(**metrics: float) -> Change:
             {"prefill_threads": 2, "prefill_size": 1024},
             {"prefill_threads": 2, "prefill_size": 560},
         ),
+        (
+            "size-changed",
+            {"prefill_size": 500, "final_size": 390},
+            {"prefill_size": 500, "final_size": 410},
+        ),
+        ("size-changed", {"prefill_size": 500, "final_size": 610}, {"prefill_size": 99, "final_size": 20}),
         ("clock-share", {"clock_share": 0.11}, {"clock_share": 0.09}),
         (
             "latency-without-waiting",

@@ -54,6 +54,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     flaws.prefill_by_one_thread,
     flaws.prefill_without_erases,
     flaws.other_key_range,
+    flaws.size_changed,
     flaws.clock_share,
     flaws.latency_without_waiting,
     flaws.mix_not_performed,

@@ -42,7 +42,7 @@ def test_trials_in_which_nothing_happens_are_an_error_at_the_top() -> None:
     assert next(iter(by_rule)) == "nothing-happens"
     assert finding.severity == "error"
     assert finding.evidence == {"conditions": 2}
-    assert finding.where[0].startswith("subject=other, threads=1: a structure that is practically empty: 0%")
+    assert finding.where[0].startswith("subject=other, threads=1: an empty structure: 0%")
     assert "accept_idle = true" in finding.remedy
     accepted = findings(idle, mix="erase = 10, find = 90", comparison="accept_idle = true")
     assert "nothing-happens" not in accepted
