@@ -6,6 +6,7 @@
 #include <set>
 
 #include "assay/fixture/quantile.h"
+#include "assay/subject/operations.h"
 #include "assay/subject/subject.h"
 
 namespace assay::trial {
@@ -24,6 +25,67 @@ double rate(std::span<const thread_report> threads, Count count) {
              static_cast<double>(thread.measured_ns);
   }
   return total;
+}
+
+// Whether an operation changes a map when it succeeds, and when it does not.
+struct effect {
+  bool of_success = false;
+  bool of_failure = false;
+};
+
+// What it does to a map that holds its key, and to one that does not, says so.
+effect effect_of(workload::operation kind) {
+  using workload::operation;
+  if (kind == operation::insert || kind == operation::erase) return {.of_success = true};
+  if (kind <= operation::iterate || further_facts_of(kind).visits) return {};
+  effect effect;
+  for (const elements& before : {elements{}, elements{{1, 1}}}) {
+    elements held = before;
+    const question asked{.kind = kind, .key = 1, .value = 2};
+    const answer answered = further_facts_of(kind).right(held, asked);
+    const bool succeeded = further_facts_of(kind).came_to(asked, answered).succeeded;
+    (succeeded ? effect.of_success : effect.of_failure) |= held != before;
+  }
+  return effect;
+}
+
+bool is_visit(workload::operation kind) {
+  using workload::operation;
+  if (kind <= operation::iterate) return kind > operation::find && kind != operation::size;
+  return further_facts_of(kind).visits;
+}
+
+// How many of the updates changed something, and of the searches and visits met something.
+void add_shares_of_effects(metric_map& metrics, std::span<const thread_report> threads,
+                           std::span<const workload::operation> kinds) {
+  constexpr double few = 50;  // of which a share says nothing
+  double updates = 0;
+  double changes = 0;
+  double searches = 0;
+  double found = 0;
+  for (const auto& thread : threads) {
+    const tally& sums = thread.operations;
+    double visits = 0;
+    for (const auto kind : kinds) {
+      const auto number = static_cast<std::size_t>(kind);
+      const auto attempted = static_cast<double>(sums.attempted[number]);
+      const auto succeeded = static_cast<double>(sums.succeeded[number]);
+      const auto [of_success, of_failure] = effect_of(kind);
+      if (is_visit(kind)) {
+        visits += attempted;
+      } else if (of_success || of_failure) {
+        updates += attempted;
+        changes += of_success * succeeded + of_failure * (attempted - succeeded);
+      } else if (kind != workload::operation::size) {
+        searches += attempted;
+        found += succeeded;
+      }
+    }
+    searches += visits;
+    found += std::min(visits, static_cast<double>(sums.visited));
+  }
+  if (updates >= few) metrics["effective_share"] = changes / updates;
+  if (searches >= few) metrics["found_share"] = found / searches;
 }
 
 void add_series_metrics(metric_map& metrics, std::span<const double> series) {
@@ -100,15 +162,15 @@ metric_map metrics_of(std::span<const thread_report> threads,
   for (const auto kind : kinds) {
     metrics[to_string(kind) + "_throughput"] = rate(
         threads, [&](const tally& sums) { return sums.attempted[static_cast<std::size_t>(kind)]; });
-    visits = visits || kind == workload::operation::range ||
-             kind == workload::operation::snapshot || kind == workload::operation::iterate ||
-             further_facts_of(kind).visits;
+    visits = visits || is_visit(kind);
   }
   if (visits) {
     metrics["visited_per_second"] = rate(threads, [](const tally& sums) { return sums.visited; });
   }
   metrics["effective_update_throughput"] =
       rate(threads, [](const tally& sums) { return sums.succeeded[0] + sums.succeeded[1]; });
+
+  add_shares_of_effects(metrics, threads, kinds);
 
   const auto threads_count = static_cast<double>(threads.size());
   std::vector<double> generation;

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "assay/random/permutation.h"
 #include "assay/subject/operations.h"
 #include "assay/workload/latest.h"
 #include "assay/workload/streams.h"
@@ -19,21 +18,6 @@ using workload::operation_batch;
 // is outside the tolerance with probability 0.003 each time (0.1 for some tiny ranges), and soon
 // comes back.
 constexpr int most_rounds = 32;
-
-// The part of `total` that falls to thread `i` of `n`: parts differ by at most 1 and begin where
-// the last ended.
-struct part {
-  std::uint64_t begin;
-  std::uint64_t end;
-};
-part part_of(std::uint64_t total, unsigned i, std::size_t n) {
-  const std::uint64_t each = total / n;
-  const std::uint64_t longer = total % n;
-  const auto begin_of = [&](std::uint64_t k) {
-    return each * k + std::min<std::uint64_t>(k, longer);
-  };
-  return {begin_of(i), begin_of(i + 1ULL)};
-}
 
 std::int64_t size_of(std::span<const worker> workers) {
   std::int64_t size = 0;
@@ -52,10 +36,9 @@ void run_each(sync::crew& threads, std::span<worker> workers, auto work) {
   });
 }
 
-// Inserts the keys of the indices `index_of(0)` to `index_of(count - 1)`.
-prefill_report insert_each(sync::crew& threads, std::span<worker> workers,
-                           const workload::key_space& space, std::uint64_t count, auto index_of,
-                           std::uint64_t salt, prefill_method method) {
+// Inserts the keys `key_of(0)` to `key_of(count - 1)`.
+prefill_report insert_each(sync::crew& threads, std::span<worker> workers, std::uint64_t count,
+                           auto key_of, std::uint64_t salt, prefill_method method) {
   run_each(threads, workers, [&](unsigned i) {
     worker& self = workers[i];
     operation_batch& batch = self.batch;
@@ -64,7 +47,7 @@ prefill_report insert_each(sync::crew& threads, std::span<worker> workers,
       batch.size =
           static_cast<std::size_t>(std::min<std::uint64_t>(end - next, operation_batch::capacity));
       for (std::size_t j = 0; j < batch.size; ++j) {
-        batch.keys[j] = space.key(index_of(next++));
+        batch.keys[j] = key_of(next++);
         batch.kinds[j] = workload::operation::insert;
       }
       self.handle->perform(batch, 0, batch.size, task_of(self, salt), self.prefilled);
@@ -108,6 +91,22 @@ struct shares_of_updates {
 
 }  // namespace
 
+part part_of(std::uint64_t total, unsigned i, std::size_t n) {
+  const std::uint64_t each = total / n;
+  const std::uint64_t longer = total % n;
+  const auto begin_of = [&](std::uint64_t k) {
+    return each * k + std::min<std::uint64_t>(k, longer);
+  };
+  return {begin_of(i), begin_of(i + 1ULL)};
+}
+
+double filled_share_of(const request& request) {
+  if (request.prefill.size) {
+    return static_cast<double>(*request.prefill.size) / static_cast<double>(request.key_range);
+  }
+  return request.phase ? 0.5 : steady_share_of(request.roles);
+}
+
 double steady_share_of(std::span<const role> roles) {
   const bool have_rates = std::ranges::all_of(roles, [](const role& role) {
     const shares_of_updates shares(role.work.mix);
@@ -135,24 +134,47 @@ steady_state steady_state_of(std::uint64_t key_range, double share) {
   return {expected, 3 * deviation, static_cast<std::uint64_t>(std::ceil(updates))};
 }
 
+random::permutation random_order(const request& request) {
+  return {request.key_range, random::derive_seed(request.seed, workload::permutation_stream)};
+}
+
 prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> workers,
                                       const request& request, const workload::key_space& space,
                                       std::uint64_t count, std::uint64_t salt) {
-  const random::permutation order(space.range(),
-                                  random::derive_seed(request.seed, workload::permutation_stream));
-  return insert_each(threads, workers, space, count, order, salt, prefill_method::permutation);
+  const random::permutation order = random_order(request);
+  return insert_each(
+      threads, workers, count, [&](std::uint64_t i) { return space.key(order(i)); }, salt,
+      prefill_method::permutation);
 }
 
 prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure) {
+  using method = filling::method;
+  const method how = request.prefill.how.value_or(method::updates);
+  if (how == method::none) return {prefill_method::none, true, 0, 0, 0, 0};
+  workers = workers.first(request.prefill.threads.value_or(workers.size()));
   if (std::ranges::any_of(request.roles, [](const role& role) {
         return workload::prefill_is_first_keys(role.work);
       })) {
     return insert_each(
-        threads, workers, space, workload::latest_prefilled(space.range()),
-        [](std::uint64_t i) { return i; }, salt, prefill_method::first_keys);
+        threads, workers, workload::latest_prefilled(space.range()),
+        [&](std::uint64_t i) { return space.key(i); }, salt, prefill_method::first_keys);
   }
-  const double share = steady_share_of(request.roles);
+  const double share = filled_share_of(request);
+  const auto wanted =
+      static_cast<std::uint64_t>(std::llround(static_cast<double>(space.range()) * share));
+  if (how == method::inserts) {
+    return insert_in_random_order(threads, workers, request, space, wanted, salt);
+  }
+  if (how == method::sorted) {
+    const random::permutation order = random_order(request);
+    std::vector<std::uint64_t> keys(wanted);
+    for (std::uint64_t i = 0; i < wanted; ++i) keys[i] = space.key(order(i));
+    std::ranges::sort(keys);
+    return insert_each(
+        threads, workers, wanted, [&](std::uint64_t i) { return keys[i]; }, salt,
+        prefill_method::sorted);
+  }
   const bool any_key = structure != structure::map;  // whether or not it is there
   if (share == 0 && !any_key) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1 && !any_key) {
@@ -188,10 +210,9 @@ prefill_report prefill(sync::crew& threads, std::span<worker> workers, const req
   };
 
   if (any_key) {
-    const auto count =
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(space.range()) * share));
-    update(count);
-    return {prefill_method::entries, true, count, size_of(workers), static_cast<double>(count), 0};
+    update(wanted);
+    return {prefill_method::entries,     true, wanted, size_of(workers),
+            static_cast<double>(wanted), 0};
   }
 
   const steady_state target = steady_state_of(space.range(), share);

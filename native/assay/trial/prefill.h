@@ -9,13 +9,17 @@
 //
 // A multimap or a queue has no such state: inserts always succeed. It gets range * p entries with
 // uniform keys, which a mix of as many inserts as erases leaves it.
+//
+// A request may name another size, which takes the place of range * p, and inserts alone.
 
 #ifndef ASSAY_TRIAL_PREFILL_H_
 #define ASSAY_TRIAL_PREFILL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "assay/random/permutation.h"
 #include "assay/subject/any_map.h"
 #include "assay/sync/crew.h"
 #include "assay/trial/request.h"
@@ -23,7 +27,7 @@
 
 namespace assay::trial {
 
-enum class prefill_method { updates, permutation, first_keys, entries, skipped };
+enum class prefill_method { updates, permutation, sorted, first_keys, entries, none, skipped };
 
 struct prefill_report {
   prefill_method method = prefill_method::skipped;
@@ -46,6 +50,17 @@ struct steady_state {
 // operation by name counts as what it does to one key: what may add it as an insert.
 [[nodiscard]] double steady_share_of(std::span<const role> roles);
 
+// What the map is to hold at first, as a share of the key range: the request's, or that share.
+[[nodiscard]] double filled_share_of(const request& request);
+
+// The part of `total` that falls to thread `i` of `n`: parts differ by at most 1 and begin where
+// the last ended.
+struct part {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+[[nodiscard]] part part_of(std::uint64_t total, unsigned i, std::size_t n);
+
 // `share` is that of inserts among updates, above 0 and below 1.
 [[nodiscard]] steady_state steady_state_of(std::uint64_t key_range, double share);
 
@@ -53,6 +68,9 @@ struct steady_state {
 // few, adding to their `prefilled`.
 prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure);
+
+// The indices of all keys in random order.
+[[nodiscard]] random::permutation random_order(const request& request);
 
 // The same by inserts alone: the first `count` keys of a random order, each once.
 prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> workers,

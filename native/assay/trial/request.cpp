@@ -345,6 +345,59 @@ void check_latest(const json_node& list, std::span<const role> roles) {
   }
 }
 
+// A number of keys, `size` or `percent` of all, if it is given.
+std::optional<std::uint64_t> parse_size(const json_node& node, std::uint64_t key_range) {
+  if (node.has("size") && node.has("percent")) node.refuse("has both size and percent; give one");
+  if (node.has("size")) return node.at("size").whole_number(0, key_range);
+  if (!node.has("percent")) return std::nullopt;
+  const double percent = node.at("percent").number(0, 100);
+  return std::llround(static_cast<double>(key_range) * percent / 100);
+}
+
+filling parse_prefill(const json_node& node, std::uint64_t key_range, std::span<const role> roles) {
+  using method = filling::method;
+  node.require_keys({}, {"method", "size", "percent", "threads"});
+  filling filling{.size = parse_size(node, key_range)};
+  if (node.has("method")) {
+    filling.how = node.at("method").one_of<method>({{"updates", method::updates},
+                                                    {"inserts", method::inserts},
+                                                    {"sorted", method::sorted},
+                                                    {"none", method::none}});
+  }
+  unsigned threads = 0;
+  for (const auto& role : roles) threads += role.threads;
+  if (node.has("threads")) {
+    filling.threads = static_cast<unsigned>(node.at("threads").whole_number(1, threads));
+  }
+  if (filling.how == method::none && (filling.size || filling.threads)) {
+    node.refuse(R"(has the method "none" and says more; leave that out)");
+  }
+  const auto draws_latest = [](const role& role) {
+    return role.work.keys.kind == distribution_kind::latest;
+  };
+  if ((filling.how || filling.size) && std::ranges::any_of(roles, draws_latest)) {
+    node.refuse(
+        "must leave method and size out where the latest keys are drawn, as these say which keys "
+        "are held at first");
+  }
+  return filling;
+}
+
+phase parse_phase(const json_node& node, std::uint64_t key_range) {
+  using kind = phase::kind;
+  node.require_keys({"kind"}, {"size", "percent", "order"});
+  phase phase{.what = node.at("kind").one_of<kind>(
+                  {{"load", kind::load}, {"grow", kind::grow}, {"drain", kind::drain}}),
+              .size = parse_size(node, key_range)};
+  if (phase.size && phase.what == kind::drain) {
+    node.refuse("drains all that is held; leave size and percent out");
+  }
+  if (phase.size == 0) node.refuse("is about no key at all; give it a larger size or percent");
+  phase.sorted =
+      node.has("order") && node.at("order").one_of<bool>({{"random", false}, {"sorted", true}});
+  return phase;
+}
+
 std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range) {
   const auto threads = static_cast<unsigned>(request.at("threads").whole_number(1, 4096));
   role common{.threads = threads};
@@ -361,7 +414,7 @@ std::vector<role> parse_roles(const json_node& request, std::uint64_t key_range)
   }
   parse_work(request, key_range, common);
   if (!request.has("roles")) {
-    if (!request.has("mix")) request.named("mix").refuse("is missing");
+    if (!request.has("mix") && !request.has("phase")) request.named("mix").refuse("is missing");
     return {common};
   }
 
@@ -428,11 +481,13 @@ request parse_request(std::string_view text) {
   constexpr std::uint64_t hour_ms = 3'600'000;
   const json object = input::parse_object(text);
   const json_node node(object, "");
-  node.require_keys({"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys",
-                     "duration_ms", "interval_ms"},
-                    {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type",
-                     "value_type", "range", "arrivals", "latency", "batch", "probes", "events",
-                     "allocator", "memory_policy", "roles", "perturbation", "operations"});
+  node.require_keys(
+      {"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys", "duration_ms",
+       "interval_ms"},
+      {"mix",        "warm_up_ms", "engine",    "draws",         "bounding", "distribution",
+       "key_type",   "value_type", "range",     "arrivals",      "latency",  "batch",
+       "probes",     "events",     "allocator", "memory_policy", "roles",    "perturbation",
+       "operations", "prefill",    "phase"});
   node.at("protocol").require(1);
   const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
   request request{
@@ -446,6 +501,23 @@ request parse_request(std::string_view text) {
       .duration = milliseconds(node.at("duration_ms"), 1, hour_ms),
       .interval = milliseconds(node.at("interval_ms"), 1, 60'000),
   };
+  if (node.has("prefill")) {
+    request.prefill = parse_prefill(node.at("prefill"), key_range, request.roles);
+  }
+  if (node.has("phase")) {
+    for (const auto* key : {"mix", "distribution", "range", "arrivals", "roles", "warm_up_ms"}) {
+      if (node.has(key)) node.at(key).refuse("does not go with a phase; leave one of them out");
+    }
+    request.phase = parse_phase(node.at("phase"), key_range);
+    const bool drains = request.phase->what == phase::kind::drain;
+    request.roles[0].work.mix = drains ? workload::mix{0, 100, 0} : workload::mix{100, 0, 0};
+    if (request.phase->what == phase::kind::load) {
+      if (node.has("prefill") && request.prefill.how != filling::method::none) {
+        node.at("prefill").refuse("does not go with a load, which begins empty; leave it out");
+      }
+      request.prefill.how = filling::method::none;
+    }
+  }
   if (node.has("warm_up_ms")) request.warm_up = milliseconds(node.at("warm_up_ms"), 0, hour_ms);
   // Keys are numbers of 63 bits, which a string of 8 bytes can tell apart.
   if (node.has("key_type")) {

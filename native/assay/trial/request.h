@@ -48,6 +48,32 @@ struct role {
   return roles;
 }
 
+// How the map is brought to what it holds when measuring begins.
+struct filling {
+  enum class method {
+    updates,  // random inserts and erases: a steady state
+    inserts,  // distinct keys in random order
+    sorted,   // the same keys in ascending order
+    none
+  };
+  std::optional<filling::method> how{};  // none given: updates
+  std::optional<std::uint64_t> size{};   // keys or entries; none: as many as the mix leaves it
+  std::optional<unsigned> threads{};     // that fill, the first so many; none: all
+};
+
+// A fixed amount of work that is measured in place of a mix and a time: distinct keys are inserted
+// or erased, each once, by all threads, which share them out.
+struct phase {
+  enum class kind {
+    load,  // inserts into an empty map
+    grow,  // inserts of keys that the filled map does not hold
+    drain  // erases of all that it holds
+  };
+  phase::kind what = kind::load;
+  std::optional<std::uint64_t> size{};  // keys; none: all that there are
+  bool sorted = false;                  // ascending keys; else a random order
+};
+
 // What a thread performs.
 struct operation_counts {
   std::uint64_t warm_up;
@@ -72,6 +98,8 @@ struct request {
   // Lengths of keys that are strings; lengths of values, or values that are numbers. None: uniform.
   std::optional<drawing> key_lengths{};
   std::optional<drawing> values{};
+  filling prefill{};
+  std::optional<trial::phase> phase{};  // the role then has the mix that this performs
   latency_sampling latency = 0;
   std::optional<std::size_t> batch{};  // operations in a batch; none: as many as take 100 us
   bool probes = true;

@@ -258,6 +258,58 @@ TEST(parse_request, refuses_distributions_that_follow_the_operations_or_do_not_f
   EXPECT_THAT(refusal(R"({"uint64": 8})"), StartsWith("value_type.uint64: "));
 }
 
+TEST(parse_request, reads_how_the_map_is_filled) {
+  json request = good();
+  EXPECT_FALSE(parse_request(request.dump()).prefill.how);
+  request["prefill"] = {{"method", "sorted"}, {"percent", 25}, {"threads", 3}};
+  const filling filling = parse_request(request.dump()).prefill;
+  EXPECT_EQ(filling.how, filling::method::sorted);
+  EXPECT_EQ(filling.size, 5000U);
+  EXPECT_EQ(filling.threads, 3U);
+  request["prefill"] = {{"size", 20000}};
+  EXPECT_EQ(parse_request(request.dump()).prefill.size, 20'000U);
+
+  const auto refusal = [&](const json& value) {
+    request["prefill"] = value;
+    return refusal_of(request.dump());
+  };
+  EXPECT_THAT(refusal({{"size", 20001}}), StartsWith("prefill.size: "));
+  EXPECT_THAT(refusal({{"percent", 101}}), StartsWith("prefill.percent: "));
+  EXPECT_THAT(refusal({{"threads", 5}}), StartsWith("prefill.threads: "));
+  EXPECT_THAT(refusal({{"size", 1}, {"percent", 1}}), HasSubstr("both size and percent"));
+  EXPECT_THAT(refusal({{"method", "none"}, {"size", 1}}), StartsWith("prefill: "));
+  EXPECT_THAT(refusal({{"method", "all"}}), StartsWith("prefill.method: "));
+  request["distribution"] = {{"kind", "latest"}, {"exponent", 1}};
+  EXPECT_THAT(refusal({{"size", 1}}), HasSubstr("latest keys"));
+}
+
+TEST(parse_request, reads_a_phase_in_place_of_a_mix) {
+  json request = good();
+  request.erase("mix");
+  request["phase"] = {{"kind", "load"}, {"percent", 50}, {"order", "sorted"}};
+  const auto load = parse_request(request.dump());
+  EXPECT_EQ(load.phase->size, 10'000U);
+  EXPECT_TRUE(load.phase->sorted);
+  EXPECT_EQ(load.prefill.how, filling::method::none);
+  EXPECT_EQ(load.roles[0].work.mix.insert, 100);
+  request["phase"] = {{"kind", "drain"}};
+  EXPECT_EQ(parse_request(request.dump()).roles[0].work.mix.erase, 100);
+  EXPECT_FALSE(parse_request(request.dump()).phase->sorted);
+
+  const auto refusal = [&](const json& value) {
+    request["phase"] = value;
+    return refusal_of(request.dump());
+  };
+  EXPECT_THAT(refusal({{"kind", "shrink"}}), StartsWith("phase.kind: "));
+  EXPECT_THAT(refusal({{"kind", "load"}, {"size", 0}}), StartsWith("phase: "));
+  EXPECT_THAT(refusal({{"kind", "drain"}, {"size", 5}}), StartsWith("phase: "));
+  request["prefill"] = {{"size", 5}};
+  EXPECT_THAT(refusal({{"kind", "load"}}), StartsWith("prefill: "));
+  EXPECT_EQ(refusal({{"kind", "grow"}}), "");
+  request["warm_up_ms"] = 5;
+  EXPECT_THAT(refusal({{"kind", "grow"}}), StartsWith("warm_up_ms: "));
+}
+
 TEST(parse_request, refuses_more_keys_than_their_type_has) {
   json request = good();
   for (const auto* layout : {"dense", "sparse"}) {

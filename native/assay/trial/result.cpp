@@ -105,8 +105,8 @@ json to_json(const host::energy& energy) {
 }
 
 json to_json(const prefill_report& prefill) {
-  constexpr std::array<std::string_view, 5> methods{"updates", "permutation", "first_keys",
-                                                    "entries", "skipped"};
+  constexpr std::array<std::string_view, 7> methods{
+      "updates", "permutation", "sorted", "first_keys", "entries", "none", "skipped"};
   json report{{"method", methods.at(static_cast<std::size_t>(prefill.method))},
               {"converged", prefill.converged}};
   if (prefill.method != prefill_method::skipped) {

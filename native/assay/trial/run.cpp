@@ -29,6 +29,7 @@
 #include "assay/sync/crew.h"
 #include "assay/trial/latency.h"
 #include "assay/trial/metrics.h"
+#include "assay/trial/phase.h"
 #include "assay/trial/prefill.h"
 #include "assay/trial/steps.h"
 #include "assay/trial/validation.h"
@@ -84,6 +85,10 @@ std::string not_replayable_because(const request& request, std::span<const worke
   if (std::ranges::any_of(request.roles, batches_as_time_has_it)) {
     add("the latest keys are those of the batches before, whose lengths depend on time unless the "
         "request gives them (batch)");
+  }
+  if (request.phase && request.threads() > 1 && request.phase->what != phase::kind::load &&
+      request.prefill.how.value_or(filling::method::updates) == filling::method::updates) {
+    add("which keys the phase is about depends on how the threads met that filled the map");
   }
   const auto first = std::ranges::find_if(
       workers, [](const worker& worker) { return worker.unfinished.has_value(); });
@@ -142,11 +147,25 @@ observed observe_until_end(std::chrono::steady_clock::time_point start,
   return seen;
 }
 
+// The same of a phase, which ends by itself.
+observed observe_phase(sync::crew& threads, std::chrono::steady_clock::time_point start) {
+  observed seen;
+  host::energy_meter energy;
+  std::this_thread::sleep_until(start);
+  energy.start();
+  seen.resident.push_back(resident_since(start));
+  threads.wait();
+  seen.energy = energy.stop();
+  return seen;
+}
+
 // Gives threads what they need to measure: everything that allocates or makes a system call. Before
 // the map is built, so that what memory grows by from there on is the map's.
 void prepare(sync::crew& threads, std::span<worker> workers, const request& request,
              const value_rules& rules) {
-  const auto full_intervals = static_cast<std::size_t>(request.duration / request.interval);
+  // A phase lasts as long as it takes, and is not the same throughout.
+  const auto full_intervals =
+      request.phase ? 0 : static_cast<std::size_t>(request.duration / request.interval);
   threads.run([&](unsigned i) {
     worker& self = workers[i];
     const role& role = request.roles[self.role];
@@ -190,7 +209,8 @@ observed measure_together(sync::crew& threads, std::span<worker> workers, const 
   const std::chrono::steady_clock::time_point start{nanoseconds(common_start.arrive())};
   observed seen;
   try {
-    seen = observe_until_end(start + request.warm_up, request.duration);
+    seen = request.phase ? observe_phase(threads, start)
+                         : observe_until_end(start + request.warm_up, request.duration);
   } catch (...) {
     stop.request_stop();
     threads.wait();
@@ -277,6 +297,9 @@ void require_offered(const subject_entry& subject, const request& request) {
                       " reserves values, which some of these keys would have in 32 bits; ask for "
                       "dense keys or for values of 64 bits");
   }
+  if (subject.holds_nothing && request.phase && request.phase->what == phase::kind::drain) {
+    throw bad_request("phase: " + subject.name + " holds nothing that could be drained");
+  }
   for (const auto& role : request.roles) {
     const auto shares = role.work.mix.shares();
     for (std::size_t kind = 0; kind < shares.size(); ++kind) {
@@ -327,6 +350,9 @@ result run(const request& request, const subject_entry& subject, const steps* ch
     });
     prepare(threads, workers, request, rules);
 
+    std::optional<phase_keys> keys;
+    if (request.phase) keys.emplace(request);
+
     report.metrics["resident_before_bytes"] = static_cast<double>(host::resident_bytes());
     report.metrics["build_ms"] = milliseconds([&] { map = subject.build(hints); });
     const detach_at_end detach(threads, workers);
@@ -351,7 +377,11 @@ result run(const request& request, const subject_entry& subject, const steps* ch
     if (changed != nullptr) {
       threads.run([&](unsigned i) { changed->before_measuring(workers[i], request, space); });
     }
+    if (keys) keys->share_out(*map, subject.structure, request, space, workers);
     seen = measure_together(threads, workers, request, salt);
+    if (request.phase) {
+      report.metrics["phase_ms"] = static_cast<double>(end_together(workers)) / 1e6;
+    }
     if (changed != nullptr) {
       threads.run([&](unsigned i) { changed->after_measuring(workers[i], request); });
     }
@@ -415,12 +445,20 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   }
   report.not_replayable_because = not_replayable_because(request, workers);
 
+  if (request.phase && subject.structure == structure::map) {
+    if (const auto idle = idle_operations(*request.phase, workers); !idle.empty()) {
+      report.problems.push_back(idle);
+    }
+  }
   if (!report.prefill.converged) report.problems.push_back(describe(report.prefill));
   if (!subject.holds_nothing) {
     report.metrics["validation_ms"] = milliseconds([&] {
       report.contents_check =
           validate(*map, subject.structure, total, request.seed, rules, workers);
     });
+    if (report.contents_check->walk_ended) {
+      report.metrics["final_size"] = static_cast<double>(report.contents_check->found.size);
+    }
     if (const auto problem = report.contents_check->problem(); !problem.empty()) {
       report.problems.push_back(problem);
     }

@@ -30,7 +30,7 @@ class flawed_steps : public trial::steps {
     if (!chosen_.has(flaw::insert_only_prefill)) {
       return trial::prefill(threads, workers, request, space, salt, structure);
     }
-    const double share = trial::steady_share_of(request.roles);
+    const double share = trial::filled_share_of(request);
     const auto count =
         static_cast<std::uint64_t>(std::llround(static_cast<double>(space.range()) * share));
     return trial::insert_in_random_order(threads, workers, request, space, count, salt);

@@ -20,7 +20,7 @@ class FalseAlarms:
             without comparisons.
         family: the comparisons of the main metric and the aggregates over workloads.
         verdicts: how many of these are called faster or slower, and stay so under Holm's correction.
-        withheld: how many of them have no verdict, as trials were not valid or the host was busy.
+        withheld: how many of them have no verdict, as trials were not valid or idle, or the host was busy.
     """
 
     comparisons: int
@@ -65,7 +65,8 @@ class FalseAlarms:
     @property
     def _withheld(self) -> str:
         return (
-            f"{self.withheld} of {self.family} have no verdict, as trials were not valid or the host was busy"
+            f"{self.withheld} of {self.family} have no verdict, as trials were not valid or idle, or the host"
+            " was busy"
         )
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.busy import disturbance, lost, without_busy
+from assay.analysis.idle import idleness
 from assay.analysis.types import Analysis, HostModes, Look
 from assay.experiment.events import knows_no_host
 from assay.experiment.types import Experiment
@@ -29,7 +30,7 @@ HOST_CHANGED = "host changed"
 
 WITHHELD = "withheld"
 """Why a group of valid trials does not count: other trials of its level or baseline are not valid, or all
-lost too much processor time."""
+lost too much processor time or are idle."""
 
 NOT_RUN = "not run"
 _REASONS = ("not valid", NOT_RUN, "metric missing", "not above zero")
@@ -163,10 +164,11 @@ def by_context(trials: Iterable[StoredTrial], experiment: Experiment) -> Mapping
 
 
 def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
-    """Return the levels of which no trial counts: one is not valid, or all lost too much processor time.
+    """Return the levels of which no trial counts: one is not valid, or all lost too much processor time
+    or are idle.
 
     What fails at times may do wrong work at all times, so a failure counts whenever it was: in a group that
-    is left out, or after the look that verdicts rest on. Neither counts where the experiment accepts it.
+    is left out, or after the look that verdicts rest on. None counts where the experiment accepts it.
     """
     trials = list(trials)
     comparison = experiment.comparison
@@ -181,12 +183,14 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
         whose = f"of {level}" if factor == "subject" else f"with {factor}={level}"
         failed = not_valid(Counter(trial.status for trial in members), whose)
         disturbed = lost(trial for trial in members if trial.ordinal in quiet)
+        idle = idleness(members, experiment)
         said[context, level] = " and ".join(
             filter(
                 None,
                 (
                     "" if comparison.accept_invalid else failed,
                     "" if counts_busy else disturbance(disturbed, whose),
+                    idle and f"trials {whose} measured {idle}",
                 ),
             )
         )

@@ -131,8 +131,8 @@ class Answer(Estimate):
         context: factor -> level, without the compared factor.
         level, baseline: the ratio is the metric at the first over that at the second.
         dropped: reason -> number of pairs that do not count; "host changed" is one of the reasons.
-        withheld: there is no ratio and no verdict, as trials were not valid, or the host was busy; `reason`
-            says which.
+        withheld: there is no ratio and no verdict, as trials were not valid or idle, or the host was busy;
+            `reason` says which.
     """
 
     metric: str

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
 
-from assay.analysis import CONFIDENCE, Comparison, summarise
+from assay.analysis import CONFIDENCE, Comparison, median, summarise
 from assay.analysis.sequential import looks, sharing
 from assay.analysis.verdicts import fewest_pairs
 from assay.audit.limits import limited
@@ -108,18 +108,25 @@ _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
     f"{ANOMALIES}, section 6; Linux, CONFIG_HZ",
     "In {conditions} less than {limit} are measured, {worst} at worst: one lost time slice changes"
     " such a trial by several percent.",
-    f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual.",
+    f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual. Give a phase more keys.",
     limit=_LEAST_MS,
     below=True,
     shown="{:.0f} ms".format,
     evidence_name="shortest_ms",
 )
 def short_trials(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> how long its trials measure, where they are told."""
-    return {
+    """Return name of condition -> how long its trials measure, where they are told; of a phase, how long
+    it took.
+    """
+    phases = {
+        name: median(lasted)
+        for name, trials in evidence.valid_by_condition.items()
+        if (lasted := [trial.metrics["phase_ms"] for trial in trials if "phase_ms" in trial.metrics])
+    }
+    return phases | {
         name: settings["duration_ms"]
         for name, settings in evidence.settings_by_condition().items()
-        if not evidence.experiment.is_command(settings["subject"])
+        if "phase" not in settings and not evidence.experiment.is_command(settings["subject"])
     }
 
 

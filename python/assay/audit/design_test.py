@@ -1,6 +1,7 @@
 """What the rules say of an experiment, before it runs and after."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from assay.analysis import sign_flips
 from assay.analysis.holm import holm
 from assay.analysis.verdicts import fewest_pairs
-from assay.audit import audit_experiment, too_few_for
-from assay.audit.testing import HOST, experiment, findings, sometimes
+from assay.audit import audit, audit_experiment, too_few_for
+from assay.audit.testing import HOST, METRICS, experiment, findings, sometimes, trials
+from assay.experiment import parse
 from assay.experiment.sensitivity import sensitive
 from assay.findings import Finding
 
@@ -119,6 +121,31 @@ def test_short_trials(duration_ms: int, too_short: bool) -> None:
     assert ("short-trials" in by_rule) == too_short
     if too_short:
         assert by_rule["short-trials"].evidence == {"conditions": 4, "shortest_ms": duration_ms}
+
+
+@pytest.mark.parametrize(("phase_ms", "too_short"), [(49.0, True), (51.0, False)])
+def test_a_phase_is_as_long_as_it_took(phase_ms: float, too_short: bool) -> None:
+    def loads(_block: int, _subject: str, _threads: int) -> dict[str, object]:
+        return {"metrics": METRICS | {"phase_ms": phase_ms, "prefill_threads": 0.0}}
+
+    planned = parse(
+        """
+[factors]
+subject = ["base", "other"]
+threads = [1, 2]
+[trial]
+key_range = 100
+phase = "load"
+duration_ms = 1
+[comparison]
+factor = "subject"
+""",
+        Path("example.toml"),
+    )
+    found = {finding.rule for finding in audit(planned, trials(planned, loads), HOST)}
+    assert ("short-trials" in found) == too_short
+    assert not {"empty-at-start", "nothing-happens"} & found
+    assert "short-trials" not in {finding.rule for finding in audit_experiment(planned, HOST)}
 
 
 def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> None:

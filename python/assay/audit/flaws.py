@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from assay.analysis.idle import drawn_key_range
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, OMISSION
 from assay.audit.types import Evidence, of_places, rule
@@ -156,11 +157,15 @@ def _asked_ms(evidence: Evidence, trial: StoredTrial) -> float | None:
 
 @rule("empty-at-start", "Maps are empty when measuring begins", f"{ANOMALIES}, sections 2 and 4.8")
 def empty_at_start(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions in which no thread has filled what is measured, though its mix would fill it."""
+    """Find conditions in which no thread has filled what is measured, though its mix would fill it.
+
+    A phase may begin with nothing.
+    """
     where = [
         name
         for name, trials in evidence.valid_by_condition.items()
         if all(trial.metrics.get("prefill_threads") == 0 for trial in trials)
+        and "phase" not in evidence.settings(trials[0])
         and _would_hold_some(evidence.settings(trials[0]))
     ]
     yield from of_places(
@@ -256,6 +261,29 @@ def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
     return float(max(0.0, off - 3 * math.sqrt(first.elements)) / first.elements)
 
 
+@limited(
+    "size-changed",
+    "Maps did not keep their size",
+    f"{ANOMALIES}, section 4.5.1",
+    "In {conditions} the number of elements changed by more than {limit} from the prefill to the end of the"
+    " typical trial, {worst} at worst: the throughput is a mean over many sizes, other ones for each subject,"
+    " and depends on how long the trial was.",
+    "Begin with the size at which the mix keeps it: leave prefill out. How long growing or draining takes is a"
+    " phase.",
+    limit=0.2,
+)
+@typical
+def size_changed(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return by how much the size changed since the prefill, as a share of what it was.
+
+    None of few elements, and of a phase, which is to change it.
+    """
+    first, last = (trial.metrics.get(metric) for metric in ("prefill_size", "final_size"))
+    if first is None or last is None or first < _MANY_KEYS / 10 or "phase" in evidence.settings(trial):
+        return None
+    return float(last / first - 1)
+
+
 class _First(NamedTuple):
     """What a prefill leaves that is made of updates with uniform keys."""
 
@@ -267,16 +295,23 @@ class _First(NamedTuple):
 def _at_first(evidence: Evidence, trial: StoredTrial) -> _First | None:
     """Return what the prefill leads to, of the key range that was drawn for the trial.
 
-    None of roles, of further operations, of keys that are not uniform, and of a mix that was moved at random.
+    Where no prefill says what that is, None of roles, of further operations, of keys that are not uniform,
+    and of a mix that was moved at random.
     """
     settings = evidence.settings(trial)
+    drawn = drawn_key_range(trial, settings)
+    prefill = settings.get("prefill", {})
+    if prefill.get("method") == "none":
+        return _First(0, 0)
+    if "size" in prefill or "percent" in prefill:
+        elements = min(drawn, prefill["size"]) if "size" in prefill else drawn * prefill["percent"] / 100
+        return _First(elements, elements / drawn)
     mix = settings.get("mix", {})
     moved = any(name.startswith("mix") for name in trial.perturbation)
     if moved or not mix or mix.keys() - _KNOWN or {"roles", "distribution"} & settings.keys():
         return None
     inserts, erases = mix.get("insert", 0), mix.get("erase", 0)
     share = inserts / (inserts + erases) if inserts + erases else 0.5
-    drawn = settings["key_range"] * (1 + float(trial.perturbation.get("key_range", 0)) / 100)
     return _First(drawn * share, share)
 
 

@@ -90,6 +90,12 @@ def given(**metrics: float) -> Change:
             {"prefill_threads": 2, "prefill_size": 1024},
             {"prefill_threads": 2, "prefill_size": 560},
         ),
+        (
+            "size-changed",
+            {"prefill_size": 500, "final_size": 390},
+            {"prefill_size": 500, "final_size": 410},
+        ),
+        ("size-changed", {"prefill_size": 500, "final_size": 610}, {"prefill_size": 99, "final_size": 20}),
         ("clock-share", {"clock_share": 0.11}, {"clock_share": 0.09}),
         (
             "latency-without-waiting",
@@ -164,6 +170,20 @@ def test_where_latencies_are_compared_the_clock_is_what_measures() -> None:
     timed = given(clock_share=0.9, latency_p50_ns=100.0)
     assert "clock-share" in findings(timed)
     assert "clock-share" not in findings(timed, metric="latency_p50_ns", trial='latency = "all"')
+
+
+def test_a_prefill_that_is_set_says_how_many_elements_there_are() -> None:
+    filled = given(prefill_threads=2, prefill_erases=0, prefill_size=700)
+    as_asked = findings(filled, key_range=1000, trial="prefill = 700")
+    assert "other-key-range" not in as_asked
+    assert "prefill-without-erases" in as_asked
+    assert "other-key-range" in findings(filled, key_range=1000, trial="prefill = { percent = 50 }")
+    moving = 'distribution = { kind = "zipf", exponent = 1 }\nprefill = 500'
+    assert "other-key-range" in findings(filled, key_range=1000, trial=moving)
+    empty = given(prefill_threads=0, prefill_erases=0, prefill_size=0)
+    none = findings(empty, key_range=1000, trial='prefill = "none"')
+    assert "empty-at-start" in none
+    assert "other-key-range" not in none
 
 
 def test_what_only_erases_begins_empty() -> None:

@@ -21,6 +21,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
 
 RULES: tuple[Rule[Evidence], ...] = (
     trials.invalid_trials,
+    trials.nothing_happens,
     validations.validate,
     trials.missing_metric,
     host.unoptimised_build,
@@ -54,6 +55,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     flaws.prefill_by_one_thread,
     flaws.prefill_without_erases,
     flaws.other_key_range,
+    flaws.size_changed,
     flaws.clock_share,
     flaws.latency_without_waiting,
     flaws.mix_not_performed,

@@ -6,10 +6,11 @@ from math import ceil
 from typing import Any
 
 from assay.analysis import median
+from assay.analysis.idle import idleness
 from assay.audit.design import processors_of
 from assay.audit.limits import TrialNumber, limited, typical
 from assay.audit.sources import ANOMALIES, BENCHMARKING, REASONABLE_TIME, WARMUP
-from assay.audit.types import Evidence, numbers, rule
+from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.experiment.types import Experiment
 from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
@@ -34,6 +35,26 @@ _STATUSES: dict[str, tuple[Severity, str, str]] = {
         "Look for a deadlock or a livelock{check}; if the subject is only slow, give it more time.",
     ),
 }
+
+
+@rule("nothing-happens", "Nothing happens in trials", f"{ANOMALIES}, sections 4.5.1 and 4.8")
+def nothing_happens(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions whose trials measure what is empty, full or unchanging, unless that is accepted."""
+    idle = {
+        name: what
+        for name, trials in evidence.valid_by_condition.items()
+        if (what := idleness(trials, evidence.experiment))
+    }
+    yield from of_places(
+        [f"{name}: {what}" for name, what in idle.items()],
+        "conditions",
+        f"In {counted(idle, 'condition')} practically nothing happens, as updates or searches fail: that is"
+        " fast, says nothing of a structure at work, and gets no verdict.",
+        "Give inserts and erases shares that leave some keys, or set what is held at first (prefill). To"
+        " measure how long filling or emptying takes, use a phase. If nothing is to happen, write"
+        " accept_idle = true in [comparison].",
+        "error",
+    )
 
 
 @rule("invalid-trials", "Trials that do not count", f"{ANOMALIES}, section 4.8 (4)")

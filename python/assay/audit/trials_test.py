@@ -29,6 +29,25 @@ def test_trials_that_are_not_valid_are_found_by_status(status: str, severity: Se
     assert by_rule == {}
 
 
+IDLE = {"prefill_size": 0.0, "final_size": 0.0, "effective_share": 0.0, "found_share": 0.0}
+
+
+def idle(_block: int, subject: str, _threads: int) -> dict[str, Any]:
+    return {"metrics": METRICS | (IDLE if subject == "other" else {})}
+
+
+def test_trials_in_which_nothing_happens_are_an_error_at_the_top() -> None:
+    by_rule = findings(idle, mix="erase = 10, find = 90", key_range=20_000)
+    (finding,) = by_rule["nothing-happens"]
+    assert next(iter(by_rule)) == "nothing-happens"
+    assert finding.severity == "error"
+    assert finding.evidence == {"conditions": 2}
+    assert finding.where[0].startswith("subject=other, threads=1: an empty structure: 0%")
+    assert "accept_idle = true" in finding.remedy
+    accepted = findings(idle, mix="erase = 10, find = 90", comparison="accept_idle = true")
+    assert "nothing-happens" not in accepted
+
+
 def test_a_metric_that_is_missing() -> None:
     by_rule = findings(sometimes(metrics={"latency_ns": 3.0}))
     (finding,) = by_rule.pop("missing-metric")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
 from assay.analysis.busy import disturbance, lost, without_busy
+from assay.analysis.idle import idleness
 from assay.analysis.pairs import HOST_CHANGED, NOT_RUN, WITHHELD, counted_trials, logarithm, not_valid
 from assay.analysis.verdicts import Better, Question, decide
 from assay.compare.changes import Changes, changes
@@ -197,7 +198,8 @@ def _joint_look(looks: Sequence[Look | None]) -> Look | None:
 
 
 def _failures(side: Side, conditions: Mapping[str, Mapping[str, Level]]) -> str:
-    """Return why trials of a side's condition do not count: some are not valid, or the host was busy.
+    """Return why trials of a side's condition do not count: some are not valid, or all are idle, or the host
+    was busy.
 
     Empty if they do, or its experiment counts them all the same.
     """
@@ -207,7 +209,8 @@ def _failures(side: Side, conditions: Mapping[str, Mapping[str, Level]]) -> str:
     share = lost(trial for trial in quiet if trial.levels == condition)
     failed = "" if experiment.comparison.accept_invalid else not_valid(statuses, whose)
     disturbed = "" if experiment.design.busy == "count" else disturbance(share, whose)
-    return " and ".join(filter(None, (failed, disturbed)))
+    idle = idleness((trial for trial in side.trials if trial.levels == condition), experiment)
+    return " and ".join(filter(None, (failed, disturbed, idle and f"trials {whose} measured {idle}")))
 
 
 def _grouped(

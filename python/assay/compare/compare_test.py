@@ -171,6 +171,21 @@ def test_a_side_of_which_a_trial_failed_gets_no_verdict(side: MakeSide) -> None:
     assert comparison.dropped == {"not valid": 1, "withheld": BLOCKS - 1}
 
 
+def test_a_side_in_which_nothing_happens_gets_no_verdict(side: MakeSide) -> None:
+    def idle(value: float) -> dict[str, float]:
+        return {"throughput": value, "final_size": 0.0, "effective_share": 0.0}
+
+    accepting = SOURCE.replace("[comparison]", "[comparison]\naccept_idle = true")
+    for source, reason in ((SOURCE, "measured an empty structure"), (accepting, "")):
+        sides = [
+            side(f"old{bool(reason)}", flat, source=source),
+            side(f"new{bool(reason)}", flat, metrics=idle, source=source),
+        ]
+        comparisons = compare(sides).comparisons
+        assert all(answer.withheld == bool(reason) for answer in comparisons)
+        assert all(reason in answer.reason for answer in comparisons)
+
+
 def test_different_hosts_are_an_error(side: MakeSide) -> None:
     sides = side("here", flat), side("there", flat, host="there")
     [finding] = [finding for finding in compare(sides).findings if finding.rule == "different-hosts"]

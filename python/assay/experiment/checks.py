@@ -225,7 +225,7 @@ def _beyond(
     if drawn and offer.structure != "map":
         yield "value_type", f"{subject} is a {offer.structure}, each entry of which has a value of its own"
     for role in settings.get("roles", ({},)):
-        mix, setting = (role["mix"], "roles") if "mix" in role else (settings["mix"], "mix")
+        mix, setting = (role["mix"], "roles") if "mix" in role else (settings.get("mix", {}), "mix")
         lacking = [
             name
             for name, share in mix.items()

@@ -102,6 +102,7 @@ def request_schema() -> dict[str, Any]:
         "anyOf": [
             {"required": [*_REQUESTED_OF_MAPS, "mix"]},
             {"required": [*_REQUESTED_OF_MAPS, "roles"], "properties": {"roles": roles_with_mixes}},
+            {"required": [*_REQUESTED_OF_MAPS, "phase"]},
             {
                 "description": "Of a fixture.",
                 "properties": dict.fromkeys(sorted((settings.keys() | {"operations"}) - OF_FIXTURES), False),

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -32,7 +32,7 @@ from assay.experiment.types import (
     Until,
     Validation,
 )
-from assay.experiment.workload import MOST_THREADS, files_of, largest_key_range
+from assay.experiment.workload import LARGEST_KEY_RANGE, MOST_THREADS, files_of, largest_key_range
 from assay.words import listed, nearest, show
 
 _DEFAULTS = {"pinning": "none"}
@@ -194,6 +194,7 @@ def _comparison(
         across=_across(table, factor, factors),
         correction=table.correction,
         accept_invalid=table.accept_invalid,
+        accept_idle=table.accept_idle,
         pathological=table.pathological,
         stand_ins=tuple(stand_ins),
         gate_percent=table.gate_percent,
@@ -530,7 +531,7 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
         _check_fixture(experiment, condition, settings)
     elif not experiment.is_command(settings.get("subject", "")):
         required += ["key_range", *_PROTOCOL_DEFAULTS]
-        if not all("mix" in role for role in settings.get("roles", [{}])):
+        if "phase" not in settings and not all("mix" in role for role in settings.get("roles", [{}])):
             required.append("mix")
     missing = [setting for setting in required if setting not in settings]
     if missing:
@@ -543,6 +544,7 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
         raise MistakeError(("trial",), why)
     _check_flaws(experiment, condition, settings)
     _check_load(experiment, condition, settings)
+    _check_filling(experiment, condition, settings)
     if settings.get("key_range", 0) > largest_key_range(settings):
         why = (
             f"{settings['key_range']} is too large for keys of the type uint32; "
@@ -561,6 +563,46 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
             raise MistakeError(at if number is None else (*at, number), why)
+
+
+def _check_filling(
+    experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]
+) -> None:
+    """Check that what is held at first, and a phase, fit the other settings."""
+    for setting, why in _filling_mistakes(settings):
+        raise MistakeError(origin_of(experiment, condition, setting), why)
+
+
+_NOT_IN_A_PHASE = ("mix", "roles", "distribution", "range", "arrivals", "warm_up_ms", "flaws")
+
+
+def _filling_mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each setting that does not fit what is held at first, or the phase, and why."""
+    prefill, phase = settings.get("prefill", {}), settings.get("phase", {})
+    for name, table in (("prefill", prefill), ("phase", phase)):
+        keys = settings.get("key_range", LARGEST_KEY_RANGE)
+        if table.get("size", 0) > keys:
+            yield name, f"{table['size']:,} keys are more than the key_range of {keys:,}; give fewer"
+    if prefill.get("threads", 0) > settings["threads"]:
+        yield "prefill", f"{prefill['threads']} threads cannot fill it, as there are {settings['threads']}"
+    latest = any(
+        role.get("distribution", settings.get("distribution", {})).get("kind") == "latest"
+        for role in settings.get("roles", ({},))
+    )
+    if latest and prefill.keys() - {"threads"}:
+        why = "the latest keys are drawn, which say what is held at first; leave all but threads out"
+        yield "prefill", why
+    if not phase:
+        return
+    for setting in _NOT_IN_A_PHASE:
+        if setting in settings:
+            yield setting, f"a phase ({phase['kind']}) has no {setting}; leave one of them out"
+    method = prefill.get("method")
+    empty = method == "none" or 0 in (prefill.get("size"), prefill.get("percent"))
+    if phase["kind"] == "load" and prefill and method != "none":
+        yield "prefill", 'a load begins empty; leave prefill out, or grow what it leaves: phase = "grow"'
+    if phase["kind"] == "drain" and empty:
+        yield "phase", "nothing is held that could be drained; prefill something"
 
 
 def _check_lesson(lesson: str | None) -> None:

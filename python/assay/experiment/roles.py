@@ -46,6 +46,8 @@ def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mixes_of(settings: Mapping[str, Any]) -> list[Mapping[str, float]]:
-    """Return the mix of each role, or the one that all threads have."""
+    """Return the mix of each role, or the one that all threads have; that of a phase is one operation."""
+    if "phase" in settings:
+        return [{"erase" if settings["phase"]["kind"] == "drain" else "insert": 100}]
     mix = settings.get("mix", {})
     return [role.get("mix", mix) for role in settings.get("roles", ({},))]

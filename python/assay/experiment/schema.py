@@ -128,6 +128,8 @@ class ComparisonTable(Table):
     """How the p-values of a family are corrected for their number."""
     accept_invalid: bool = False
     """Whether levels some of whose trials are not valid get a verdict from their other trials."""
+    accept_idle: bool = False
+    """Whether trials in which practically nothing happens get a verdict, as those of an empty map."""
     ladders: list[Annotated[list[Any], Field(min_length=2)]] = Field(default_factory=list)
     """Levels in an order in which each is also compared with the one before it."""
     pathological: PathologicalShare | None = None

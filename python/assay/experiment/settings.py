@@ -18,6 +18,8 @@ from assay.experiment.workload import (
     KeyType,
     Latency,
     MixTable,
+    Phase,
+    Prefill,
     RangeTable,
     Roles,
     ThreadCount,
@@ -81,6 +83,10 @@ class Settings(Table):
     arrivals: ArrivalsTable | None = None
     roles: Roles | None = None
     """Threads that do different work; what a role does not name is that of the trial."""
+    prefill: Prefill | None = None
+    """What the subject holds when measuring begins: what the mix leaves it where nothing says."""
+    phase: Phase | None = None
+    """What is measured in place of a mix and a time: keys that are loaded, added or erased, each once."""
     engine: Engine | None = None
     draws: Literal["one", "two"] | None = None
     """Numbers that an operation takes: one, divided between key and kind, or one for the key and then

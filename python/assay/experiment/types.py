@@ -77,6 +77,7 @@ class ComparisonDesign(Part):
             weight of each level by its name; empty where all weigh the same.
         correction: how the p-values of a family are corrected for their number.
         accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
+        accept_idle: whether trials in which practically nothing happens get a verdict, as of an empty map.
         pathological: an outcome is pathological if it is worse than this share of the median of its
             condition; None where nobody asks.
         gate_percent: a level fails if its main metric is shown to be worse than the baseline's by more than
@@ -95,6 +96,7 @@ class ComparisonDesign(Part):
     across: dict[str, dict[str, Weight]] = Field(default_factory=dict)
     correction: Literal["holm", "none"] = "holm"
     accept_invalid: bool = False
+    accept_idle: bool = False
     pathological: PathologicalShare | None = None
     stand_ins: tuple[Level, ...] = ()
     gate_percent: PositivePercent | None = None

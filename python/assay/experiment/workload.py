@@ -288,7 +288,86 @@ class ArrivalsTable(Table):
     """poisson: each independent of the others. even: at equal distances, by turns of the threads."""
 
 
+_SizeOrZero = Annotated[int, Field(ge=0, le=LARGEST_KEY_RANGE)]
+_PrefillMethod = Literal["updates", "inserts", "sorted", "none"]
+_PhaseKind = Literal["load", "grow", "drain"]
+
+
+class PrefillTable(Table):
+    """What the subject holds when measuring begins, and how it comes to that."""
+
+    method: _PrefillMethod | None = None
+    """updates where nothing says: random inserts and erases, to a steady state."""
+    size: _SizeOrZero | None = None
+    """Keys, or entries; those that the mix leaves where nothing says."""
+    percent: Percent | None = None
+    """The same as a share of the key range."""
+    threads: ThreadCount | None = None
+    """That fill it, the first so many; all where nothing says."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "PrefillTable":
+        _check_one_size(self.size, self.percent)
+        if self.method == "none" and len(self.given()) > 1:
+            raise ValueError('fills nothing with the method "none"; leave out what else it says')
+        return self
+
+
+class PhaseTable(Table):
+    """A fixed amount of work that is measured in place of a mix and a time."""
+
+    kind: _PhaseKind
+    """load: insert keys into an empty map; grow: insert keys that it does not hold; drain: erase all."""
+    size: Annotated[int, Field(ge=1, le=LARGEST_KEY_RANGE)] | None = None
+    """Keys that are inserted; all that there are where nothing says."""
+    percent: PositivePercent | None = None
+    """The same as a share of the key range."""
+    order: Literal["random", "sorted"] | None = None
+    """Of the keys; random where nothing says."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "PhaseTable":
+        _check_one_size(self.size, self.percent)
+        if self.kind == "drain" and (self.size is not None or self.percent is not None):
+            raise ValueError("drains all that is held; leave out size and percent")
+        return self
+
+
+def _check_one_size(size: int | None, percent: float | None) -> None:
+    if size is not None and percent is not None:
+        raise ValueError("has both size and percent; give one of them")
+
+
+def _prefill(value: Any) -> Any:
+    if isinstance(value, dict | Table):
+        return value
+    if type(value) is int:
+        return {"size": value}
+    if value in get_args(_PrefillMethod):
+        return {"method": value}
+    raise ValueError(
+        f"{show(value)} is not a prefill; write a number of keys, one of {listed(get_args(_PrefillMethod))},"
+        ' or a table { percent = 50, method = "inserts" }'
+    )
+
+
+def _phase(value: Any) -> Any:
+    if isinstance(value, dict | Table):
+        return value
+    if value in get_args(_PhaseKind):
+        return {"kind": value}
+    raise ValueError(
+        f"{show(value)} is not a phase; write one of {listed(get_args(_PhaseKind))},"
+        ' or a table { kind = "load", size = 1_000 }'
+    )
+
+
 _NumberType = Literal["uint64", "uint32"]
+Prefill = Annotated[
+    PrefillTable,
+    BeforeValidator(_prefill, json_schema_input_type=_PrefillMethod | _SizeOrZero | PrefillTable),
+]
+Phase = Annotated[PhaseTable, BeforeValidator(_phase, json_schema_input_type=_PhaseKind | PhaseTable)]
 Engine = Annotated[EngineSetting, BeforeValidator(_engine, json_schema_input_type=Name | EngineSetting)]
 KeyType = ValueOrTable[_NumberType, KeyTypeTable]
 ValueType = ValueOrTable[_NumberType, ValueTypeTable]

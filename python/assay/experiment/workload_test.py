@@ -57,6 +57,13 @@ def settings(more: str, text: str = TEXT + MIX, **levels: Any) -> dict[str, Any]
             'distribution = { kind = "empirical", file = "weights" }',
             {"kind": "empirical", "file": str(FILE.parent.absolute() / "weights")},
         ),
+        ('prefill = "none"', {"method": "none"}),
+        ("prefill = 0", {"size": 0}),
+        ("prefill = 20_000", {"size": 20_000}),
+        (
+            'prefill = { percent = 50, method = "sorted", threads = 1 }',
+            {"percent": 50, "method": "sorted", "threads": 1},
+        ),
         ('key_type = "uint32"', "uint32"),
         ("key_type = { bytes = 8 }", {"bytes": 8}),
         ("value_type = { bytes = { from = 0, to = 4096 } }", {"bytes": {"from": 0, "to": 4096}}),
@@ -113,6 +120,8 @@ def test_a_mix_may_name_further_operations() -> None:
         ('distribution = ["uniform", "sequential"]', ("uniform", "sequential")),
         ('distribution.hot = { kind = "zipf", exponent = 2 }', ("hot",)),
         ("probes = [true, false]", ("true", "false")),
+        ('prefill = [100, "none", 20_000]', (100, "none", 20_000)),
+        ("prefill.one = { threads = 1 }", ("one",)),
     ],
 )
 def test_settings_may_be_factors(factor: str, levels: tuple[Any, ...]) -> None:
@@ -288,12 +297,68 @@ def refused(text: str, place: str, *words: str) -> None:
             'value_type = { uint64 = { from = 0, to = 1, distribution = "sequential" } }',
             "value_type.uint64.distribution: sequential follows the operations",
         ),
+        ("prefill = 20_001", "prefill: 20,001 keys are more than the key_range of 20,000"),
+        ("prefill = -1", "prefill: -1 is too small"),
+        ("prefill = true", "prefill:"),
+        ('prefill = "full"', 'prefill: "full" is not a prefill'),
+        ("prefill = { size = 1, percent = 1 }", "prefill: has both size and percent"),
+        ("prefill = { percent = 101 }", "prefill.percent:"),
+        ("prefill = { threads = 2 }", "prefill: 2 threads cannot fill it, as there are 1"),
+        ('prefill = { method = "none", size = 5 }', "prefill: fills nothing"),
         ("range = { length = 0 }", "range.length:"),
         ('range = { fold = "max" }', "range.fold:"),
     ],
 )
 def test_a_mistake_in_a_setting_is_named(text: str, message: str) -> None:
     refused(f"{TEXT}{MIX}{text}", f":15: trial.{message}")
+
+
+def test_the_latest_keys_say_themselves_what_is_held() -> None:
+    latest = 'distribution = { kind = "latest", exponent = 1 }\n'
+    assert settings(f"{latest}prefill = {{ threads = 1 }}")["prefill"] == {"threads": 1}
+    refused(f"{TEXT}{MIX}{latest}prefill = 5", ":16: trial.prefill: the latest keys")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('phase = "load"', {"kind": "load"}),
+        (
+            'phase = { kind = "grow", size = 5, order = "sorted" }\nprefill = 9',
+            {"kind": "grow", "size": 5, "order": "sorted"},
+        ),
+        ('phase = { kind = "load", percent = 0.5 }\nprefill = "none"', {"kind": "load", "percent": 0.5}),
+        ('phase = "drain"', {"kind": "drain"}),
+    ],
+)
+def test_a_phase_takes_the_place_of_a_mix(text: str, value: Any) -> None:
+    assert settings(text, TEXT)["phase"] == value
+
+
+def test_phases_may_be_levels() -> None:
+    text = TEXT.replace("[design]", 'phase = ["load", "grow", "drain"]\n[design]')
+    assert settings("", text, phase="drain")["phase"] == {"kind": "drain"}
+    mixed = "work.load = { phase = 'load' }\nwork.use = { mix = { find = 100 } }\n[design]"
+    assert settings("", TEXT.replace("[design]", mixed), work="load")["phase"] == {"kind": "load"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f'{MIX}phase = "load"', "14: trial.mix: a phase (load) has no mix"),
+        ('phase = "load"\nwarm_up_ms = 5', "15: trial.warm_up_ms: a phase (load) has no warm_up_ms"),
+        ('phase = "load"\narrivals = { rate = 5 }', "15: trial.arrivals:"),
+        ('phase = "load"\nprefill = 5', "15: trial.prefill: a load begins empty"),
+        ('phase = "drain"\nprefill = 0', "14: trial.phase: nothing is held that could be drained"),
+        ('phase = { kind = "drain", size = 5 }', "14: trial.phase: drains all that is held"),
+        ('phase = { kind = "load", size = 20_001 }', "14: trial.phase: 20,001 keys are more"),
+        ('phase = { kind = "load", size = 0 }', "14: trial.phase.size:"),
+        ('phase = "shrink"', '14: trial.phase: "shrink" is not a phase'),
+        ("phase = {}", "14: trial.phase.kind:"),
+    ],
+)
+def test_what_does_not_fit_a_phase_is_named(text: str, message: str) -> None:
+    refused(TEXT + text, f":{message}")
 
 
 @pytest.mark.parametrize("keys", ["dense", "sparse"])

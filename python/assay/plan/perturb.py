@@ -108,8 +108,11 @@ def _moved_mix(
 
 
 def _keep_ranges_within(settings: dict[str, Any]) -> None:
-    """Shorten range queries that would span more keys than there are now."""
+    """Shorten range queries, prefills and phases that would be of more keys than there are now."""
     most = settings.get("key_range", LARGEST_KEY_RANGE)
+    for name in ("prefill", "phase"):
+        if settings.get(name, {}).get("size", 0) > most:
+            settings[name] = {**settings[name], "size": most}
     tables = [settings, *settings.get("roles", ())]
     for number, table in enumerate(tables):
         length = table.get("range", {}).get("length", 0)

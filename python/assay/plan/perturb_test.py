@@ -48,6 +48,15 @@ perturbations = st.builds(
 )
 
 
+@given(st.integers())
+def test_what_is_filled_in_and_loaded_is_never_more_than_there_are_keys(seed: int) -> None:
+    full = {"prefill": {"size": 1000}, "phase": {"kind": "grow", "size": 900}}
+    moved, _ = perturbed(SETTINGS | full, Perturb(amounts={"key_range": 0.2}), Random(seed))
+    assert moved["prefill"]["size"] == min(1000, moved["key_range"])
+    assert moved["phase"] == {"kind": "grow", "size": min(900, moved["key_range"])}
+    assert full["prefill"] == {"size": 1000}
+
+
 @given(perturbations, st.integers())
 def test_what_is_drawn_is_legal_recorded_and_drawn_again_from_the_same_seed(
     perturb: Perturb, seed: int
