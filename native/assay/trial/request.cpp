@@ -430,9 +430,10 @@ request parse_request(std::string_view text) {
   const json_node node(object, "");
   node.require_keys({"protocol", "subject", "seed", "threads", "pinning", "key_range", "keys",
                      "duration_ms", "interval_ms"},
-                    {"mix", "warm_up_ms", "engine", "draws", "bounding", "distribution", "key_type",
-                     "value_type", "range", "arrivals", "latency", "batch", "probes", "events",
-                     "allocator", "memory_policy", "roles", "perturbation", "operations"});
+                    {"mix",          "warm_up_ms",    "engine",     "draws",        "bounding",
+                     "distribution", "key_type",      "value_type", "range",        "arrivals",
+                     "latency",      "batch",         "probes",     "events",       "allocator",
+                     "transactions", "memory_policy", "roles",      "perturbation", "operations"});
   node.at("protocol").require(1);
   const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
   request request{
@@ -471,6 +472,9 @@ request parse_request(std::string_view text) {
   if (node.has("events")) request.events = fixture::parse_events(node.at("events"));
   if (node.has("allocator")) {
     request.allocator = fixture::parse_allocator(node.at("allocator"));
+  }
+  if (node.has("transactions")) {
+    request.transactions = fixture::parse_transactions(node.at("transactions"));
   }
   if (node.has("memory_policy")) {
     request.memory_policy = fixture::parse_memory_policy(node.at("memory_policy"));

@@ -293,6 +293,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   }
   require_offered(subject, request);
   fixture::require_allocator(request.allocator);
+  fixture::require_transactions(request.transactions);
   const auto offset = fixture::heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
   fixture::bind_memory(request.memory_policy);

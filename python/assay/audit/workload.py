@@ -11,7 +11,7 @@ from assay.audit.types import Evidence, of_places, rule
 from assay.experiment.roles import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted
+from assay.words import condition_name, counted, listed
 
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
 _MEAN = "_mean_ns"
@@ -198,6 +198,32 @@ def array_repeats(evidence: Evidence, trial: StoredTrial) -> float | None:
     threads = settings.get("threads") or sum(role["threads"] for role in settings["roles"])
     draws = 2 if settings.get("draws") == "two" else 1
     return float(trial.metrics["throughput"] * seconds / threads * draws / array)
+
+
+@rule(
+    "nothing-elided",
+    "Nothing was elided",
+    "Bonnichsen, An Adaptive Middleware for Improved Computational Performance, 2016, section 4.1.1",
+)
+def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions with elided locks none of whose sections ran as a transaction, unasked."""
+    found = {
+        name: trials
+        for name, trials in evidence.valid_by_condition.items()
+        if evidence.settings(trials[0]).get("transactions") != "none"
+        and all(trial.metrics.get("elided_share") == 0 for trial in trials)
+    }
+    here = [evidence.environments.get(trials[0].environment, {}) for trials in found.values()]
+    reasons = {parts["transactions"].get("because", "") for parts in here if "transactions" in parts} - {""}
+    why = f": {listed(sorted(reasons))}" if reasons else ", as every attempt aborted"
+    yield from of_places(
+        found,
+        "conditions",
+        f"In {counted(found, 'condition')} no section of an elided lock ran as a transaction{why}. An elided"
+        " lock is then the lock below it.",
+        "Run it where `assay host check` names transactions; or say that there are to be none:"
+        ' transactions = "none".',
+    )
 
 
 @limited(
