@@ -53,7 +53,7 @@ def test_a_program_says_which_engines_it_has(tmp_path: Path) -> None:
 
 def test_what_a_program_says_when_it_fails_is_said(tmp_path: Path) -> None:
     program = script(tmp_path / "x", "echo 'x: there is no RTM; unset it' >&2; exit 1")
-    with pytest.raises(AssayError, match="x --list says: x: there is no RTM; unset it$"):
+    with pytest.raises(AssayError, match=r"x --list says: x: there is no RTM; unset it$"):
         programs.listing(program)
 
 

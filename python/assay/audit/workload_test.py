@@ -42,6 +42,36 @@ def test_what_does_not_follow_from_the_seed_is_noted(engine: str, conditions: in
 
 
 @pytest.mark.parametrize(
+    ("engine", "bits", "threads", "throughput", "chance"),
+    [
+        ("own", 32, 8, 80e6, "13%"),  # 8 * 7 * 10^7 / 2^32
+        ("own", 32, 1, 5e9, "100%"),  # more than there are states
+        ("own", 32, 1, 4e9, None),
+        ("wyrand", 64, 8, 1e9, None),
+        ("mm3", 64, 4, 5e9, "49%"),  # 1 - exp(-(5 * 10^9)^2 / 2^65)
+        ("mm3", 64, 1, 1e8, None),
+        ("rdrand", 0, 8, 1e9, None),
+    ],
+)
+def test_an_engine_whose_numbers_come_again_within_a_trial(
+    engine: str, bits: int, threads: int, throughput: float, chance: str | None
+) -> None:
+    metrics = {**METRICS, "engine_state_bits": float(bits), "throughput": throughput}
+
+    def change(_block: int, subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": metrics} if subject == "other" else {}
+
+    drawn = f'engine = "{engine}"'
+    rule_findings = findings(change, threads=f"[{threads}]", trial=drawn).get("engine-state", [])
+    assert [finding.where for finding in rule_findings] == (
+        [(f"subject=other, threads={threads}: {chance}",)] if chance else []
+    )
+    for spared in ("array = 1000", "reseed_every = 1000"):
+        other = f'engine = {{ name = "{engine}", {spared} }}'
+        assert "engine-state" not in findings(change, threads=f"[{threads}]", trial=other)
+
+
+@pytest.mark.parametrize(
     ("share", "trial", "found"),
     [(0, "", 1), (0, 'transactions = "none"', 0), (0.4, "", 0), (None, "", 0)],
 )

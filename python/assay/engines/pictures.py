@@ -1,8 +1,8 @@
 """The pictures of judged engines, as the report makes its own: specifications and the tables that they draw.
 
 The n-th-bit summations are those of the paper on performance anomalies in microbenchmarks (appendix B): over
-the first 1000 numbers (its figure 10) and over all of them, with and without reseeding (its figure 11, which has
-four bits of 10 million numbers; figure 12 of its first version, which has eight).
+the first 1000 numbers (its figure 10) and over all of them, with and without reseeding (its figure 11: four
+bits, 10 million numbers; figure 12 of its first version: eight bits).
 """
 
 import math

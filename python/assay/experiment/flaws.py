@@ -57,8 +57,8 @@ WHAT: Mapping[str, str] = {
     ),
     "debug_build": "the map and the loop around it are compiled without optimisation and with assertions",
     "lost_updates": (
-        "one insert in 100 that succeeded is lost again, as a map with a mistake loses it, and nobody compares"
-        " the map's contents with what its operations answered"
+        "one insert in 100 that succeeded is lost again, as a map with a mistake loses it, and nobody"
+        " compares the map's contents with what its operations answered"
     ),
 }
 """Flaw -> what is misleading about it, as a clause. The program and the page of the rule have the same."""

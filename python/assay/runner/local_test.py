@@ -170,7 +170,9 @@ def test_the_transactions_of_a_trial_are_those_that_it_asks_for(
     assert outcome.result is not None
     assert outcome.result["details"] == {"wanted": "none"}
     assert (outcome.status, outcome.reason) == (
-        ("valid", "") if had == "none" else ("invalid", "transactions had to be none, but the result says rtm")
+        ("valid", "")
+        if had == "none"
+        else ("invalid", "transactions had to be none, but the result says rtm")
     )
 
 
