@@ -52,6 +52,14 @@ def test_check_says_of_every_setting_of_this_machine_what_it_is(assay: Assay) ->
     assert {finding["setting"] for finding in checked["findings"]} <= checked["settings"].keys()
 
 
+def test_check_says_which_transactions_there_are(assay: Assay) -> None:
+    here = json.loads(run_any(assay, "host", "check", "--json"))["transactions"]
+    assert ("because" in here) == (here["name"] == "none")
+    printed = " ".join(run_any(assay, "host", "check").split())
+    assert f"transactions: {here['name']}" in printed
+    assert here.get("because", "") in printed
+
+
 def values(places: Iterable[str]) -> dict[str, str | None]:
     return {place: System().read(place) for place in places}
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "assay/reclaim/epochs.h"
+#include "assay/reclaim/garbage_sets.h"
 #include "assay/reclaim/none.h"
 #include "assay/subject/subject.h"
 #include "natarajan_mittal_bst_as_published.h"
@@ -22,6 +23,13 @@ class leaking_lock_free_tree
 static const assay::subject<leaking_lock_free_tree> registered_leaking{
     "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing",
     "never"};
+
+// For comparison: numbers alone.
+static const assay::subject<
+    assay::natarajan_mittal_bst<std::uint64_t, std::uint64_t, assay::reclaim::garbage_sets>>
+    registered_sets{"natarajan_mittal_bst_sets",
+                    "natarajan_mittal_bst, reclaiming by sets of garbage as ASCYLIB does",
+                    "sets of garbage"};
 
 // assay-flawed has it as natarajan_leaks, where it does not say that it leaks.
 template <class K, class V>

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "assay/reclaim/epochs.h"
+#include "assay/reclaim/garbage_sets.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
 #include "assay/subject/subject.h"
@@ -23,6 +24,12 @@ class leaking_ticket_tree
 };
 static const assay::subject<leaking_ticket_tree> registered_leaking{
     "ticket_bst_leaking", "ticket_bst without reclamation: it frees nothing", "never"};
+
+// For comparison: numbers alone.
+static const assay::subject<
+    assay::ticket_bst<std::uint64_t, std::uint64_t, assay::reclaim::garbage_sets>>
+    registered_sets{"ticket_bst_sets", "ticket_bst, reclaiming by sets of garbage as ASCYLIB does",
+                    "sets of garbage"};
 
 template <class K, class V>
 using hazard_ticket_tree = assay::ticket_bst<K, V, assay::reclaim::hazard_pointers>;

@@ -108,6 +108,18 @@ def entropy(program: Path) -> list[str]:
     return [str(name) for name in _answer(program, "--entropy")]
 
 
+def transactions(program: Path) -> dict[str, str]:
+    """Ask a native program which transactions it has here.
+
+    Returns:
+        Their `name`; where that is `none`, `because` says why.
+
+    Raises:
+        AssayError: the program does not answer.
+    """
+    return dict(_answer(program, "--transactions"))
+
+
 def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
     try:
         return [{key: entry[key] for key in keys} for entry in _answer(program, option)]
@@ -115,12 +127,18 @@ def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, An
         raise AssayError(f"{program} {option} does not answer ({error}); {REMEDY}") from error
 
 
-def _answer(program: Path, option: str) -> list[Any]:
+def _answer(program: Path, option: str) -> Any:
     try:
-        answer = subprocess.run([program, option], capture_output=True, check=True, timeout=60)  # noqa: S603
-        return list(json.loads(answer.stdout))
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError) as error:
+        answer = subprocess.run([program, option], capture_output=True, timeout=60)  # noqa: PLW1510, S603
+    except (OSError, subprocess.SubprocessError) as error:
         raise AssayError(f"{program} {option} does not answer ({error}); {REMEDY}") from error
+    if answer.returncode != 0 and (said := answer.stderr.decode(errors="replace").strip()):
+        raise AssayError(f"{program} {option} says: {said}")
+    try:
+        return json.loads(answer.stdout)
+    except ValueError as error:
+        ended = f"exit code {answer.returncode}" if answer.returncode else error
+        raise AssayError(f"{program} {option} does not answer ({ended}); {REMEDY}") from error
 
 
 def install_prefix() -> Path | None:

@@ -51,6 +51,18 @@ def test_a_program_says_which_engines_it_has(tmp_path: Path) -> None:
     assert programs.engines(program) == [entry]
 
 
+def test_what_a_program_says_when_it_fails_is_said(tmp_path: Path) -> None:
+    program = script(tmp_path / "x", "echo 'x: there is no RTM; unset it' >&2; exit 1")
+    with pytest.raises(AssayError, match=r"x --list says: x: there is no RTM; unset it$"):
+        programs.listing(program)
+
+
+def test_a_program_says_which_transactions_there_are(tmp_path: Path) -> None:
+    here = {"name": "none", "because": "it has none"}
+    program = script(tmp_path / "x", f"test $1 = --transactions && echo '{json.dumps(here)}'")
+    assert programs.transactions(program) == here
+
+
 @pytest.mark.parametrize("code", ["exit 3", "echo '{'", 'echo \'[{"name": "a"}]\'', "echo 5"])
 def test_a_program_that_does_not_say_so_is_named(tmp_path: Path, code: str) -> None:
     with pytest.raises(AssayError, match=r"x --list .*make build"):

@@ -15,6 +15,7 @@
 #include "assay/host/build_info.h"
 #include "assay/host/placement.h"
 #include "assay/host/topology.h"
+#include "assay/sync/transaction.h"
 
 namespace assay::host {
 namespace {
@@ -172,6 +173,12 @@ json describe(const compilation& program) {
 
 }  // namespace
 
+json transactions() {
+  json found = {{"name", sync::transaction::name_here()}};
+  if (*sync::transaction::why_none() != '\0') found["because"] = sync::transaction::why_none();
+  return found;
+}
+
 json environment(const compilation& program, const path& root) {
   return {
       {"processor", {{"model", model(root)}, {"governor", governor(root)}, {"boost", boost(root)}}},
@@ -185,6 +192,7 @@ json environment(const compilation& program, const path& root) {
         {"flags", build_info::flags},
         {"build_type", build_info::build_type}}},
       {"allocator", describe_allocator()},
+      {"transactions", transactions()},
       {"memory",
        {{"page_bytes", sysconf(_SC_PAGESIZE)},
         {"transparent_huge_pages", transparent_huge_pages(root)}}},

@@ -29,9 +29,13 @@ namespace assay::host {
 //     program                {compiler: text; optimised, assertions: boolean; sanitizers: list}
 //     library                {commit, compiler, flags, build_type} of Assay's own libraries
 //     allocator              {name, version, library: file that malloc is in}, see allocator.h
+//     transactions           {name: "none", "rtm", "power" or "tme"; of none also because: text}
 //     memory                 page_bytes: number, transparent_huge_pages: text
 //     address_randomisation  {kernel: 0, 1 or 2, process: boolean}
 nlohmann::json environment(const compilation& program, const std::filesystem::path& root = "/");
+
+// The part `transactions` of it.
+nlohmann::json transactions();
 
 // What a program of this build says when it is asked for its version: name, version and commit.
 std::string version_of(const std::string& program);

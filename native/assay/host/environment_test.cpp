@@ -11,6 +11,7 @@
 
 #include "assay/host/allocator.h"
 #include "assay/host/placement.h"
+#include "assay/sync/transaction.h"
 
 namespace assay::host {
 namespace {
@@ -102,6 +103,12 @@ TEST(environment, names_the_allocator_that_serves_malloc) {
   const json found = environment(compiled_as())["allocator"];
   EXPECT_EQ(found["name"], allocator_in_use().name);
   EXPECT_EQ(found["library"], allocator_in_use().library);
+}
+
+TEST(environment, names_the_transactions_that_there_are_or_says_why_there_are_none) {
+  const json found = environment(compiled_as())["transactions"];
+  EXPECT_EQ(found["name"], sync::transaction::name_here());
+  EXPECT_EQ(found.contains("because"), found["name"] == "none");
 }
 
 TEST(environment, reads_one_governor_and_boost) {

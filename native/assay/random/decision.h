@@ -45,8 +45,8 @@
 
 namespace assay::random {
 
-// The greatest amount of noise. Blackwell went up to 5, at which his layouts could be worse than
-// random ones (section 4.6).
+// The greatest amount of noise. Blackwell went up to 5, at which the plainest of his algorithms
+// for layouts could be worse than random layouts, and the others not (section 4.6).
 inline constexpr double most_randomness = 10;
 
 // The seed of the decision with this name in the program with this seed: the stream of that seed

@@ -7,8 +7,8 @@
 //     guard.retire(old);                      // nothing: the node is never freed
 //
 // Every node that is retired is leaked, so that protection costs nothing and memory grows with
-// every update for as long as the program runs. This is the baseline of comparisons (Kharal and
-// Brown 2022, figure 5, "none"), and not a policy for programs that run for long.
+// every update for as long as the program runs. This is the baseline of comparisons, as
+// Kharal and Brown (2022, section 4) make theirs, and not a policy for programs that run for long.
 
 #ifndef ASSAY_RECLAIM_NONE_H_
 #define ASSAY_RECLAIM_NONE_H_

@@ -17,6 +17,7 @@
 
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
+#include "assay/reclaim/garbage_sets.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
 #include "assay/reclaim/reclaim_test_nodes.h"
@@ -177,8 +178,42 @@ TYPED_TEST(reclaim, frees_a_node_when_its_reader_is_done) {
     guard.protect(0, root);
     writer.pin().retire(root.exchange(nullptr));
   }
+  if constexpr (std::is_same_v<TypeParam, garbage_sets>) {
+    retire(writer, many);
+    EXPECT_FALSE(freed);  // until the reader begins anew, whatever it does meanwhile
+    reader.pin();
+  }
   retire(writer, many);
   EXPECT_TRUE(freed);
+}
+
+TEST(garbage_sets, wait_for_no_participant_that_has_left) {
+  bool freed = false;
+  garbage_sets domain;
+  auto writer = domain.join();
+  {
+    auto reader = domain.join();
+    reader.pin();
+    auto* const old = new node;
+    old->tell(freed);
+    writer.pin().retire(old);
+    retire(writer, garbage_sets_settings::nodes_of_a_set);
+    EXPECT_FALSE(freed);
+  }
+  retire(writer, garbage_sets_settings::nodes_of_a_set + 1);
+  EXPECT_TRUE(freed);
+}
+
+TEST(garbage_sets, of_who_left_are_freed_by_who_joins_next) {
+  node::live = 0;
+  garbage_sets domain;
+  {
+    auto left = domain.join();
+    retire(left, 10);
+  }
+  auto next = domain.join();  // with the same record
+  retire(next, 2 * garbage_sets_settings::nodes_of_a_set);
+  EXPECT_LE(node::live, garbage_sets_settings::nodes_of_a_set);
 }
 
 TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
@@ -437,6 +472,14 @@ TYPED_TEST(reclaim, protects_under_stress) {
   if (frees<TypeParam>) {
     EXPECT_EQ(node::live, 0U);
   }
+}
+
+struct hurried_garbage_sets {
+  static constexpr std::size_t nodes_of_a_set = 1;
+  static constexpr std::size_t records_per_chunk = 1;
+};
+TEST(stress, of_garbage_sets_that_are_full_at_once) {
+  stress<basic_garbage_sets<hurried_garbage_sets>>(10'000);
 }
 
 struct hurried_hazard_pointers {

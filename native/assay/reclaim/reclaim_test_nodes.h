@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "assay/reclaim/epochs.h"
+#include "assay/reclaim/garbage_sets.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
 
@@ -56,7 +57,7 @@ class policy_test : public testing::Test {
   // Under `none` all that is retired stays.
   void expect_live(std::uint64_t retired) { EXPECT_EQ(node::live, frees<P> ? 0 : retired); }
 };
-using policies = testing::Types<none, epochs, hazard_pointers>;
+using policies = testing::Types<none, epochs, hazard_pointers, garbage_sets>;
 template <class Participant>
 void retire(Participant& me, std::uint64_t nodes) {
   for (std::uint64_t i = 0; i < nodes; ++i) {

@@ -45,7 +45,9 @@
 #ifndef ASSAY_SYNC_ELIDED_LOCK_H_
 #define ASSAY_SYNC_ELIDED_LOCK_H_
 
+#include <atomic>
 #include <mutex>
+#include <type_traits>
 
 #include "assay/sync/elision.h"
 #include "assay/sync/misuse.h"
@@ -116,7 +118,12 @@ class elided_exclusive {
  private:
   friend Self;
 
-  elided_exclusive() = default;
+  constexpr elided_exclusive() {
+    // Relaxed: who reads it has started the threads that make maps, and has joined them.
+    if (!std::is_constant_evaluated()) {
+      transaction::locks_elided.store(true, std::memory_order_relaxed);
+    }
+  }
   ~elided_exclusive() { use_.destroyed(this); }
 
   [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }

@@ -23,9 +23,9 @@
 //    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` stands in.
 //  - HTM of POWER8 and POWER9, and TME of Arm: these are compiled by `make lint`, and were never run.
 //  - none: begin() says so, for the price of a branch that always goes the same way.
-// ASSAY_TRANSACTIONS=none in the environment leaves those that are there unused, as ThreadSanitizer
-// does, which would not see what keeps them apart. With rtm, power or tme, a program that does not
-// have them ends with a message.
+// `why_none` says why. ASSAY_TRANSACTIONS=none in the environment leaves those that are there unused,
+// as ThreadSanitizer does, which would not see what keeps them apart. With rtm, power or tme, a
+// program that does not have them ends with a message. In trials the setting `transactions` sets it.
 //
 // Nested transactions are one with the outermost: only its commit() commits, and an abort ends all.
 // A commit is a fence of every kind: transactions, and what a thread does before and after them,
@@ -36,6 +36,7 @@
 #ifndef ASSAY_SYNC_TRANSACTION_H_
 #define ASSAY_SYNC_TRANSACTION_H_
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -105,6 +106,12 @@ class status {
 
 namespace detail {
 
+// A backend, and why there is none.
+struct offer {
+  backend which = backend::none;
+  const char* why_none = "";
+};
+
 // What a processor has: which backend, and its instructions. begin() gives the bits of a status.
 #if defined(__x86_64__)
 struct processor {
@@ -124,9 +131,9 @@ struct processor {
     return within;
   }
 
-  static backend find() noexcept {
+  static offer find() noexcept {
     // What assay-rtm loads into a program. cpuid cannot be made to tell of it.
-    if (::dlsym(RTLD_DEFAULT, "assay_rtm_emulation") != nullptr) return backend::rtm;
+    if (::dlsym(RTLD_DEFAULT, "assay_rtm_emulation") != nullptr) return {backend::rtm};
     constexpr unsigned leaf = 7;
     constexpr unsigned rtm = 1U << 11U;            // in ebx
     constexpr unsigned always_aborts = 1U << 11U;  // in edx
@@ -134,17 +141,21 @@ struct processor {
     unsigned ebx = 0;
     unsigned ecx = 0;
     unsigned edx = 0;
-    if (__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) == 0) return backend::none;
-    if ((ebx & rtm) == 0 || (edx & always_aborts) != 0) return backend::none;
+    if (__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) == 0 || (ebx & rtm) == 0) {
+      return {backend::none, "the processor (cpuid) has no RTM"};
+    }
+    if ((edx & always_aborts) != 0) {
+      return {backend::none, "microcode makes every RTM transaction abort (RTM_ALWAYS_ABORT)"};
+    }
     // Microcode has turned it off without a word, too; an interrupt, once, says nothing.
     constexpr int attempts = 100;
     for (int i = 0; i < attempts; ++i) {
       if (begin() == status::all_begun) {
         commit();
-        return backend::rtm;
+        return {backend::rtm};
       }
     }
-    return backend::none;
+    return {backend::none, "the processor has RTM, but 100 empty transactions aborted"};
   }
 };
 #elif defined(__powerpc64__)
@@ -186,9 +197,10 @@ struct processor {
     return (conditions & transactional) != 0;
   }
 
-  static backend find() noexcept {
+  static offer find() noexcept {
     constexpr unsigned long htm = 0x40000000;  // PPC_FEATURE2_HTM: POWER10 has none
-    return (::getauxval(AT_HWCAP2) & htm) != 0 ? backend::power : backend::none;
+    if ((::getauxval(AT_HWCAP2) & htm) != 0) return {backend::power};
+    return {backend::none, "the processor or the kernel offers no HTM"};
   }
 
  private:
@@ -235,15 +247,18 @@ struct processor {
     return depth != 0;
   }
 
-  static backend find() noexcept {
+  static offer find() noexcept {
     // Linux lets programs read this register, with 0 for what it does not itself support.
     constexpr unsigned long can_read = 1U << 11U;  // HWCAP_CPUID
-    if ((::getauxval(AT_HWCAP) & can_read) == 0) return backend::none;
+    if ((::getauxval(AT_HWCAP) & can_read) == 0) {
+      return {backend::none, "the kernel does not say whether the processor has TME"};
+    }
     std::uint64_t features = 0;
     asm("mrs %0, id_aa64isar0_el1" : "=r"(features));
     constexpr unsigned tme_shift = 24;
     constexpr std::uint64_t tme = 0xf;
-    return (features >> tme_shift & tme) != 0 ? backend::tme : backend::none;
+    if ((features >> tme_shift & tme) != 0) return {backend::tme};
+    return {backend::none, "the processor or the kernel offers no TME"};
   }
 
  private:
@@ -276,7 +291,9 @@ struct processor {
   template <std::uint8_t code>
   static void abort() noexcept {}
   static bool inside() noexcept { return false; }
-  static backend find() noexcept { return backend::none; }
+  static offer find() noexcept {
+    return {backend::none, "Assay knows no transactions of this kind of processor"};
+  }
 };
 #endif
 
@@ -294,26 +311,40 @@ inline const char* name(backend which) noexcept {
   return "none";
 }
 
-inline backend choose() noexcept {
+inline offer choose() noexcept {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before main
   const char* const wanted = std::getenv("ASSAY_TRANSACTIONS");
-  if (wanted != nullptr && std::string_view(wanted) == "none") return backend::none;
-  const backend found = ASSAY_THREAD_SANITIZER == 0 ? processor::find() : backend::none;
-  if (wanted != nullptr && wanted != std::string_view(name(found))) {
+  if (wanted != nullptr && std::string_view(wanted) == "none") {
+    return {backend::none, "ASSAY_TRANSACTIONS=none turns them off"};
+  }
+  const offer found = ASSAY_THREAD_SANITIZER == 0
+                          ? processor::find()
+                          : offer{backend::none, "ThreadSanitizer would not see what they order"};
+  if (wanted != nullptr && wanted != std::string_view(name(found.which))) {
+    const bool none = found.which == backend::none;
     std::fprintf(
         stderr,
-        "assay: ASSAY_TRANSACTIONS=%s: this processor has %s; unset it, set it to none, or "
-        "run the program under assay-rtm\n",
-        wanted, found == backend::none ? "no transactions" : name(found));
+        "assay: ASSAY_TRANSACTIONS=%s: there are %s transactions here%s%s; unset it, set it "
+        "to none, or run the program under assay-rtm\n",
+        wanted, none ? "no" : name(found.which), none ? ": " : "", found.why_none);
     std::exit(EXIT_FAILURE);  // NOLINT(concurrency-mt-unsafe): before main
   }
   return found;
 }
 
+inline const offer chosen = choose();
+
 }  // namespace detail
 
 // What this program has. `none` before it is initialised, which is with other variables.
-inline const backend here = detail::choose();
+inline const backend here = detail::chosen.which;
+// The name of that, as ASSAY_TRANSACTIONS has it, and why it is `none`: empty if it is not.
+inline const char* name_here() noexcept { return detail::name(here); }
+inline const char* why_none() noexcept { return detail::chosen.why_none; }
+
+// Whether the process has made an elided lock other than by constant initialisation: trials then say
+// what share of such sections ran as transactions, 0 where there are none.
+inline std::atomic<bool> locks_elided{false};
 
 [[gnu::always_inline]] inline status begin() noexcept {
   if (here == backend::none) [[likely]]

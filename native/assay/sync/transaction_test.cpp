@@ -211,9 +211,14 @@ TEST(transactions_death, a_backend_that_is_not_here_is_refused) {
         ::setenv("ASSAY_TRANSACTIONS", "tme", 1);  // NOLINT(concurrency-mt-unsafe)
         static_cast<void>(detail::choose());
       },
-      ::testing::ExitedWithCode(EXIT_FAILURE), "ASSAY_TRANSACTIONS=tme");
+      ::testing::ExitedWithCode(EXIT_FAILURE),
+      here == backend::none
+          ? std::string("ASSAY_TRANSACTIONS=tme: there are no transactions here: .") +
+                std::string(why_none()).substr(1)
+          : std::string("ASSAY_TRANSACTIONS=tme: there are ") + name_here());
   ::setenv("ASSAY_TRANSACTIONS", "none", 1);  // NOLINT(concurrency-mt-unsafe)
-  EXPECT_EQ(detail::choose(), backend::none);
+  EXPECT_EQ(detail::choose().which, backend::none);
+  EXPECT_STREQ(detail::choose().why_none, "ASSAY_TRANSACTIONS=none turns them off");
   ::unsetenv("ASSAY_TRANSACTIONS");  // NOLINT(concurrency-mt-unsafe)
 }
 

@@ -82,6 +82,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
   app.add_flag("--engines", engines, "Print the engines that can draw its operations and exit");
   bool entropy = false;
   app.add_flag("--entropy", entropy, "Print where new seeds can come from here and exit");
+  bool transactions = false;
+  app.add_flag("--transactions", transactions, "Print which transactions there are here and exit");
   std::string draw;
   app.add_option("--draw", draw, "Write numbers of this engine, 8 bytes each, until nobody reads");
   std::uint64_t seed = 1;
@@ -96,6 +98,8 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
       input::print(list_of_engines());
     } else if (entropy) {
       input::print(list_of_entropy());
+    } else if (transactions) {
+      input::print(host::transactions());
     } else if (!draw.empty()) {
       write_numbers(draw, seed);
     } else {

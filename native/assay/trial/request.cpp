@@ -487,7 +487,7 @@ request parse_request(std::string_view text) {
       {"mix",        "warm_up_ms", "engine",    "draws",         "bounding", "distribution",
        "key_type",   "value_type", "range",     "arrivals",      "latency",  "batch",
        "probes",     "events",     "allocator", "memory_policy", "roles",    "perturbation",
-       "operations", "prefill",    "phase"});
+       "operations", "prefill",    "phase",     "transactions"});
   node.at("protocol").require(1);
   const std::uint64_t key_range = node.at("key_range").whole_number(2, most_keys);
   request request{
@@ -543,6 +543,9 @@ request parse_request(std::string_view text) {
   if (node.has("events")) request.events = fixture::parse_events(node.at("events"));
   if (node.has("allocator")) {
     request.allocator = fixture::parse_allocator(node.at("allocator"));
+  }
+  if (node.has("transactions")) {
+    request.transactions = fixture::parse_transactions(node.at("transactions"));
   }
   if (node.has("memory_policy")) {
     request.memory_policy = fixture::parse_memory_policy(node.at("memory_policy"));

@@ -105,6 +105,7 @@ struct request {
   bool probes = true;
   std::vector<std::string> events{};  // counted beside those of every trial, by libpfm's names
   std::string allocator{};            // that must be in the process; empty: whichever is
+  std::string transactions{};         // that it must have; empty: whichever it has
   std::string memory_policy{};        // local or interleave; empty: as the process was started
   fixture::perturbation perturbation{};
   // Of a replay, for each thread: its warm-up and its measured interval end with these operations,

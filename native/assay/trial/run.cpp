@@ -316,6 +316,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   }
   require_offered(subject, request);
   fixture::require_allocator(request.allocator);
+  fixture::require_transactions(request.transactions);
   const auto offset = fixture::heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
   fixture::bind_memory(request.memory_policy);
@@ -434,6 +435,8 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   }
   report.metrics.merge(metrics_of(report.threads, report.kinds, report.usage, clock_ns));
   report.metrics.merge(metrics_of(report.roles, report.threads));
+  report.metrics["engine_state_bits"] =
+      random::find_engine(request.roles[0].work.engine.name).state_bits;
   if (request.probes) {
     report.probes = probe::report(recorded);
     report.metrics.merge(fixture::metrics_of(*report.probes));

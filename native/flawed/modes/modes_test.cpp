@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using trial::operation_counts;
 using workload::operation;
 
@@ -254,6 +255,27 @@ TEST(modes, of_several_threads_are_not_replayable_where_success_decides) {
   EXPECT_THAT(with({flaw::effective_updates}, request).not_replayable_because,
               HasSubstr("depends"));
   EXPECT_EQ(with({flaw::never_inserts}, request).not_replayable_because, "");
+}
+
+// Each pair of effective updates loses a little, so that in the end erases seek for long in a map
+// that is nearly empty. Updates at random fill it again.
+TEST(lost_updates, empty_a_map_whose_updates_must_take_effect) {
+  trial::request request = asked(1, 200'000);
+  request.roles = trial::one_role(1, {50, 50, 0});
+  const auto erases_for_an_insert = [&](std::initializer_list<flaw> some) {
+    const trial::result report = with(some, request);
+    return static_cast<double>(attempted(report, operation::erase)) /
+           static_cast<double>(attempted(report, operation::insert));
+  };
+  EXPECT_LT(erases_for_an_insert({flaw::effective_updates}), 2);
+  EXPECT_LT(erases_for_an_insert({flaw::lost_updates}), 2);
+  EXPECT_GT(erases_for_an_insert({flaw::effective_updates, flaw::lost_updates}), 10);
+}
+
+TEST(lost_updates, are_in_the_record_though_nobody_looks) {
+  const trial::result report = with({flaw::lost_updates}, asked());
+  ASSERT_TRUE(report.contents_check);
+  EXPECT_THAT(report.contents_check->problem(), Not(IsEmpty()));
 }
 
 }  // namespace

@@ -84,6 +84,22 @@ void updates_by_turns::recount(tally& measured) {
   }
 }
 
+progress losing_inserts::perform(const workload::operation_batch& batch, std::size_t first,
+                                 std::size_t last, const task& task, tally& sums) {
+  for (std::size_t i = first; i < last; ++i) {
+    const std::uint64_t before = succeeded(sums, operation::insert);
+    const progress done = own().perform(batch, i, i + 1, task, sums);
+    if (done.performed == 0) return {i - first, done.gave_up};
+    if (succeeded(sums, operation::insert) == before || ++inserted_ % one_in != 0) continue;
+    undo_.keys[0] = batch.keys[i];
+    undo_.kinds[0] = operation::erase;
+    undo_.size = 1;
+    tally uncounted;
+    own().perform(undo_, 0, 1, task, uncounted);
+  }
+  return {last - first, false};
+}
+
 progress timing_from_start::perform(const workload::operation_batch& batch, std::size_t first,
                                     std::size_t last, const task& task, tally& sums) {
   if (!begun_ && &sums != &measured_) recorder_.forget();

@@ -104,6 +104,20 @@ class updates_by_turns : public handle_in_front {
   double effective_ = 0;
 };
 
+// Loses one insert in 100 that succeeded: takes the key out again, which nobody counts.
+class losing_inserts : public handle_in_front {
+ public:
+  using handle_in_front::handle_in_front;
+  progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
+                   const task& task, tally& sums) override;
+
+ private:
+  static constexpr std::uint64_t one_in = 100;
+
+  std::uint64_t inserted_ = 0;
+  workload::operation_batch undo_{};
+};
+
 // Takes the latency of operations from their start. The worker's own recorder, which counts from
 // when they were due, is to be replaced by this one's at the end.
 class timing_from_start : public handle_in_front {

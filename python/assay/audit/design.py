@@ -133,7 +133,7 @@ def short_trials(evidence: Evidence) -> dict[str, float]:
 @limited(
     "oversubscribed",
     "More threads than processors",
-    f"{ANOMALIES}, section 3",
+    f"{ANOMALIES}, section 2.1",
     "In {conditions} processors are shared, by {worst} at worst: this measures the operating system's"
     " scheduler too.",
     "Leave these conditions out, or say that oversubscription is what you study.",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from assay.analysis.idle import drawn_key_range
 from assay.audit.limits import limited, typical
-from assay.audit.sources import ANOMALIES, OMISSION
+from assay.audit.sources import ANOMALIES, BENCHMARKING, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.audit.workload import effect_of_updates
 from assay.experiment.flaws import WHAT, flaws_of, lesson_of
@@ -125,7 +125,7 @@ def idle_processors(evidence: Evidence, trial: StoredTrial) -> float | None:
     return max(0.0, 1 - allowed / int(min(threads, processors)))
 
 
-@rule("nominal-time", "Rates are over the time that was asked for", f"{ANOMALIES}, section 4.8")
+@rule("nominal-time", "Rates are over the time that was asked for", f"{ANOMALIES}, section 4")
 def nominal_time(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions all of whose trials measured for exactly the time that they were asked for.
 
@@ -326,7 +326,7 @@ def _is_map(evidence: Evidence, settings: dict[str, Any]) -> bool:
 @limited(
     "clock-share",
     "The clock is part of what is measured",
-    f"{ANOMALIES}, section 2",
+    f"{BENCHMARKING}, clock selection",
     "In {conditions} reading the clock takes more than {limit} of the time of the threads, {worst} at worst:"
     " it is in each rate that is compared, and makes subjects look more alike than they are.",
     "Read it once for many operations: time one in 100 or fewer (latency), or compare latencies.",

@@ -450,7 +450,7 @@ def frequency_scaling(evidence: Evidence) -> Iterator[Finding]:
 @rule(
     "fixed-layout",
     "Every trial has the same memory layout",
-    f"{RANDOMNESS}, section 3.1, principle P1; {WRONG_DATA}",
+    f"{RANDOMNESS}, section 3.1, principle P1, and section 4.3; {WRONG_DATA}",
 )
 def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
     """Find processes that all have the same layout of memory, as they report or as was asked for."""

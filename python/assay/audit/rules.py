@@ -61,6 +61,8 @@ RULES: tuple[Rule[Evidence], ...] = (
     flaws.mix_not_performed,
     flaws.updates_always_succeed,
     workload.array_repeats,
+    workload.engine_state,
+    workload.nothing_elided,
     workload.overloaded,
     workload.mean_of_latencies,
     workload.starved,

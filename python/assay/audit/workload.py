@@ -1,5 +1,6 @@
 """Rules about what the threads of trials were given to do, and whether they could."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from assay.audit.types import Evidence, of_places, rule
 from assay.experiment.roles import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted
+from assay.words import condition_name, counted, listed
 
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
 _MEAN = "_mean_ns"
@@ -190,14 +191,77 @@ def array_repeats(evidence: Evidence, trial: StoredTrial) -> float | None:
 
     At least: keys of a distribution other than uniform take more numbers. None without an array.
     """
-    settings = evidence.settings(trial)
-    array = settings.get("engine", {}).get("array")
-    if array is None or "throughput" not in trial.metrics:
+    array = evidence.settings(trial).get("engine", {}).get("array")
+    drawn = _numbers_of_a_thread(evidence, trial)
+    return None if array is None or drawn is None else drawn / array
+
+
+def _threads(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("threads") or sum(role["threads"] for role in settings["roles"]))
+
+
+def _numbers_of_a_thread(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return how many numbers a thread drew at least, warm-up included; None where nobody knows."""
+    if "throughput" not in trial.metrics:
         return None
+    settings = evidence.settings(trial)
     seconds = (settings.get("warm_up_ms", 0) + _duration_ms(evidence, trial)) / 1000
-    threads = settings.get("threads") or sum(role["threads"] for role in settings["roles"])
     draws = 2 if settings.get("draws") == "two" else 1
-    return float(trial.metrics["throughput"] * seconds / threads * draws / array)
+    return float(trial.metrics["throughput"] * seconds / _threads(settings) * draws)
+
+
+@limited(
+    "engine-state",
+    "An engine's state is too small for what is drawn",
+    f"{ANOMALIES}, section 6.4 (5)",
+    "In {conditions} an engine's state has too few bits: that numbers come again in a trial, in one thread or"
+    " in two, has a chance of {worst} at worst. Threads then perform the same operations on the same keys.",
+    "Use an engine with 128 bits of state or more, such as xoshiro256pp; at least 64.",
+    limit=0.01,
+)
+@typical
+def engine_state(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the chance that a trial draws the same numbers twice, from the bits of its engine's state.
+
+    A thread's numbers repeat once it has drawn 2^bits. Two threads begin at places of one cycle of that
+    length at best: of t threads that draw n numbers each, two overlap with a chance of about t (t - 1) n /
+    2^bits. Of an engine that is not a bijection (mm3), streams of N numbers together run into one with
+    1 - e^(-N^2 / 2^(bits + 1)). None without a state, from an array, and where new seeds come in.
+    """
+    engine = evidence.settings(trial).get("engine", {})
+    bits, drawn = trial.metrics.get("engine_state_bits"), _numbers_of_a_thread(evidence, trial)
+    if not bits or drawn is None or {"array", "reseed_every"} & engine.keys():
+        return None
+    threads, states = _threads(evidence.settings(trial)), 2.0**bits
+    if engine.get("name") == "mm3":
+        return -math.expm1(-((threads * drawn) ** 2) / 2 / states)
+    return min(1.0, threads * (threads - 1) * drawn / states) if threads > 1 else float(drawn > states)
+
+
+@rule(
+    "nothing-elided",
+    "Nothing was elided",
+    "Bonnichsen, An Adaptive Middleware for Improved Computational Performance, 2016, section 4.1.1",
+)
+def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
+    """Find conditions with elided locks none of whose sections ran as a transaction, unasked."""
+    found = {
+        name: trials
+        for name, trials in evidence.valid_by_condition.items()
+        if evidence.settings(trials[0]).get("transactions") != "none"
+        and all(trial.metrics.get("elided_share") == 0 for trial in trials)
+    }
+    here = [evidence.environments.get(trials[0].environment, {}) for trials in found.values()]
+    reasons = {parts["transactions"].get("because", "") for parts in here if "transactions" in parts} - {""}
+    why = f": {listed(sorted(reasons))}" if reasons else ", as every attempt aborted"
+    yield from of_places(
+        found,
+        "conditions",
+        f"In {counted(found, 'condition')} no section of an elided lock ran as a transaction{why}. An elided"
+        " lock is then the lock below it.",
+        "Run it where `assay host check` names transactions; or say that there are to be none:"
+        ' transactions = "none".',
+    )
 
 
 @limited(
@@ -285,7 +349,7 @@ def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
 @limited(
     "updates-without-effect",
     "Updates change nothing",
-    f"{ANOMALIES}, sections 4.5.1 and 6.3",
+    f"{ANOMALIES}, sections 4.5.1, 6.1 and 6.2",
     "In {conditions} updates change the map less than {limit} as often as random keys would, {worst} at"
     " worst.",
     "Look at what draws the keys: an array that is too short repeats them, and so do flawed engines.",

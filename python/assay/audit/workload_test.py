@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assay.audit import KNOWN_FLAWS, audit_experiment
-from assay.audit.testing import HOST, METRICS, experiment, findings, sometimes
+from assay.audit.testing import ENVIRONMENT, HOST, METRICS, experiment, findings, sometimes
 from assay.findings import Finding
 
 
@@ -39,6 +39,57 @@ def test_what_does_not_follow_from_the_seed_is_noted(engine: str, conditions: in
     rule_findings = findings(trial=f"engine = {engine}").get("not-replayable", [])
     assert [len(finding.where) for finding in rule_findings] == ([conditions] if conditions else [])
     assert all(finding.severity == "note" for finding in rule_findings)
+
+
+@pytest.mark.parametrize(
+    ("engine", "bits", "threads", "throughput", "chance"),
+    [
+        ("own", 32, 8, 80e6, "13%"),  # 8 * 7 * 10^7 / 2^32
+        ("own", 32, 1, 5e9, "100%"),  # more than there are states
+        ("own", 32, 1, 4e9, None),
+        ("wyrand", 64, 8, 1e9, None),
+        ("mm3", 64, 4, 5e9, "49%"),  # 1 - exp(-(5 * 10^9)^2 / 2^65)
+        ("mm3", 64, 1, 1e8, None),
+        ("rdrand", 0, 8, 1e9, None),
+    ],
+)
+def test_an_engine_whose_numbers_come_again_within_a_trial(
+    engine: str, bits: int, threads: int, throughput: float, chance: str | None
+) -> None:
+    metrics = {**METRICS, "engine_state_bits": float(bits), "throughput": throughput}
+
+    def change(_block: int, subject: str, _threads: int) -> dict[str, Any]:
+        return {"metrics": metrics} if subject == "other" else {}
+
+    drawn = f'engine = "{engine}"'
+    rule_findings = findings(change, threads=f"[{threads}]", trial=drawn).get("engine-state", [])
+    assert [finding.where for finding in rule_findings] == (
+        [(f"subject=other, threads={threads}: {chance}",)] if chance else []
+    )
+    for spared in ("array = 1000", "reseed_every = 1000"):
+        other = f'engine = {{ name = "{engine}", {spared} }}'
+        assert "engine-state" not in findings(change, threads=f"[{threads}]", trial=other)
+
+
+@pytest.mark.parametrize(
+    ("share", "trial", "found"),
+    [(0, "", 1), (0, 'transactions = "none"', 0), (0.4, "", 0), (None, "", 0)],
+)
+def test_elided_locks_that_elide_nothing_are_named_unless_that_was_asked_for(
+    share: float | None, trial: str, found: int
+) -> None:
+    metrics = METRICS if share is None else {**METRICS, "elided_share": share}
+
+    def change(_block: int, subject: str, threads: int) -> dict[str, Any]:
+        return {"metrics": metrics} if (subject, threads) == ("other", 2) else {}
+
+    here = {"usual": {**ENVIRONMENT, "transactions": {"name": "none", "because": "it has no RTM"}}}
+    rule_findings = findings(change, environments=here, trial=trial).get("nothing-elided", [])
+    assert [finding.where for finding in rule_findings] == [("subject=other, threads=2",)] * found
+    assert all("a transaction: it has no RTM." in finding.message for finding in rule_findings)
+    there = {"usual": {**ENVIRONMENT, "transactions": {"name": "rtm"}}}
+    rule_findings = findings(change, environments=there, trial=trial).get("nothing-elided", [])
+    assert ["every attempt aborted" in finding.message for finding in rule_findings] == [True] * found
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ def check(
 
     Example: `assay host check`
     """
+    from assay import programs
+    from assay.errors import AssayError
     from assay.host.journal import journal_folder
     from assay.host.settings import SETTINGS
     from assay.host.system import System
@@ -49,6 +51,10 @@ def check(
         setting.name: judgement.remedy or f"`{invocation('host', 'tune', setting.name)}`"
         for setting, _, judgement in findings
     }
+    try:
+        transactions = programs.transactions(programs.find("assay-trial"))
+    except AssayError as error:
+        transactions = {"name": "none", "because": f"nobody knows, {error}"}
     if as_json:
         print_json(
             {
@@ -65,6 +71,7 @@ def check(
                     for setting, _, judgement in findings
                 ],
                 "settings": {setting.name: values for setting, values in seen if values},
+                "transactions": transactions,
                 "lacking": {setting.name: setting.lacking for setting, values in seen if not values},
             }
         )
@@ -85,6 +92,10 @@ def check(
             _say(f"do, where nothing else is said: {invocation('host', 'tune')} (--dry-run shows it)", "")
         fine = [f"{setting.name} {setting.words(values)}" for setting, values, wrong in judged if not wrong]
         _say(f"fine: {'; '.join(fine)}", "")
+        elided = transactions["name"]
+        if elided == "none":
+            elided = f"none, so that elided locks are plain locks: {transactions['because']}"
+        _say(f"transactions: {elided}", "")
         lacking = [setting for setting, values in seen if not values]
         if verbose:
             for setting in lacking:

@@ -76,7 +76,7 @@ def test_pictures_and_page_are_files_that_need_no_network(tmp_path: Path) -> Non
     assert "bit 0 strictly alternates" in text
     names = {file.name for file in (tmp_path / "new").iterdir()}
     assert {"vega.js", "style.css", "speed.svg", "fnv1a-first-byte.svg", "fnv1a-first-byte.png"} <= names
-    assert {"fnv1a-first-four-bits.svg", "fnv1a-first-four-bits-reseeded.svg"} <= names
+    assert {"fnv1a-eight-bits.svg", "fnv1a-eight-bits-reseeded.svg"} <= names
 
 
 def test_without_what_draws_files_there_is_the_page_alone(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay import extras
 from assay.engines.judge import REJECTED, SUSPECT
-from assay.engines.pictures import FIRST_BYTE, FIRST_FOUR, SPEED, figures
+from assay.engines.pictures import EIGHT_BITS, FIRST_BYTE, SPEED, figures
 from assay.engines.types import Judged
 from assay.files import write
 from assay.report.charts import page_content
@@ -15,7 +15,7 @@ from assay.report.figures import Format, write_figure
 from assay.report.render import render, write_scripts
 
 FORMS: tuple[Format, ...] = ("svg", "png")
-FILED = (SPEED, FIRST_BYTE, FIRST_FOUR)
+FILED = (SPEED, FIRST_BYTE, EIGHT_BITS)
 """Kinds of pictures that are files as well, with vl-convert: those of the paper. The page can save
 any other."""
 

@@ -139,6 +139,7 @@ def _mistakes(
         yield from _latest_mistakes(settings)
         yield from _flaw_mistakes(settings, machine)
     yield from _allocator_mistakes(experiment, settings, machine)
+    yield from _transaction_mistakes(experiment, settings, machine)
     yield from _event_mistakes(experiment, settings, machine)
     pinning = settings["pinning"]
     missing = [cpu for cpu in pinning if cpu not in machine.processors] if isinstance(pinning, list) else []
@@ -352,6 +353,23 @@ def _allocator_mistakes(experiment: Experiment, settings: _Settings, machine: Ma
         yield ("allocator",), why
     elif machine.allocators[allocator]:
         yield ("allocator",), machine.allocators[allocator]
+
+
+def _transaction_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:
+    """Yield that the processor lacks the transactions, or nobody could verify that they were used."""
+    wanted, subject = settings.get("transactions"), settings["subject"]
+    if wanted is None:
+        return
+    if experiment.is_command(subject):
+        why = (
+            f"{subject} is a command, which cannot say which transactions it used; leave it to the command, "
+            'as in program = "env", arguments = ["ASSAY_TRANSACTIONS=none", ...]'
+        )
+        yield ("transactions",), why
+    elif wanted not in {"none", machine.transactions}:
+        here = machine.no_transactions or f"there are those called {machine.transactions}"
+        why = f'there are no transactions called {wanted} here: {here}; write "none", or leave it out'
+        yield ("transactions",), why
 
 
 def _event_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:

@@ -394,6 +394,27 @@ def test_processes_are_placed_as_the_system_can(kind: str) -> None:
     check(asked, Machine(BOTH, ENGINES, frozenset({0, 1}), 1000))
 
 
+@pytest.mark.parametrize(
+    ("wanted", "here", "because", "why"),
+    [
+        ("none", "none", "it has no RTM", ""),
+        ("rtm", "rtm", "", ""),
+        ("rtm", "none", "it has no RTM", "no transactions called rtm here: it has no RTM; "),
+        ("tme", "rtm", "", "no transactions called tme here: there are those called rtm; "),
+    ],
+)
+def test_transactions_that_are_not_here_are_a_mistake_that_says_why(
+    wanted: str, here: str, because: str, why: str
+) -> None:
+    asked = read(f'{FIND}transactions = "{wanted}"\n')
+    machine = Machine(BOTH, ENGINES, frozenset({0}), 1000, transactions=here, no_transactions=because)
+    if not why:
+        check(asked, machine)
+        return
+    with pytest.raises(AssayError, match=rf"^x\.toml:15: trial\.transactions: there are {why}"):
+        check(asked, machine)
+
+
 def test_a_flaw_of_a_subject_that_the_flawed_program_lacks_is_a_mistake() -> None:
     asked = read(f'{FIND}flaws = ["never_inserts"]\n{PITFALL}')
     machine = Machine(BOTH, ENGINES, frozenset({0}), 1000)

@@ -23,6 +23,7 @@ Flaw = Literal[
     "half_the_processors",
     "latency_from_start",
     "debug_build",
+    "lost_updates",
 ]
 """Those of the program `assay-pitfalls`; `assay-pitfalls --flaws` says of each who does so, too."""
 
@@ -55,6 +56,10 @@ WHAT: Mapping[str, str] = {
         "latency counts from when an operation began, not from when it was due: nobody sees that it waited"
     ),
     "debug_build": "the map and the loop around it are compiled without optimisation and with assertions",
+    "lost_updates": (
+        "one insert in 100 that succeeded is lost again, as a map with a mistake loses it, and nobody"
+        " compares the map's contents with what its operations answered"
+    ),
 }
 """Flaw -> what is misleading about it, as a clause. The program and the page of the rule have the same."""
 

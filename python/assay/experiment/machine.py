@@ -56,6 +56,8 @@ class Machine:
         processors: numbers of those that trials may run on.
         memory_limit_mb: what a trial may use where its settings do not say, MiB.
         allocators: allocator -> why it cannot be loaded, with a remedy; empty if it can.
+        transactions: that the processor has, by the names of the setting.
+        no_transactions: why it has none; empty if it has.
         events: that libpfm knows here without the prefix of a processor; None: nobody knows.
         random_addresses: whether the kernel places each process elsewhere in memory.
         fixed_addresses: whether it can be told not to.
@@ -69,6 +71,8 @@ class Machine:
     flawed_subjects: frozenset[str] | None = None
     entropy: frozenset[str] = frozenset(ENTROPY)
     allocators: Mapping[str, str] = field(default_factory=dict)
+    transactions: str = "none"
+    no_transactions: str = ""
     events: frozenset[str] | None = None
     random_addresses: bool = True
     fixed_addresses: bool = True

@@ -104,6 +104,10 @@ class Settings(Table):
     """Counted in each trial beside those that always are, by libpfm's names."""
     allocator: Literal["glibc", "jemalloc", "mimalloc"] | None = None
     """The allocator that must be in the process; the runner loads it."""
+    transactions: Literal["none", "rtm", "power", "tme"] | None = None
+    """Those of the processor that the program uses to elide locks: none, or these, which must be there;
+    those of the processor where nothing says.
+    """
     memory_policy: Literal["local", "interleave"] | None = None
     """Which NUMA nodes memory comes from; as the process was started where nothing says."""
     duration_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
@@ -146,6 +150,7 @@ OF_FIXTURES = frozenset(
         "probes",
         "events",
         "allocator",
+        "transactions",
         "memory_policy",
         "parameters",
     }

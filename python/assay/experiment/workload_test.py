@@ -85,6 +85,7 @@ def settings(more: str, text: str = TEXT + MIX, **levels: Any) -> dict[str, Any]
         ("batch = 512", 512),
         ("probes = false", False),
         ('allocator = "jemalloc"', "jemalloc"),
+        ('transactions = "none"', "none"),
         ('memory_policy = "interleave"', "interleave"),
     ],
 )
@@ -116,6 +117,7 @@ def test_a_mix_may_name_further_operations() -> None:
         ('latency = ["none", 64, "all"]', ("none", 64, "all")),
         ("batch = [1, 8, 64, 512]", (1, 8, 64, 512)),
         ('allocator = ["glibc", "jemalloc"]', ("glibc", "jemalloc")),
+        ('transactions = ["none", "rtm"]', ("none", "rtm")),
         ('key_type = ["uint64", "uint32"]', ("uint64", "uint32")),
         ('distribution = ["uniform", "sequential"]', ("uniform", "sequential")),
         ('distribution.hot = { kind = "zipf", exponent = 2 }', ("hot",)),
@@ -283,6 +285,7 @@ def refused(text: str, place: str, *words: str) -> None:
         ("latency = 1", "latency:"),
         ("batch = 513", "batch:"),
         ('allocator = "tcmalloc"', "allocator:"),
+        ('transactions = "htm"', "transactions:"),
         ('memory_policy = "far"', "memory_policy:"),
         ("probes = 1", "probes:"),
         ('key_type = "string"', "key_type:"),

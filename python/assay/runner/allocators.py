@@ -1,9 +1,7 @@
 """Finds the allocators that trials run with: the C library's own, and those that are loaded before it."""
 
-from collections.abc import Mapping
 from ctypes.util import find_library
 from functools import cache
-from typing import Any
 
 from assay.runner.process import CannotStartError
 
@@ -28,15 +26,3 @@ def library_of(allocator: str) -> str:
         remedy = f"apt-get install {_PACKAGES[allocator]}"
         raise CannotStartError(f"the allocator {allocator} is not installed; {remedy}")
     return library
-
-
-def other_allocator(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Say how the allocator that a trial reports differs from the one that its request names, or ""."""
-    wanted = request.get("allocator")
-    if wanted is None:
-        return ""
-    try:
-        reported = result["environment"]["allocator"]["name"]
-    except (KeyError, TypeError):
-        return f"the allocator was to be {wanted}, but the result's environment names none"
-    return "" if reported == wanted else f"the allocator was to be {wanted}, but the result says {reported}"

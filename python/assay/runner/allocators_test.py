@@ -128,9 +128,9 @@ def test_the_allocator_is_put_under_the_program_alone(tmp_path: Path, calibrate:
 @pytest.mark.parametrize(
     ("environment", "why"),
     [
-        ({}, "to be mimalloc, but the result's environment names none"),
-        ({"allocator": {"unavailable": "?"}}, "the result's environment names none"),
-        ({"allocator": {"name": "glibc"}}, "to be mimalloc, but the result says glibc"),
+        ({}, "allocator had to be mimalloc, but the result's environment does not name it"),
+        ({"allocator": {"unavailable": "?"}}, "the result's environment does not name it"),
+        ({"allocator": {"name": "glibc"}}, "had to be mimalloc, but the result says glibc"),
     ],
 )
 def test_a_trial_that_does_not_say_it_had_the_allocator_is_invalid(

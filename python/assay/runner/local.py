@@ -25,7 +25,7 @@ from assay.host.settings import SET_BY_TRIAL, state
 from assay.host.system import System
 from assay.plan.types import Level, PlannedTrial
 from assay.runner import energy, load
-from assay.runner.allocators import library_of, other_allocator
+from assay.runner.allocators import library_of
 from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
@@ -224,7 +224,8 @@ class LocalExecutor:
         return run_process(
             binary.program,
             stdin,
-            environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0))),
+            environment=trial_environment(int(trial.perturbation.get("environment_bytes", 0)))
+            | ({"ASSAY_TRANSACTIONS": wanted} if (wanted := trial.request.get("transactions")) else {}),
             arguments=binary.arguments,
             directory=self._folder(trial),
             timeout_s=timeout_s,
@@ -363,13 +364,26 @@ def judge(ended: Ended, trial: PlannedTrial) -> _Judged:
     status, reason, result = _protocol_result(ended)
     if status == "valid" and result:
         problem = (
-            other_allocator(trial.request, result)
+            _other_surroundings(trial.request, result)
             or _left_out(trial.request, result)
             or _other_flaws(trial.request, result)
         )
         if problem:
             return "invalid", problem, result
     return status, reason, result
+
+
+def _other_surroundings(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Say what a trial reports that the runner was to give it and did not, or ""."""
+    for name in ("allocator", "transactions"):
+        if wanted := request.get(name):
+            try:
+                reported = result["environment"][name]["name"]
+            except (KeyError, TypeError):
+                return f"{name} had to be {wanted}, but the result's environment does not name it"
+            if reported != wanted:
+                return f"{name} had to be {wanted}, but the result says {reported}"
+    return ""
 
 
 def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:

@@ -153,6 +153,31 @@ def test_the_program_gets_the_request_in_a_session_environment_and_folder_of_its
     assert len(seen["environment"]["ASSAY_PADDING"]) == 3000
 
 
+@pytest.mark.parametrize("had", ["none", "rtm"])
+def test_the_transactions_of_a_trial_are_those_that_it_asks_for(
+    tmp_path: Path, executor: LocalExecutor, had: str
+) -> None:
+    program = script(
+        tmp_path / "subject",
+        f"""
+        import json
+        here = {{"transactions": {{"name": "{had}"}}}}
+        seen = {{"wanted": os.environ["ASSAY_TRANSACTIONS"]}}
+        result = {{"protocol": 1, "status": "valid", "metrics": {{}}, "environment": here, "details": seen}}
+        print(json.dumps(result))
+        """,
+    )
+    trial = planned(program)
+    outcome = only(executor, replace(trial, request={**trial.request, "transactions": "none"}))
+    assert outcome.result is not None
+    assert outcome.result["details"] == {"wanted": "none"}
+    assert (outcome.status, outcome.reason) == (
+        ("valid", "")
+        if had == "none"
+        else ("invalid", "transactions had to be none, but the result says rtm")
+    )
+
+
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL", "SIGTERM", "SIGFPE"])
 def test_death_by_a_signal_is_a_crash_that_names_it(run: Run, name: str) -> None:
     outcome = run(f"import signal; os.kill(os.getpid(), signal.{name})")

@@ -26,6 +26,7 @@ def present_machine() -> Machine:
         AssayError: `assay-trial` is not there, or does not answer.
     """
     trial = programs.find("assay-trial")
+    transactions = programs.transactions(trial)
     return Machine(
         subjects=TypeAdapter(dict[str, SubjectOffer]).validate_python(
             {entry["name"]: entry for entry in programs.listing(trial)}
@@ -37,6 +38,8 @@ def present_machine() -> Machine:
         memory_limit_mb=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 * 3 // 4,
         flawed_subjects=_flawed_subjects(),
         entropy=frozenset(programs.entropy(trial)),
+        transactions=transactions["name"],
+        no_transactions=transactions.get("because", ""),
         allocators={allocator: _missing(allocator) for allocator in ALLOCATORS},
         events=frozenset(programs.events(trial)),
         random_addresses=_random_addresses(),
