@@ -154,6 +154,31 @@ def test_the_duration_of_a_program_that_prints_what_it_likes_is_its_own() -> Non
     assert before(duration_ms=1, more=programs) == {}
 
 
+def test_a_command_has_no_keys_and_may_report_any_metric() -> None:
+    planned = parse(
+        """
+[factors]
+subject = ["base", "other"]
+threads = [1, 2]
+[comparison]
+factor = "subject"
+metric = "throughput"
+[subjects.base]
+program = "/bin/true"
+extract = "lines"
+[subjects.other]
+program = "/bin/true"
+extract = "lines"
+""",
+        Path("example.toml"),
+    )
+    numbers = {"final_size": 0.0, "prefill_size": 500.0, "effective_share": 0.0, "prefill_threads": 2.0}
+    found = audit(planned, trials(planned, lambda *_: {"metrics": {"throughput": 100.0} | numbers}), HOST)
+    assert not {"nothing-happens", "other-key-range", "prefill-without-erases", "size-changed"} & {
+        finding.rule for finding in found
+    }
+
+
 @pytest.mark.parametrize(
     ("threads", "pinning", "expected"),
     [

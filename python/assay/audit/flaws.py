@@ -268,18 +268,21 @@ def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
     "In {conditions} the number of elements changed by more than {limit} from the prefill to the end of the"
     " typical trial, {worst} at worst: the throughput is a mean over many sizes, other ones for each subject,"
     " and depends on how long the trial was.",
-    "Begin with the size at which the mix keeps it: leave prefill out. How long growing or draining takes is a"
-    " phase.",
+    "Begin with the size at which the mix keeps it: leave prefill out. To measure how long growing or"
+    " draining takes, use a phase.",
     limit=0.2,
 )
 @typical
 def size_changed(evidence: Evidence, trial: StoredTrial) -> float | None:
     """Return by how much the size changed since the prefill, as a share of what it was.
 
-    None of few elements, and of a phase, which is to change it.
+    None of few elements, without keys, and of a phase, which is to change it.
     """
+    settings = evidence.settings(trial)
     first, last = (trial.metrics.get(metric) for metric in ("prefill_size", "final_size"))
-    if first is None or last is None or first < _MANY_KEYS / 10 or "phase" in evidence.settings(trial):
+    if first is None or last is None or "phase" in settings or "key_range" not in settings:
+        return None
+    if first < _MANY_KEYS / 10:
         return None
     return float(last / first - 1)
 
@@ -295,10 +298,12 @@ class _First(NamedTuple):
 def _at_first(evidence: Evidence, trial: StoredTrial) -> _First | None:
     """Return what the prefill leads to, of the key range that was drawn for the trial.
 
-    Where no prefill says what that is, None of roles, of further operations, of keys that are not uniform,
-    and of a mix that was moved at random.
+    None without keys. Where no prefill says what that is, None of roles, of further operations, of keys that
+    are not uniform, and of a mix that was moved at random.
     """
     settings = evidence.settings(trial)
+    if "key_range" not in settings:
+        return None
     drawn = drawn_key_range(trial, settings)
     prefill = settings.get("prefill", {})
     if prefill.get("method") == "none":
