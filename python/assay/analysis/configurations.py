@@ -119,17 +119,17 @@ def conditions_of(
         levels = dict(zip(names, rest, strict=True))
         reason = one_layout.get(experiment.settings(levels)["subject"], "")
         values[rest] = _Values(levels, by_level, experiment, reason)
-    scale = _scale(value for condition in values.values() for value in condition.each())
+    scale = _scale(value for near in values.values() for value in near.each())
     pairs = {rest: list(_baselines(rest, names, experiment, values)) for rest in values}
     ratios = sum(map(len, pairs.values()))
     found = []
-    for rest, condition in values.items():
-        own = condition.scaled(EVERYTHING, scale)
+    for rest, near in values.items():
+        own = near.scaled(EVERYTHING, scale)
         against = tuple(
             Against(factor, level, relative(own, base.scaled(EVERYTHING, scale), scale, ratios))
             for factor, level, base in pairs[rest]
         )
-        found.append(condition.summary(scale, len(values), against))
+        found.append(near.summary(scale, len(values), against))
     return found
 
 

@@ -38,6 +38,9 @@ NEARLY = 0.2
 that there is without. On Blackwell's table 5 (1998) that gives the 5% of traffic that he chose: 20% takes
 away 12% more; at 2% it is 27%."""
 
+_ANY_RATIO = 1e12
+"""A ratio of variances above which none is told from another one."""
+
 Scale = Literal["logarithm", "mean", "unit"]
 """In what numbers a sensitivity is: the natural logarithm of a metric that is always above 0; where it is
 sometimes 0 and never below, the metric over the mean of its trials; where it is sometimes below 0, the metric
@@ -408,17 +411,17 @@ def _combined(terms: Sequence[tuple[float, float, tuple[float, float]]]) -> tupl
 
 
 def _least_ratio(one: _Components, other: _Components, shared: int) -> float:
-    """Return the least ratio q of two variances for which `one` - q `other` may be 0; infinite without."""
+    """Return the least ratio q of two variances for which `one` - q `other` may be 0, short of a bound."""
     low, (_, high) = one.limits(shared)[0], other.limits(shared)
     if low <= 0:
         return 0.0
     if high <= 0:
-        return math.inf
+        return _ANY_RATIO
     below, above = one.difference - low, high - other.difference
     # The root of (one - q other)^2 = below^2 + (q above)^2, written so that nothing cancels.
     square = (one.difference - below) * (one.difference + below)
     root = math.hypot(above * math.sqrt(square), other.difference * below)
-    return square / (one.difference * other.difference + root)
+    return min(_ANY_RATIO, square / (one.difference * other.difference + root))
 
 
 def _spread(medians: NDArray[np.float64], scale: Scale) -> Spread:

@@ -262,6 +262,17 @@ def test_what_chance_may_explain_is_undecided_and_its_ratio_has_no_bound() -> No
     assert relative([[1.0], [2.0]], systems(0.1, 0.1)) is None
 
 
+def test_against_a_system_that_never_varies_any_other_is_more_sensitive() -> None:
+    still, moved = systems(0, 0), systems(0.1, 0.1)
+    more, less, alike = relative(moved, still), relative(still, moved), relative(still, still)
+    assert more is not None
+    assert less is not None
+    assert alike is not None
+    assert (more.times, more.low, more.high, more.verdict) == (None, 1e6, None, "more sensitive")
+    assert (less.times, less.low, less.verdict) == (0, 0, "less sensitive")
+    assert (alike.low, alike.high, alike.verdict) == (0, None, "undecided")
+
+
 # Pathological outcomes
 
 

@@ -25,9 +25,9 @@ class PlannedTrial:
         program: the executable that runs it, an absolute path.
         perturbation: what was drawn at random for this trial besides its seed, empty of an unperturbed one:
             setting -> the percent by which it was moved (from 0, the number), or the value that was chosen;
-            `environment_bytes`, `stack_bytes` and `heap_bytes`; `address_space`, "random" or "fixed"; the seeds `thread_order` and
-            `placement`, and `layout`, which trials of a block share, or of a configuration, by which its
-            program is linked.
+            `environment_bytes`, `stack_bytes` and `heap_bytes`; `address_space`, "random" or "fixed"; the
+            seeds `thread_order` and `placement`, and `layout`, which trials of a block share, or of a
+            configuration, by which its program is linked.
         timeout_s: seconds after which the trial is killed and recorded as timed out.
         memory_limit_mb: data segment that the trial's process may use, in MiB.
         arguments: of the program's command line.

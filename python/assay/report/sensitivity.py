@@ -104,10 +104,9 @@ def sentence(report: Report) -> str:
     else:
         typical = _median([of.single for _, of in known])
         said += (
-            f"{_typical(typical, worst.scale)} or more in half of all cases: the median of "
-            f"{len(known)} conditions. In the largest of the {len(known)} ({name_of(worst)}): "
-            f"{_typical(found.single, worst.scale)}, an interval that allows for choosing the largest"
-            f"{f'; {no_more}' * alone}."
+            f"{_wrong(typical, worst.scale)}: the median of {len(known)} conditions. "
+            f"The largest of the {len(known)} ({name_of(worst)}): {_wrong(found.single, worst.scale)}; "
+            f"the interval allows for choosing it as the largest{f', {no_more}' * alone}."
         )
     if EVERYTHING in worst.left_out:
         out = worst.left_out[EVERYTHING]
@@ -175,7 +174,10 @@ def further(condition: Condition, experiment: Experiment) -> list[str]:
     told = []
     metric = experiment.comparison.metric
     if condition.zeros:
-        told.append(_zeros([condition], metric))
+        zeros, trials = sum(condition.zeros.values()), sum(condition.trials.values())
+        told.append(
+            f"{metric} was 0{' or below' * (condition.scale == 'unit')} in {zeros} of {trials} trials."
+        )
     if condition.one_layout:
         told.append(f"The layout was not drawn: {one_line(condition.one_layout)}.")
     if condition.left_out:
@@ -205,8 +207,13 @@ def further(condition: Condition, experiment: Experiment) -> list[str]:
                 f"95% confidence between {found.low:g} C and {found.high:g} C. More takes away no further "
                 f"{whole_percent(found.nearly)} of the sensitivity without it."
             )
-    if condition.pathological:
-        told.append(f"Pathological, {words.pathological_bound(experiment)}: {_pathological(condition)}.")
+    if EVERYTHING in condition.pathological:
+        pathological = condition.pathological[EVERYTHING]
+        said = "no median above zero"
+        if pathological is not None:
+            share, ends = words.probability(pathological)
+            said = f"{share} (95%: {ends}), {pathological.count} of {pathological.of} configurations"
+        told.append(f"Pathological, {words.pathological_bound(experiment)}: {said}.")
     return told
 
 
@@ -232,18 +239,6 @@ def _zeros(conditions: Sequence[Condition], metric: str) -> str:
         f"{metric} was 0 in {zeros} of {counted(trials, 'valid trial')}, which count: numbers are percent of "
         "its mean."
     )
-
-
-def _pathological(condition: Condition) -> str:
-    """Return how probable a pathologically bad trial is with everything perturbed, and where any was seen."""
-    told = []
-    for name, found in condition.pathological.items():
-        if found is None:
-            told.append(f"{name}, no median above zero")
-        elif found.count or name == EVERYTHING:
-            share, ends = words.probability(found)
-            told.append(f"{name}, {found.count} of {found.of} configurations, {share} (95%: {ends})")
-    return "; ".join(told)
 
 
 def _left_out(condition: Condition) -> str:
