@@ -560,3 +560,31 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_builds(assay: Assay
     project.commit("Break it", Makefile="all:\n\tfalse\n")
     message = assay("ab", "--base", "v1", *MEASURED, "--junit", "/", "./bench", expect=2).stderr
     assert message.startswith("error: cannot write /")
+
+
+DAEMON = "#!/bin/sh\n[ -e quick ] && (setsid sleep 4242 > /dev/null 2>&1 &)\necho parse_ns=$(cat cost)\n"
+
+
+def daemons() -> list[str]:
+    """Return the processes that the script DAEMON leaves behind."""
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    return [line.decode() for line in lines if line == b"sleep\x004242\x00"]
+
+
+def test_a_benchmark_that_leaves_a_process_behind_in_one_revision_has_no_verdict(
+    assay: Assay, project: Project
+) -> None:
+    project.commit("A script", **{"bench.sh": DAEMON, "cost": "100"})
+    (project.root / "bench.sh").chmod(0o755)
+    project.commit("Executable")
+    project.git("tag", "v2")
+    project.commit("Start a daemon", **{"quick": "", "cost": "50"})
+    words = ("ab", "--base", "v2", "--head", "main", "--metric", "parse_ns", "./bench.sh")
+    answer = told(assay, *words, expect=3)
+    assert answer["benchmarks"] == []
+    [left_out] = answer["left_out"]
+    assert "head: ended while 1 process (sleep) that it had started still ran" in left_out["why"]
+    assert not daemons()
+    search = assay("bisect", "--good", "v2", "--bad", "main", *words[5:], expect=2)
+    assert "ended while 1 process (sleep) that it had" in search.stderr
+    assert not daemons()

@@ -11,11 +11,10 @@ import re
 import shutil
 import statistics
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 
 from assay.energy.frequencies import held, offered
 from assay.energy.model import Work, from_two_runs
@@ -24,6 +23,7 @@ from assay.errors import AssayError
 from assay.host.joules import joules_between, joules_so_far
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script, without_root
+from assay.runner.process import run_process
 from assay.words import in_unit
 
 SHORTEST_S = 0.02
@@ -164,23 +164,31 @@ def _by_misses(command: tuple[str, ...], words: Sequence[str], runs: int) -> Mea
 
 
 def _run(words: Sequence[str]) -> _Ran:
-    with TemporaryFile() as errors:
-        began = time.monotonic()
-        process = subprocess.Popen(  # noqa: S603
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+    program, *arguments = words
+    ended = run_process(
+        program,
+        "",
+        environment=os.environ,
+        arguments=arguments,
+        directory=Path.cwd(),
+        measured=True,
+        discard=True,
+    )
+    if ended.exit_code != 0:
+        raise AssayError(f"{program} {_ended(ended.exit_code)}{_last_line(ended.stderr)}")
+    if ended.left:
+        raise AssayError(
+            f"{program} ended while {ended.left_in_words()} that it had started still ran; "
+            "let it wait for them"
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            errors.seek(0)
-            raise AssayError(f"{words[0]} {_ended(process.returncode)}{_last_line(errors.read())}")
+    seconds = ended.used["wall_ms"] / 1e3
     if seconds < SHORTEST_S:
         raise AssayError(
-            f"{words[0]} ends after {in_unit(seconds, 's')}, which is too short to measure; give it more"
+            f"{program} ends after {in_unit(seconds, 's')}, which is too short to measure; give it more"
             f" work, at least {in_unit(SHORTEST_S, 's')}"
         )
-    return _Ran(seconds, max((usage.ru_utime + usage.ru_stime) / seconds, 0.01))
+    on_processor = (ended.used["user_ms"] + ended.used["system_ms"]) / 1e3
+    return _Ran(seconds, max(on_processor / seconds, 0.01))
 
 
 def _ended(code: int) -> str:

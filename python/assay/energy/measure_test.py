@@ -221,6 +221,10 @@ def program(folder: Path, text: str) -> str:
     [
         ("raise SystemExit('no input')", "ended with 1: no input"),
         ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
+        (
+            "import os, time; os.fork() or time.sleep(60)",
+            r"ended while 1 process \(.*\) that it had started still",
+        ),
     ],
 )
 def test_a_program_that_fails_is_said(tmp_path: Path, text: str, message: str) -> None:
