@@ -405,6 +405,22 @@ def test_fairness_is_of_several_threads() -> None:
         assert quartiles == pytest.approx(expected)
 
 
+def test_iterations_of_fixtures_are_boxes_of_single_iterations_and_not_of_trials() -> None:
+    def timed(trial: PlannedTrial) -> dict[str, float]:
+        slow = 10.0 * trial.block
+        percentiles = {"min": 10, "p25": 20, "p50": 30, "p75": 40, "max": 1000}
+        return metrics(trial) | {f"iteration_{name}_ns": ns + slow for name, ns in percentiles.items()}
+
+    report = example_report(experiment_text('subject = ["noop", "std_map_mutex"]', trial=MIX), timed)
+    blocks = len({trial.block for trial in report.trials})
+    (figure,) = (figure for figure in figures(report) if figure.kind == "iterations")
+    middle, last = 10 * (blocks - 1) / 2, 10 * (blocks - 1)
+    assert len(points(figure)) == 2
+    for point in points(figure):
+        box = tuple(point[column] for column in ("least", "lower", "median", "upper", "most"))
+        assert box == (10, 20 + middle, 30 + middle, 40 + middle, 1000 + last)
+
+
 def test_fairness_is_not_of_threads_with_different_roles() -> None:
     roles = 'roles = [{ name = "a", threads = 1 }, { name = "b" }]'
     factors = 'subject = ["noop", "std_map_mutex"]\nthreads = [2, 8]'

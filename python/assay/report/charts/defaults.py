@@ -7,7 +7,16 @@ from assay.experiment.events import name_of, simulated_metric
 from assay.experiment.types import Chart
 from assay.report.charts.chart import Beside, draw
 from assay.report.charts.drawn import Figure
-from assay.report.charts.panels import EVENTS, FAULTS, MEMORY, NOMINAL, SWITCHES, Condition, Panels
+from assay.report.charts.panels import (
+    EVENTS,
+    FAULTS,
+    ITERATIONS,
+    MEMORY,
+    NOMINAL,
+    SWITCHES,
+    Condition,
+    Panels,
+)
 from assay.report.charts.probes import probes
 from assay.words import listed
 
@@ -61,11 +70,17 @@ def over_threads(
 
 
 def inside(panels: Panels) -> Iterator[Figure]:
-    """Yield what each role of threads got done, and what probes in the measured code recorded.
+    """Yield iterations of fixtures, what each role of threads got done, and what probes recorded.
 
     A program reports every probe that it has, also those of code that a subject never ran: what is 0
     throughout for a level of the compared factor is not one of its metrics, and is left out.
     """
+    if timed := [condition for condition in panels.conditions if condition.iterations]:
+        note = (
+            "Of single iterations, as fixtures time them. Box: quartiles and median, medians over trials;"
+            " whiskers: the shortest and the longest of all."
+        )
+        yield from over_threads(panels, "iterations", ITERATIONS, ITERATIONS, note=note, box_of=timed)
     trials = [trial for condition in panels.conditions for trial in condition.trials]
     names = sorted({name for trial in trials for name, value in trial.metrics.items() if value != 0})
     for pattern, title in INSIDE.items():

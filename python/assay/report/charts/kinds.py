@@ -27,7 +27,16 @@ from assay.report.charts.drawings import (
     table,
 )
 from assay.report.charts.drawn import Row, Specification, noted, numbers
-from assay.report.charts.panels import QUARTILES, Condition, Panels, in_order, quartiles, steps, summary
+from assay.report.charts.panels import (
+    ITERATIONS,
+    QUARTILES,
+    Condition,
+    Panels,
+    in_order,
+    quartiles,
+    steps,
+    summary,
+)
 from assay.report.charts.style import ONE, Series
 from assay.report.metrics import measured
 
@@ -144,10 +153,13 @@ def _bars(drawing: Drawing, rows: Sequence[Row]) -> Specification:
 
 
 def _quartiles(drawing: Drawing, condition: Condition) -> Iterator[Row]:
-    if values := drawing.values(condition, drawing.chart.y):
-        x, series = drawing.name(drawing.chart.x, condition), drawing.of(condition)
-        count, number = len(values), condition.number
-        yield {"x": x, "series": series, **quartiles(values), "values": count, "condition": number}
+    place = {"x": drawing.name(drawing.chart.x, condition), "series": drawing.of(condition)}
+    trials, number = len(condition.trials), condition.number
+    if drawing.chart.y == ITERATIONS:
+        if iterations := condition.iterations:
+            yield {**place, **iterations, "values": trials, "condition": number}
+    elif values := drawing.values(condition, drawing.chart.y):
+        yield {**place, **quartiles(values), "values": len(values), "condition": number}
 
 
 def _boxes(drawing: Drawing, rows: Sequence[Row]) -> Specification:

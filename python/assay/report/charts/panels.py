@@ -33,6 +33,8 @@ EVENTS = {
     FAULTS: ("minor_page_faults", "major_page_faults"),
     SWITCHES: ("voluntary_context_switches", "involuntary_context_switches"),
 }
+ITERATIONS = "Iteration (ns)"
+"""Of fixtures: a box of each iteration of all trials, and not of a value for each trial."""
 MIB = 2**20
 NOMINAL = "Operations: throughput times nominal duration."
 
@@ -77,6 +79,18 @@ class Condition:
         """Return the values of a metric, or of FAULTS, SWITCHES or MEMORY, with the trials that have one."""
         values = ((self._value(trial, name), trial) for trial in self.trials)
         return [(value, trial) for value, trial in values if value is not None and not isnan(value)]
+
+    @property
+    def iterations(self) -> Row | None:
+        """Least, quartiles and most of a fixture's single iterations; quartiles are medians over trials."""
+        percentiles = {"least": "min", "lower": "p25", "median": "p50", "upper": "p75", "most": "max"}
+        row: Row = {}
+        for column, percentile in percentiles.items():
+            values = [value for value, _ in self.values(f"iteration_{percentile}_ns")]
+            if not values:
+                return None
+            row[column] = {"min": min, "max": max}.get(percentile, median)(values)
+        return row
 
     def _value(self, trial: StoredTrial, name: str) -> float | None:
         if name == MEMORY:
