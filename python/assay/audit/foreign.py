@@ -1,11 +1,20 @@
 """Rules about what another tool measured: what its file lacks to rest a conclusion on."""
 
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 
+from assay.analysis import median
+from assay.audit.limits import (
+    LEFT_OUT,
+    LEFT_OUT_REMEDY,
+    LEFT_OUT_SAYS,
+    SHORTEST_CYCLE_NS,
+    TIMES_OF_CALLS,
+)
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, WRONG_DATA
 from assay.audit.types import rule
 from assay.findings import Finding, Severity
-from assay.foreign import Benchmark, ForeignRun, MapRun
+from assay.foreign import Benchmark, ForeignRun, MapRun, Measure
 from assay.words import counted
 
 _OURS = "measure it with Assay (`assay race`, or a command in an experiment)"
@@ -23,6 +32,29 @@ def failed_benchmarks(run: ForeignRun) -> Iterator[Finding]:
         severity="error",
         where=[f"{benchmark.title}: {benchmark.failure}" for benchmark in failed],
     )
+
+
+@rule("less-than-a-cycle", LEFT_OUT, "docs/guide/fixtures.md")
+def less_than_a_cycle(run: ForeignRun) -> Iterator[Finding]:
+    """Find benchmarks of which a call takes less than a cycle of any processor."""
+    impossible = [
+        benchmark
+        for benchmark in run.benchmarks
+        if any(
+            _typical(measure) < SHORTEST_CYCLE_NS
+            for measure in benchmark.measures
+            if measure.metric in TIMES_OF_CALLS
+        )
+    ]
+    yield from _of(impossible, run, f"report {LEFT_OUT_SAYS}", LEFT_OUT_REMEDY, severity="error")
+
+
+def _typical(measure: Measure) -> float:
+    """Return the median of the samples, or what the tool sums them up to."""
+    samples = [sample for process in measure.samples for sample in process]
+    if samples:
+        return median(samples)
+    return measure.summary.value if measure.summary else inf
 
 
 @rule("one-process", "All samples come from one process", f"{WRONG_DATA}; {REASONABLE_TIME}")
@@ -267,6 +299,7 @@ def _with_map_run(run: ForeignRun, holds: Callable[[MapRun], bool]) -> list[Benc
 
 FOREIGN_RULES = (
     failed_benchmarks,
+    less_than_a_cycle,
     no_inserts,
     size_changed,
     dependent_updates,

@@ -22,6 +22,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     trials.invalid_trials,
     validations.validate,
     trials.missing_metric,
+    trials.less_than_a_cycle,
     host.unoptimised_build,
     *DESIGN_RULES,
     results.verdicts_differ_by_mode,
