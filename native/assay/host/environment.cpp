@@ -70,7 +70,15 @@ json boost(const path& root) {
   if (const auto line = first_line(cpu / "cpufreq/boost")) {
     return *line == "1";
   }
-  return unavailable("the kernel offers neither intel_pstate/no_turbo nor cpufreq/boost here");
+  std::optional<bool> any;  // policies may each have their own
+  for (const unsigned processor : to_vector(topology::this_machine().allowed())) {
+    const std::string name = "cpu" + std::to_string(processor);
+    if (const auto line = first_line(cpu / name / "cpufreq/boost")) {
+      any = any.value_or(false) || *line == "1";
+    }
+  }
+  if (any) return *any;
+  return unavailable("the kernel offers neither intel_pstate/no_turbo nor a boost of cpufreq here");
 }
 
 json virtualised(const path& root) {

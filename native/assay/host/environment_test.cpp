@@ -121,6 +121,17 @@ TEST(environment, reads_one_governor_and_boost) {
   EXPECT_EQ(tree.environment()["processor"]["boost"], true);
 }
 
+TEST(environment, reads_the_boost_of_single_policies) {
+  fake_tree tree;
+  for (const unsigned processor : bound_to()) {
+    tree.with("sys/devices/system/cpu/cpu" + std::to_string(processor) + "/cpufreq/boost", "0\n");
+  }
+  EXPECT_EQ(tree.environment()["processor"]["boost"], false);
+  tree.with("sys/devices/system/cpu/cpu" + std::to_string(bound_to().front()) + "/cpufreq/boost",
+            "1\n");
+  EXPECT_EQ(tree.environment()["processor"]["boost"], true);
+}
+
 TEST(environment, lists_governors_that_differ) {
   fake_tree tree;
   std::string governor = "powersave";

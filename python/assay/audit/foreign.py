@@ -1,11 +1,20 @@
 """Rules about what another tool measured: what its file lacks to rest a conclusion on."""
 
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 
+from assay.analysis import median
+from assay.audit.limits import (
+    LEFT_OUT,
+    LEFT_OUT_REMEDY,
+    LEFT_OUT_SAYS,
+    SHORTEST_CYCLE_NS,
+    TIMES_OF_CALLS,
+)
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, WRONG_DATA
 from assay.audit.types import rule
 from assay.findings import Finding, Severity
-from assay.foreign import Benchmark, ForeignRun, MapRun
+from assay.foreign import Benchmark, ForeignRun, MapRun, Measure
 from assay.words import agreed, counted
 
 _OURS = "measure it with Assay (`assay race`, or a command in an experiment)"
@@ -50,6 +59,29 @@ def unit_not_recorded(run: ForeignRun) -> Iterator[Finding]:
         " calls no with_measurement.",
         severity="note",
     )
+
+
+@rule("less-than-a-cycle", LEFT_OUT, "docs/guide/fixtures.md")
+def less_than_a_cycle(run: ForeignRun) -> Iterator[Finding]:
+    """Find benchmarks of which a call takes less than a cycle of any processor."""
+    impossible = [
+        benchmark
+        for benchmark in run.benchmarks
+        if any(
+            _typical(measure) < SHORTEST_CYCLE_NS
+            for measure in benchmark.measures
+            if measure.metric in TIMES_OF_CALLS
+        )
+    ]
+    yield from _of(impossible, run, f"report {LEFT_OUT_SAYS}", LEFT_OUT_REMEDY, severity="error")
+
+
+def _typical(measure: Measure) -> float:
+    """Return the median of the samples, or what the tool sums them up to."""
+    samples = [sample for process in measure.samples for sample in process]
+    if samples:
+        return median(samples)
+    return measure.summary.value if measure.summary else inf
 
 
 @rule("one-process", "All samples come from one process", f"{WRONG_DATA}; {REASONABLE_TIME}")
@@ -296,6 +328,9 @@ FOREIGN_RULES = (
     failed_benchmarks,
     results_left_out,
     unit_not_recorded,
+
+
+    less_than_a_cycle,
     no_inserts,
     size_changed,
     dependent_updates,

@@ -47,6 +47,16 @@ def test_samples_that_are_missing_or_single() -> None:
     assert messages[1].startswith("1 of 3 benchmarks has a single sample")
 
 
+@pytest.mark.parametrize(("ns", "found"), [(0.119, "error"), (0.0, "error"), (0.25, None)])
+def test_a_call_of_less_than_a_cycle_did_nothing(ns: float, found: str | None) -> None:
+    run = ForeignRun("pyperf", "2", (measured((ns, ns, 1), (ns,)), measured((9, 9), (9,))), True, FACTS)
+    assert rules(run).get("less-than-a-cycle") == found
+    summed = Benchmark("copy", {}, 1, (Measure("real_time_ns", "ns", summary=Summary(ns, "mean")),))
+    assert (
+        rules(ForeignRun("Google Benchmark", "1", (summed,), True, FACTS)).get("less-than-a-cycle") == found
+    )
+
+
 def test_a_benchmark_that_failed_is_an_error() -> None:
     failed = Benchmark("copy", {"n": 3}, 1, (), "no such file")
     (finding, *_) = audit_foreign(ForeignRun("Catch2", "3", (failed, measured((1,), (2,))), True, FACTS))

@@ -9,6 +9,17 @@ from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
 from assay.words import counted, in_percent, whole_percent
 
+TIMES_OF_CALLS = ("iteration_p50_ns", "real_time_ns", "cpu_time_ns", "time_ns")
+"""Metrics of fixtures, and of the benchmarks of other tools."""
+SHORTEST_CYCLE_NS = 0.16
+"""A cycle at 6.25 GHz, where nobody measured how long one is."""
+LEFT_OUT = "The work of a call was left out"
+LEFT_OUT_SAYS = "less than a cycle of the processor for a call: the compiler left its work out."
+LEFT_OUT_REMEDY = (
+    "Give what the call computes to assay::fixture::keep (DoNotOptimize, black_box), and let its input come"
+    " from set-up."
+)
+
 TrialNumber = Callable[[Evidence, StoredTrial], float | None]
 """From the evidence and a trial to a number of it; None where it has none."""
 

@@ -24,6 +24,7 @@ RULES: tuple[Rule[Evidence], ...] = (
     trials.nothing_happens,
     validations.validate,
     trials.missing_metric,
+    trials.less_than_a_cycle,
     host.unoptimised_build,
     *DESIGN_RULES,
     results.verdicts_differ_by_mode,

@@ -2,13 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 from assay.analysis import median
 from assay.analysis.idle import idleness
 from assay.audit.design import processors_of
-from assay.audit.limits import TrialNumber, limited, typical
+from assay.audit.limits import (
+    LEFT_OUT,
+    LEFT_OUT_REMEDY,
+    LEFT_OUT_SAYS,
+    SHORTEST_CYCLE_NS,
+    TIMES_OF_CALLS,
+    TrialNumber,
+    limited,
+    typical,
+)
 from assay.audit.sources import ANOMALIES, BENCHMARKING, REASONABLE_TIME, WARMUP
 from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.experiment.types import Experiment
@@ -102,6 +111,27 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
             f"report no {metric} above zero: it has no ratio, and no verdict rests on them.",
             "Compare a metric that is always above zero.",
         )
+
+
+@rule("less-than-a-cycle", LEFT_OUT, "docs/guide/fixtures.md")
+def less_than_a_cycle(evidence: Evidence) -> Iterator[Finding]:
+    """Find trials of which a call takes less than a cycle of the processor."""
+    impossible = [
+        trial
+        for trial in evidence.valid
+        if any(trial.metrics.get(metric, inf) < _cycle_ns(trial) for metric in TIMES_OF_CALLS)
+    ]
+    yield from evidence.of_trials(impossible, f"report {LEFT_OUT_SAYS}", LEFT_OUT_REMEDY, "error")
+
+
+def _cycle_ns(trial: StoredTrial) -> float:
+    """Return how long a cycle is at most, as the calibrations say: a step of theirs takes four or more."""
+    steps = [
+        calibration["arithmetic_ns"]
+        for calibration in (trial.calibration_before, trial.calibration_after)
+        if "arithmetic_ns" in calibration
+    ]
+    return min(steps) / 4 if steps else SHORTEST_CYCLE_NS
 
 
 _NOTED = 0.2  # of the trials of a condition; up to here it may be the detection that errs

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.audit.testing import METRICS, findings, sometimes
+from assay.audit.testing import CALIBRATION, METRICS, findings, sometimes
 from assay.findings import Severity
 
 
@@ -217,3 +217,24 @@ def test_one_trial_that_warms_up_late_says_nothing_of_a_condition() -> None:
         return {"metrics": METRICS | {"steady_after_ms": 700.0}} if block == 0 else {}
 
     assert findings(change) == {}
+
+
+@pytest.mark.parametrize("metric", ["iteration_p50_ns", "real_time_ns"])
+@pytest.mark.parametrize(
+    ("ns", "calibration", "found"),
+    [(0.119, CALIBRATION, True), (0.26, CALIBRATION, False), (0.0, {}, True), (0.17, {}, False)],
+)
+def test_a_call_of_less_than_a_cycle_did_nothing(
+    metric: str, ns: float, calibration: dict[str, float], found: bool
+) -> None:
+    fields = {
+        "metrics": METRICS | {metric: ns},
+        "calibration_before": calibration,
+        "calibration_after": calibration,
+    }
+    by_rule = findings(sometimes(**fields), metric="throughput")
+    assert ("less-than-a-cycle" in by_rule) == found
+    if found:
+        [finding] = by_rule["less-than-a-cycle"]
+        assert finding.severity == "error"
+        assert finding.message.startswith("8 of 40 valid trials report less than a cycle of the processor")

@@ -16,7 +16,7 @@ from typing import ClassVar
 from assay.findings import Severity
 from assay.host.system import CPUSET, ONLINE, System
 from assay.host.threads import AFFINITY, numbers, ranges
-from assay.words import one_line
+from assay.words import counted, one_line
 
 _CPU = "/sys/devices/system/cpu"
 _DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
@@ -198,18 +198,214 @@ class SMT(_Files):
         return {place: "off" for place, value in values.items() if value == "on"}
 
 
+class CoreTypes(Setting):
+    """Processors of several kinds: performance and efficiency cores, big and little ones."""
+
+    name = "core-types"
+    lacking = "the kernel tells of no kinds of processors"
+    _KINDS = ("/sys/devices/cpu_core/cpus", "/sys/devices/cpu_atom/cpus", "/sys/devices/cpu_lowpower/cpus")
+
+    def read(self, system: System) -> dict[str, str]:
+        kinds = system.read_all(*self._KINDS, f"{_CPU}/cpu[0-9]*/cpu_capacity")
+        return {ONLINE: ranges(system.usable()), **kinds} if kinds else {}
+
+    def words(self, values: Mapping[str, str]) -> str:
+        kinds = [ranges(kind) for kind in self._kinds(values)]
+        return " and ".join(kinds) if len(kinds) > 1 else "one"
+
+    def judge(self, values: Mapping[str, str]) -> Judgement | None:
+        first, *others = self._kinds(values)
+        if not others:
+            return None
+        return Judgement(
+            "warning",
+            f"processors are of several kinds: {self.words(values)}",
+            "a trial is slower where the scheduler puts a thread on a smaller core: by half, and by chance",
+            f"keep trials on one kind: start Assay by `taskset -c {ranges(first)}`, or pin threads"
+            f" (pinning = [{', '.join(map(str, first[:4]))}] in [trial])",
+        )
+
+    def _kinds(self, values: Mapping[str, str]) -> list[list[int]]:
+        """Return the usable processors of each kind, the fastest kind first."""
+        usable = {*numbers(values[ONLINE])}
+        named = [sorted(usable & {*numbers(values[place])}) for place in self._KINDS if place in values]
+        by_capacity: dict[int, list[int]] = {}
+        for place, value in values.items():
+            if place.endswith("/cpu_capacity") and value.isdigit():
+                processor = int(place.split("/")[-2].removeprefix("cpu"))
+                by_capacity.setdefault(int(value), []).extend({processor} & usable)
+        sized = [sorted(by_capacity[capacity]) for capacity in sorted(by_capacity, reverse=True)]
+        found = max(list(filter(None, named)), list(filter(None, sized)), key=len)
+        return found or [sorted(usable)]
+
+
+class Quota(Setting):
+    """How much processor time control groups allow to Assay and what it starts: in containers, a quota."""
+
+    name = "quota"
+    lacking = "no control group of ours can have one"
+    _GROUP = "/sys/fs/cgroup"
+
+    def read(self, system: System) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for line in (system.read("/proc/self/cgroup") or "0::/").splitlines():
+            _, controllers, path = line.split(":", 2)
+            tops = [f"{self._GROUP}/{controllers}", f"{self._GROUP}/cpu"] if controllers else [self._GROUP]
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            # A container may see its own group at the top, whatever its path is outside.
+            parts = [part for part in path.split("/") if part not in {"", ".."}]
+            for top in tops:
+                for depth in range(len(parts) + 1):
+                    group = "/".join([top, *parts[:depth]])
+                    files = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.stat")
+                    found |= system.read_all(*(f"{group}/{file}" for file in files))
+        limited = any(place.endswith(("cpu.max", "cpu.cfs_quota_us")) for place in found)
+        return {ONLINE: ranges(system.usable()), **found} if limited else {}
+
+    def words(self, values: Mapping[str, str]) -> str:
+        quota = self._tightest(values)
+        return "none" if quota is None else f"{quota[0]:.3g} processors"
+
+    def judge(self, values: Mapping[str, str]) -> Judgement | None:
+        quota, processors = self._tightest(values), len(numbers(values[ONLINE]))
+        if quota is None or quota[0] >= processors:
+            return None
+        allowed, group = quota
+        stat = dict(line.split() for line in values.get(f"{group}/cpu.stat", "").splitlines() if " " in line)
+        stopped, periods = int(stat.get("nr_throttled", 0)), int(stat.get("nr_periods", 0))
+        so_far = f", and stopped them in {stopped:,} of {periods:,} periods" if stopped else ""
+        return Judgement(
+            "error" if stopped > 0.1 * periods else "warning",
+            f"a control group ({group}) gives its processes {allowed:.3g} of"
+            f" {counted(processors, 'processor')}{so_far}",
+            "trials with more threads, or beside other work, stand still for the rest of each period",
+            "lift the quota: start the container with --cpuset-cpus in place of --cpus, without a CPU limit"
+            " in Kubernetes, without CPUQuota= in systemd",
+        )
+
+    def _tightest(self, values: Mapping[str, str]) -> tuple[float, str] | None:
+        """Return the fewest processors that a group of ours allows, and the group."""
+        quotas = []
+        for place, value in values.items():
+            group, _, file = place.rpartition("/")
+            words = value.split()
+            if file == "cpu.cfs_quota_us":
+                words = [value, values.get(f"{group}/cpu.cfs_period_us", "100000")]
+            elif file != "cpu.max":
+                continue
+            if len(words) == 2 and all(word.isdigit() for word in words) and int(words[1]):  # not max, or -1
+                quotas.append((int(words[0]) / int(words[1]), group))
+        return min(quotas, default=None)
+
+
+class FrequencyLimit(Setting):
+    """A limit below what the processors can do, of the kernel or of the firmware.
+
+    It is tuned before turbo and restored after it, as turbo changes what the processors can do.
+    """
+
+    name = "frequency-limit"
+    lacking = "the kernel does not set frequencies (in virtual machines the host does)"
+    _SHARE = f"{_CPU}/intel_pstate/max_perf_pct"
+
+    def read(self, system: System) -> dict[str, str]:
+        files = ("scaling_min_freq", "scaling_max_freq", "cpuinfo_max_freq", "bios_limit")
+        found = system.read_all(self._SHARE, *(f"{_CPU}/cpufreq/policy*/{file}" for file in files))
+        return {place: value for place, value in found.items() if value.isdigit()}
+
+    def words(self, values: Mapping[str, str]) -> str:
+        limits = self._limits(values)
+        shown = [f"{low / 1e6:.3g} of {most / 1e6:.3g} GHz" for low, most, _ in limits.values()]
+        if values.get(self._SHARE, "100") != "100":
+            shown.append(f"{values[self._SHARE]}%")
+        return joined(shown) or "none"
+
+    def judge(self, values: Mapping[str, str]) -> Judgement | None:
+        limits, wanted = self._limits(values), self.wanted(values)
+        if not limits and not wanted:
+            return None
+        held = all(
+            values.get(f"{policy}/scaling_min_freq") == str(low) for policy, (low, *_) in limits.items()
+        )
+        return Judgement(
+            "note" if limits and held and self._SHARE not in wanted else "warning",
+            f"the frequency is {'held' if held and limits else 'limited'}: {self.words(values)}",
+            "everything that does not wait for memory is slower, and by how much no other machine repeats",
+            "" if wanted else "the firmware limits it: see power and heat settings of the BIOS",
+        )
+
+    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+        share = {self._SHARE: "100"} if values.get(self._SHARE, "100") != "100" else {}
+        return share | {
+            f"{policy}/scaling_max_freq": str(most)
+            for policy, (_, most, by_kernel) in self._limits(values).items()
+            if by_kernel
+        }
+
+    def _limits(self, values: Mapping[str, str]) -> dict[str, tuple[int, int, bool]]:
+        """Return policy -> its limit and what it can do, in kHz, and whether the kernel itself limits it."""
+        limits = {}
+        for place, value in values.items():
+            policy, _, file = place.rpartition("/")
+            if file == "cpuinfo_max_freq":
+                most = int(value)
+                kernel = int(values.get(f"{policy}/scaling_max_freq", most))
+                low = min(kernel, int(values.get(f"{policy}/bios_limit", most)))
+                if low < most:
+                    limits[policy] = low, most, kernel < most
+        return limits
+
+
+class PowerLimit(Setting):
+    """The power that a package may take for long."""
+
+    name = "power-limit"
+    lacking = "the kernel tells no limit of power"
+
+    def read(self, system: System) -> dict[str, str]:
+        found = system.read_all(
+            "/sys/class/powercap/*/constraint_0_power_limit_uw",
+            "/sys/class/powercap/*/constraint_0_max_power_uw",
+        )
+        return {place: value for place, value in found.items() if value.isdigit()}
+
+    def words(self, values: Mapping[str, str]) -> str:
+        limits = [f"{low / 1e6:.3g} of {most / 1e6:.3g} W" for low, most in self._limits(values)]
+        return joined(limits) or "none"
+
+    def judge(self, values: Mapping[str, str]) -> Judgement | None:
+        if not self._limits(values):
+            return None
+        return Judgement(
+            "warning",
+            f"the processors may take {self.words(values)}",
+            "the frequency falls when several processors are busy: a thread alone runs faster than several",
+            "raise constraint_0_power_limit_uw in /sys/class/powercap, or the limit in the BIOS",
+        )
+
+    def _limits(self, values: Mapping[str, str]) -> list[tuple[int, int]]:
+        pairs = [
+            (int(value), int(values.get(place.replace("power_limit", "max_power"), "0")))
+            for place, value in values.items()
+            if place.endswith("power_limit_uw")
+        ]
+        return [(low, most) for low, most in pairs if low < most]
+
+
 class Turbo(_Files):
     """Frequencies above the nominal one: turbo on Intel, boost elsewhere."""
 
     name = "turbo"
-    lacking = "the kernel offers neither intel_pstate/no_turbo nor cpufreq/boost"
-    places = (f"{_CPU}/intel_pstate/no_turbo", f"{_CPU}/cpufreq/boost")
+    lacking = "the kernel offers neither intel_pstate/no_turbo nor cpufreq/boost nor policy*/boost"
+    places = (f"{_CPU}/intel_pstate/no_turbo", f"{_CPU}/cpufreq/boost", f"{_CPU}/cpufreq/policy*/boost")
     good = ""
+    disturbs = (f"{_CPU}/cpufreq/policy*/scaling_max_freq",)
     says = "processors may exceed their nominal frequency"
     effect = "speed depends on heat and on how many processors are busy: one thread runs faster than several"
 
     def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
-        off = {f"{_CPU}/intel_pstate/no_turbo": "1", f"{_CPU}/cpufreq/boost": "0"}
+        off = {place: "1" if place.endswith("/no_turbo") else "0" for place in values}
         return {place: off[place] for place, value in values.items() if value != off[place]}
 
 
@@ -542,6 +738,10 @@ class Heat(Setting):
 
 SETTINGS: tuple[Setting, ...] = (
     SMT(),
+    CoreTypes(),
+    Quota(),
+    FrequencyLimit(),
+    PowerLimit(),
     Turbo(),
     EnergyPreference(),
     Governor(),

@@ -15,7 +15,7 @@ from assay.host.settings import SETTINGS, IrqAffinity, state
 from assay.host.system import _SCRIPT, System
 from assay.host.testing import CPU, MACHINE, add_thread, made_machine
 from assay.host.threads import numbers, ranges
-from assay.host.tune import chosen, planned
+from assay.host.tune import chosen, planned, tuned
 
 GOOD = {
     "/proc/sys/kernel/sched_rt_runtime_us": "-1",
@@ -96,6 +96,118 @@ def test_an_amd_processor_has_boost(tmp_path: Path) -> None:
     system = made_machine(tmp_path, {f"{CPU}/cpufreq/boost": "1"})
     [change] = planned(system, chosen(["turbo"]))
     assert (change.place, change.was, change.to) == (f"{CPU}/cpufreq/boost", "1", "0")
+
+
+POLICY = f"{CPU}/cpufreq/policy0"
+KINDS = {"/sys/devices/cpu_core/cpus": "0-1", "/sys/devices/cpu_atom/cpus": "2-3"}
+CAPACITIES = {f"{CPU}/cpu{number}/cpu_capacity": "1024" if number % 2 else "446" for number in range(4)}
+FREE = {f"{POLICY}/scaling_max_freq": "4800000", f"{POLICY}/cpuinfo_max_freq": "4800000"}
+POWER = "/sys/class/powercap/intel-rapl:0/constraint_0"
+V1 = "/sys/fs/cgroup/cpu,cpuacct"
+STAT = "nr_periods 5000\nnr_throttled 3100\nthrottled_usec 9"
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "message"),
+    [
+        (KINDS, "core-types", "processors are of several kinds: 0-1 and 2-3"),
+        (CAPACITIES, "core-types", "processors are of several kinds: 1,3 and 0,2"),
+        (KINDS | {f"{CPU}/online": "0-1"}, "core-types", None),
+        (dict.fromkeys(CAPACITIES, "1024"), "core-types", None),
+        (
+            {"/sys/fs/cgroup/cpu.max": "150000 100000", "/sys/fs/cgroup/cpu.stat": STAT},
+            "quota",
+            "a control group (/sys/fs/cgroup) gives its processes 1.5 of 4 processors,"
+            " and stopped them in 3,100 of 5,000 periods",
+        ),
+        ({"/sys/fs/cgroup/cpu.max": "max 100000"}, "quota", None),
+        ({"/sys/fs/cgroup/cpu.max": "400000 100000"}, "quota", None),
+        (
+            {
+                "/proc/self/cgroup": "0::/pod/box",
+                "/sys/fs/cgroup/pod/cpu.max": "50000 100000",
+                "/sys/fs/cgroup/pod/box/cpu.max": "200000 100000",
+            },
+            "quota",
+            "a control group (/sys/fs/cgroup/pod) gives its processes 0.5 of 4 processors",
+        ),
+        (
+            {
+                "/proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/docker/1\n0::/",
+                f"{V1}/cpu.cfs_quota_us": "-1",
+                f"{V1}/cpu.cfs_period_us": "100000",
+                f"{V1}/docker/1/cpu.cfs_quota_us": "25000",
+                f"{V1}/docker/1/cpu.cfs_period_us": "50000",
+            },
+            "quota",
+            f"a control group ({V1}/docker/1) gives its processes 0.5 of 4 processors",
+        ),
+        (
+            # Inside, a container has its group at the top, whatever its path is outside.
+            {"/proc/self/cgroup": "4:cpu,cpuacct:/docker/1", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "100000"},
+            "quota",
+            "a control group (/sys/fs/cgroup/cpu) gives its processes 1 of 4 processors",
+        ),
+        (FREE, "frequency-limit", None),
+        (
+            FREE | {f"{POLICY}/scaling_max_freq": "800000", f"{POLICY}/scaling_min_freq": "400000"},
+            "frequency-limit",
+            "the frequency is limited: 0.8 of 4.8 GHz",
+        ),
+        (
+            FREE | {f"{POLICY}/bios_limit": "2000000"},
+            "frequency-limit",
+            "the frequency is limited: 2 of 4.8 GHz",
+        ),
+        (
+            FREE | {f"{POLICY}/scaling_max_freq": "2000000", f"{POLICY}/scaling_min_freq": "2000000"},
+            "frequency-limit",
+            "the frequency is held: 2 of 4.8 GHz",
+        ),
+        ({f"{CPU}/intel_pstate/max_perf_pct": "60"}, "frequency-limit", "the frequency is limited: 60%"),
+        (
+            {f"{POWER}_power_limit_uw": "15000000", f"{POWER}_max_power_uw": "65000000"},
+            "power-limit",
+            "the processors may take 15 of 65 W",
+        ),
+        ({f"{POWER}_power_limit_uw": "65000000", f"{POWER}_max_power_uw": "65000000"}, "power-limit", None),
+        ({f"{POLICY}/boost": "1"}, "turbo", "processors may exceed their nominal frequency"),
+        ({f"{POLICY}/boost": "0"}, "turbo", None),
+    ],
+)
+def test_what_makes_a_machine_unfit(
+    tmp_path: Path, values: dict[str, str], name: str, message: str | None
+) -> None:
+    system = made_machine(tmp_path, MACHINE | GOOD | values)
+    assert judged(system).get(name) == message
+    assert name in state(system)
+
+
+def test_a_quota_that_stopped_trials_is_an_error_and_a_held_frequency_a_note(tmp_path: Path) -> None:
+    values = {
+        f"{CPU}/online": "0-3",
+        "/sys/fs/cgroup/cpu.max": "150000 100000",
+        "/sys/fs/cgroup/cpu.stat": STAT,
+        f"{POLICY}/scaling_max_freq": "2000000",
+        f"{POLICY}/scaling_min_freq": "2000000",
+        f"{POLICY}/cpuinfo_max_freq": "4800000",
+    }
+    system = made_machine(tmp_path, values)
+    judgements = {
+        setting.name: setting.judge(setting.read(system)) for setting in chosen(["quota", "frequency-limit"])
+    }
+    severities = {name: judgement and judgement.severity for name, judgement in judgements.items()}
+    assert severities == {"quota": "error", "frequency-limit": "note"}
+
+
+def test_boost_and_limits_of_each_policy_are_tuned_and_put_back(tmp_path: Path) -> None:
+    values = {f"{POLICY}/boost": "1", **FREE, f"{POLICY}/scaling_max_freq": "800000"}
+    system = made_machine(tmp_path / "machine", values)
+    names = ["turbo", "frequency-limit"]
+    with tuned(system, tmp_path / "journal", print, names):
+        assert system.read(f"{POLICY}/boost") == "0"
+        assert system.read(f"{POLICY}/scaling_max_freq") == "4800000"
+    assert {place: system.read(place) for place in values} == values
 
 
 def test_interrupts_of_large_machines_have_long_masks() -> None:
