@@ -52,7 +52,7 @@ def audit(
         environments: digest -> what trials report of machine and program, as `Store.environments` gives it.
         texts: trial -> name -> what it reports in words, as `Store.texts` gives it.
     """
-    return _findings(RULES, Evidence(experiment, trials, host, analysis, environments, texts))
+    return _findings(RULES, Evidence(experiment, trials, host, analysis, environments, texts=texts))
 
 
 def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Finding]:

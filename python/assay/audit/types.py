@@ -58,6 +58,7 @@ class Evidence:
         host: Mapping[str, Any],
         analysis: Analysis | None = None,
         environments: Mapping[str, Any] | None = None,
+        *,
         texts: Mapping[int, Mapping[str, Sequence[str]]] | None = None,
     ) -> None:
         self.experiment = experiment

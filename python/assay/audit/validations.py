@@ -27,8 +27,8 @@ def validate(evidence: Evidence) -> Iterator[Finding]:
                 f"{_stated(validation)}: no valid trial reports {validation.about}, so nothing was checked.",
                 (),
                 {"trials": 0, "valid": len(evidence.valid)},
-                f"Name a {'metric' if validation.text is None else 'text'} that trials report; `assay show` gives"
-                " all that a trial reports.",
+                f"Name a {'metric' if validation.text is None else 'text'} that trials report; `assay show`"
+                " gives all that a trial reports.",
                 validation.severity,
             )
         elif validation.factor is None:
@@ -124,7 +124,7 @@ def _reported(evidence: Evidence, trial: StoredTrial, validation: Validation) ->
     """Return the metric of a trial, or each text of that name; nothing where it reports none."""
     if validation.text is not None:
         return evidence.texts.get(trial.id, {}).get(validation.text, ())
-    return [trial.metrics[name] for name in (validation.metric,) if name in trial.metrics]
+    return [trial.metrics[validation.about]] if validation.about in trial.metrics else []
 
 
 def _shown(value: float | str) -> str:

@@ -338,12 +338,12 @@ class Store:
         names = {rule.text for rule in experiment.validations if rule.text is not None}
         valid = [trial.id for trial in trials if trial.status == "valid"] if names else []
         found: dict[int, dict[str, list[str]]] = {}
-        for record in self.records_of(valid):
-            details = (record["result"] or {}).get("details", {})
+        for of in self.records_of(valid):
+            details = (of["result"] or {}).get("details", {})
             of_trial = {name: [text] for name in names if isinstance(text := details.get(name), str)}
-            for name, text in pairs(record["stdout"], "|".join(map(re.escape, names))):
+            for name, text in pairs(of["stdout"], "|".join(map(re.escape, names))):
                 of_trial.setdefault(name, []).append(text)
-            found[record["trial"]] = of_trial
+            found[of["trial"]] = of_trial
         return found
 
     def record_of(self, trial_id: int) -> dict[str, Any]:
