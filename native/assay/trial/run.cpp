@@ -421,6 +421,8 @@ result run(const request& request, const subject_entry& subject, const steps* ch
       report.contents_check =
           validate(*map, subject.structure, total, request.seed, rules, workers);
     });
+    report.metrics.merge(
+        metrics_of(report.contents_check->shape, report.contents_check->found.size));
     if (const auto problem = report.contents_check->problem(); !problem.empty()) {
       report.problems.push_back(problem);
     }
