@@ -69,6 +69,20 @@ def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: A
     assert record["request"]["parameters"] in ({"words": "work=1"}, {"words": "work=2"})
 
 
+def test_a_rule_about_a_text_is_checked_by_the_audit(assay: Assay, tmp_path: Path) -> None:
+    rule = '[[validate]]\ntext = "validate_result"\nequals = "success"\n'
+    write(
+        tmp_path,
+        LINES + rule,
+        PRINTS + '[ "$1" = work=1 ] && echo validate_result=success || echo validate_result=lost\n',
+    )
+    assay("run", "mine.toml", "--no-page")
+    findings = json.loads(assay("audit", "mine.toml", "--json", expect=1).stdout)["campaign_findings"]
+    (message,) = [finding["message"] for finding in findings if finding["rule"] == "validate"]
+    assert message.startswith("validate_result must equal 'success': 6 of 12 valid trials violate it")
+    assert message.endswith(": 'lost').")
+
+
 def test_a_rule_that_finds_nothing_or_too_much_says_so(assay: Assay, tmp_path: Path) -> None:
     write(tmp_path, "extract = { work = '=([12])$' }\n", PRINTS + 'test -e good || echo "$1"\n')
     message = assay("run", "mine.toml", expect=2).stderr

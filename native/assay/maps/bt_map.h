@@ -102,6 +102,7 @@
 #include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -109,6 +110,7 @@
 #include "assay/maps/bt_node.h"
 #include "assay/maps/bt_synchronisation.h"
 #include "assay/maps/concept.h"
+#include "assay/maps/shape.h"
 #include "assay/random/splitmix64.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
@@ -242,6 +244,9 @@ class bt_map {
   // What is wrong with the tree, if anything is. At rest, for tests. Throws std::bad_alloc and what
   // comparisons throw.
   [[nodiscard]] std::optional<std::string> broken_invariant() const;
+
+  // Nodes, depths and bytes. At rest. Throws std::bad_alloc.
+  [[nodiscard]] assay::shape shape() const;
 
   // How many retired nodes and records wait to be freed; an estimate while threads are inside
   // calls.
@@ -1809,6 +1814,53 @@ bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::broken_invariant() co
   if (fault == nullptr) fault = check.broken_owners();
   if (fault == nullptr) return std::nullopt;
   return fault;
+}
+
+template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+shape bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::shape() const {
+  shape_sum sum;
+  // Records may also have separators as owners.
+  std::unordered_set<const void*> met;
+  const auto add_key = [&](const key_word& word) {
+    if constexpr (!words::has_key) {
+      if (!met.insert(word).second) return;
+      sum.add_bytes(sizeof(typename words::record_type));
+      sum.add_owned(word->key);
+      sum.add_owned(word->value);
+    } else {
+      static_cast<void>(word);
+    }
+  };
+  struct part {
+    edge to;
+    std::uint64_t depth;
+  };
+  std::vector<part> to_do{{root_.load(memory_order_acquire), 1}};
+  while (!to_do.empty()) {
+    const auto [to, depth] = to_do.back();
+    to_do.pop_back();
+    if (types::is_leaf(to)) {
+      sum.add_node(sizeof(leaf));
+      entries<leaf_capacity> held;
+      collect(*types::leaf_at(to), held);
+      sum.add_elements(held.size(), depth);
+      for (const entry& each : held) {
+        add_key(each.key);
+        if constexpr (words::has_box) {
+          sum.add_bytes(sizeof(typename words::box_type));
+          sum.add_owned(each.value->value);
+        }
+      }
+    } else {
+      const internal& node = *types::internal_at(to);
+      sum.add_node(sizeof(internal));
+      for (std::size_t i = 0; i < node.size(); ++i) {
+        if (i > 0) add_key(node.key(i - 1));
+        to_do.push_back({node.child(i), depth + 1});
+      }
+    }
+  }
+  return sum.sum();
 }
 
 }  // namespace assay

@@ -511,5 +511,51 @@ TEST(memory_of_bt_map, is_what_fuller_leaves_need) {
   EXPECT_LT(grown(5), 80);
 }
 
+// --- its shape -----------------------------------------------------------------------------------
+
+TEST(bt_map_shape, of_known_maps) {
+  bt_map<std::uint64_t, std::uint64_t> map;
+  EXPECT_EQ(map.shape().nodes, 1U);
+  EXPECT_EQ(map.shape().bytes, 768U);
+  EXPECT_EQ(map.shape().mean_depth, std::nullopt);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+  for (std::uint64_t key = 1; key <= 1000; ++key) pairs.emplace_back(key, key);
+  map.load_sorted(pairs.begin(), pairs.end());
+  const shape found = map.shape();
+  // Leaves hold 44, and are made nearly full; internal nodes have 23 children.
+  ASSERT_GE(found.nodes, 1000 / 44 + 3U);
+  EXPECT_LE(found.nodes, 1000 / 35 + 3U);
+  EXPECT_EQ(found.max_depth, 3U);
+  EXPECT_EQ(found.mean_depth, 3.0);
+  EXPECT_EQ(found.bytes, (*found.nodes - 3) * 768 + 3 * 384);
+}
+
+// What the allocator gave for records and boxes, of which separators keep some for longer than
+// pairs do: what the map says, and what glibc adds to each allocation.
+template <class K, class V>
+void know_their_bytes() {
+  bt_map<K, V, reclaim::epochs, std::less<K>, bt::optimistic, small> map;
+  std::vector<std::pair<K, V>> pairs;
+  for (int i = 1000; i < 2000; ++i) {
+    if constexpr (std::is_same_v<K, std::string>) {
+      pairs.emplace_back(std::to_string(i) + std::string(i % 2 == 0 ? 0 : 40, '.'), V(30, '.'));
+    } else {
+      pairs.emplace_back(i, V(30, '.'));
+    }
+  }
+  const auto before = bytes_in_use.load();
+  map.load_sorted(pairs.begin(), pairs.end());
+  const auto given = static_cast<std::uint64_t>(bytes_in_use - before) + sizeof(void*);
+  shape found = map.shape();
+  EXPECT_LE(found.bytes, given + 3 * 64 * 16);
+  EXPECT_LE(given, *found.bytes + 24 * (*found.nodes + 3000));
+}
+
+TEST(bt_map_shape, knows_the_bytes_of_records_and_boxes) {
+  if (!allocations_fail) GTEST_SKIP() << "this sanitizer keeps allocation to itself";
+  know_their_bytes<std::string, std::string>();
+  know_their_bytes<std::uint64_t, std::string>();
+}
+
 }  // namespace
 }  // namespace assay

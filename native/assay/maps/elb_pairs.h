@@ -90,6 +90,9 @@ class pairs {
     return all_.broken_invariant();
   }
 
+  // Nodes, depths and bytes: see elb_tree.h. At rest.
+  [[nodiscard]] assay::shape shape() const { return all_.shape(); }
+
   // How many retired nodes wait to be freed; an estimate while threads are inside calls.
   [[nodiscard]] std::uint64_t unfreed() const { return all_.unfreed(); }
 

@@ -132,6 +132,7 @@
 
 #include "assay/host/instruction_set.h"
 #include "assay/maps/elb_entry.h"
+#include "assay/maps/shape.h"
 #include "assay/maps/vector_search.h"
 #include "assay/random/splitmix64.h"
 #include "assay/reclaim/checks.h"
@@ -402,6 +403,13 @@ class elb_tree {
     if (root().height == 0) return "the real root is a leaf";
     std::unordered_set<const void*> met;
     return broken_below(root(), 0, greatest, met);
+  }
+
+  // Nodes, depths and bytes. At rest.
+  [[nodiscard]] assay::shape shape() const {
+    shape_sum sum;
+    add_shape(root(), 1, sum);
+    return sum.sum();
   }
 
   // How many retired nodes wait to be freed; an estimate while threads are inside calls.
@@ -1031,6 +1039,20 @@ class elb_tree {
       } else {
         visit(*static_cast<const leaf*>(node.child(i)));
       }
+    }
+  }
+  static void add_shape(const internal& node, std::uint64_t depth, shape_sum& sum) {
+    sum.add_node(sizeof(internal));
+    for (std::size_t i = 0; i < node.size; ++i) {
+      if (node.height > 1) {
+        add_shape(*static_cast<const internal*>(node.child(i)), depth + 1, sum);
+        continue;
+      }
+      const auto& places = static_cast<const leaf*>(node.child(i))->places;
+      sum.add_node(sizeof(leaf));
+      const auto entries =
+          std::ranges::count_if(places, [](const place& each) { return each.load() != 0; });
+      sum.add_elements(static_cast<std::uint64_t>(entries), depth + 1);
     }
   }
   static void delete_below(internal* node) {

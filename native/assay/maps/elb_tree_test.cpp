@@ -530,5 +530,22 @@ TEST(elb_tree, tells_of_every_damage) {
   EXPECT_EQ(tree.broken_invariant(), std::nullopt);
 }
 
+// A root and a leaf, which 32 places of 8 bytes are, and a full leaf is split.
+TEST(elb_shape, of_known_trees) {
+  elb_tree<std::uint64_t> tree;
+  auto handle = tree.attach();
+  EXPECT_EQ(tree.shape().nodes, 2U);
+  EXPECT_EQ(tree.shape().max_depth, std::nullopt);
+  for (std::uint64_t entry = 1; entry <= 20; ++entry) handle.insert(entry);
+  EXPECT_EQ(tree.shape().nodes, 2U);
+  EXPECT_EQ(tree.shape().max_depth, 2U);
+  EXPECT_EQ(tree.shape().mean_depth, 2.0);
+  constexpr std::uint64_t bytes_of_internal = 576;  // two words for each of 32 children, and a line
+  EXPECT_EQ(tree.shape().bytes, 256 + bytes_of_internal);
+  for (std::uint64_t entry = 21; entry <= 40; ++entry) handle.insert(entry);
+  EXPECT_EQ(tree.shape().nodes, 3U);
+  EXPECT_EQ(tree.shape().bytes, 2 * 256 + bytes_of_internal);
+}
+
 }  // namespace
 }  // namespace assay

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "assay/maps/concept.h"
+#include "assay/maps/shape.h"
 #include "assay/reclaim/concept.h"
 #include "assay/sync/atomics.h"
 #include "assay/sync/point.h"
@@ -180,6 +181,37 @@ template <class Leaf, class Internal, class Compare, class Fault>
   return std::nullopt;
 }
 
+// The shape of a tree at rest.
+template <class Leaf, class Internal>
+[[nodiscard]] shape shape_below(edge root) {
+  shape_sum sum;
+  if (root == 0) return sum.sum();
+  struct part {
+    edge to;
+    std::uint64_t depth;
+  };
+  std::vector<part> to_do{{root, 1}};
+  while (!to_do.empty()) {
+    const auto [to, depth] = to_do.back();
+    to_do.pop_back();
+    if (is_leaf(to)) {
+      const auto& held = *node_at<const Leaf>(to);
+      sum.add_node(sizeof(Leaf));
+      sum.add_owned(held.key);
+      sum.add_owned(held.value);
+      sum.add_elements(1, depth);
+    } else {
+      const auto& node = *node_at<const Internal>(to);
+      sum.add_node(sizeof(Internal));
+      sum.add_owned(node.key);
+      for (const atomic_edge& child : node.child) {
+        to_do.push_back({child.load(memory_order_relaxed), depth + 1});
+      }
+    }
+  }
+  return sum.sum();
+}
+
 struct nothing {};
 
 // A map but for its updates. `Tree` derives from it and befriends it, and adds
@@ -210,6 +242,11 @@ class map {
     for_each_leaf<leaf_type, typename Tree::internal>(
         root_.load(memory_order_acquire),
         [&](const leaf_type& held) { visit(held.key, held.value); });
+  }
+
+  // Nodes, depths and bytes. At rest. Throws std::bad_alloc.
+  [[nodiscard]] assay::shape shape() const {
+    return shape_below<leaf_type, typename Tree::internal>(root_.load(memory_order_acquire));
   }
 
   // Removes all elements, and frees at once the memory of these and of all that were erased before.

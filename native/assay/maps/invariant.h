@@ -11,7 +11,7 @@
 //     }
 //
 // A map has either of the two, both or none. Only its author knows about balance, reachability,
-// counts and locks left behind; tests and checkers ask by this one function.
+// counts and locks left behind; trials, tests and checkers ask by this one function.
 
 #ifndef ASSAY_MAPS_INVARIANT_H_
 #define ASSAY_MAPS_INVARIANT_H_

@@ -127,12 +127,18 @@
 
 #include "assay/maps/concept.h"
 #include "assay/maps/external_tree.h"
+#include "assay/probe/probe.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 #include "assay/sync/atomics.h"
 #include "assay/sync/point.h"
 
 namespace assay {
+
+inline probe::counter natarajan_mittal_restarts{
+    "natarajan_mittal_restarts", "attempts of inserts and erases after their first ones"};
+inline probe::counter natarajan_mittal_helps{"natarajan_mittal_helps",
+                                             "erases that other threads completed"};
 
 // Two steps that can be got wrong. What derives from this and replaces one is a tree to compare
 // with the sound one: see native/flawed/maps/trees.cpp and
@@ -150,7 +156,7 @@ struct natarajan_mittal_steps {
   }
 };
 
-// attach(), for_each(), clear() and unfreed(), and of handles find() and contains(), are those of
+// attach(), for_each(), shape(), clear() and unfreed(), and of handles find() and contains(), are those of
 // class `map` in external_tree.h. A search takes as many steps as the tree is deep, and is
 // lock-free as long as others do not deepen the tree ahead of it for ever.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
@@ -229,11 +235,12 @@ class natarajan_mittal_bst
         const route at = map_->seek(key);
         if (at.last != 0 && map_->holds(at.last, key)) return false;
         if (is_marked(at.last)) {
-          map_->splice(at, guard);
+          help(at, guard);
           continue;
         }
         if (!fresh) fresh.reset(new leaf{key, value});
         if (map_->link(at, fresh)) return true;
+        natarajan_mittal_restarts.add();
       }
     }
 
@@ -246,7 +253,7 @@ class natarajan_mittal_bst
         route at = map_->seek(key);
         if (at.last == 0 || !map_->holds(at.last, key)) return false;
         if (is_marked(at.last)) {
-          map_->splice(at, guard);
+          help(at, guard);
           continue;
         }
         ASSAY_POINT("natarajan_mittal_erase_before_flag");
@@ -255,6 +262,7 @@ class natarajan_mittal_bst
         // release all the same, so that who sees the flag sees what came before it.
         if (!at.way->compare_exchange_strong(expected, at.last | flag, memory_order_acq_rel,
                                              memory_order_relaxed)) {
+          natarajan_mittal_restarts.add();
           continue;
         }
         ASSAY_POINT("natarajan_mittal_erase_after_flag");
@@ -262,6 +270,7 @@ class natarajan_mittal_bst
         // has: only then does its address say for sure that it is still there.
         const edge own = at.last & ~external_tree::marks;
         while (!map_->splice(at, guard)) {
+          natarajan_mittal_restarts.add();
           at = map_->seek(key);
           if ((at.last & ~external_tree::marks) != own) break;
         }
@@ -270,6 +279,13 @@ class natarajan_mittal_bst
     }
 
    private:
+    // Carries out another thread's erase, which is in the way, before an update begins again.
+    template <class Guard>
+    void help(const auto& at, Guard& guard) {
+      if (map_->splice(at, guard)) natarajan_mittal_helps.add();
+      natarajan_mittal_restarts.add();
+    }
+
     friend base;
     explicit handle(natarajan_mittal_bst& map) : base::access(map) {}
   };

@@ -81,6 +81,7 @@
 
 #include "assay/maps/concept.h"
 #include "assay/maps/external_tree.h"
+#include "assay/probe/probe.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 #include "assay/sync/atomics.h"
@@ -90,7 +91,11 @@
 
 namespace assay {
 
-// attach(), for_each(), clear() and unfreed(), and of handles find() and contains(), are those of
+inline probe::counter ticket_bst_restarts{
+    "ticket_bst_restarts",
+    "attempts of inserts and erases, with hazard pointers of searches too, after their first ones"};
+
+// attach(), for_each(), shape(), clear() and unfreed(), and of handles find() and contains(), are those of
 // class `map` in external_tree.h. A search takes as many steps as the tree is deep. It begins again
 // only with hazard pointers, when a node was removed under it: then it is lock-free.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>>
@@ -129,7 +134,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
     // comparisons throw, with nothing changed.
     bool insert(parameter<K> key, parameter<V> value) {
       std::unique_ptr<leaf> fresh;
-      for (sync::backoff backoff;; backoff.wait()) {
+      for (sync::backoff backoff;; begin_again(backoff)) {
         auto guard = me_.pin();
         const route at = map_->seek(key, guard);
         if (at.last != 0 && map_->holds(at.last, key)) return false;
@@ -144,7 +149,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
     // Removes the element of that key if there is one; says whether it did. Tries again like
     // insert(). Throws std::bad_alloc and what comparisons throw, with nothing changed.
     bool erase(parameter<K> key) {
-      for (sync::backoff backoff;; backoff.wait()) {
+      for (sync::backoff backoff;; begin_again(backoff)) {
         auto guard = me_.pin();
         const route at = map_->seek(key, guard);
         if (at.last == 0 || !map_->holds(at.last, key)) return false;
@@ -181,6 +186,11 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
   }
 
  private:
+  static void begin_again(sync::backoff& backoff) {
+    ticket_bst_restarts.add();
+    backoff.wait();
+  }
+
   // An edge and its lock.
   struct place {
     atomic_edge* link;
@@ -218,7 +228,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
       sync::backoff backoff;
       for (;;) {
         if (const auto at = protected_descent(key, guard)) return *at;
-        backoff.wait();
+        begin_again(backoff);
       }
     } else {
       route at{.above = {},

@@ -395,5 +395,53 @@ TYPED_TEST(search_tree_that_frees, holds_no_more_than_it_says) {
   }
 }
 
+// Keys in ascending order make a list: 2 leads to leaf 1 and to 3, which leads to leaves 2 and 3.
+template <class Map>
+void tell_the_shape_of_a_list(std::uint64_t bytes_of_internal) {
+  Map map;
+  EXPECT_EQ(map.shape().nodes, 0U);
+  EXPECT_EQ(map.shape().max_depth, std::nullopt);
+  EXPECT_EQ(map.shape().bytes, 0U);
+  auto handle = map.attach();
+  handle.insert(1, 1);
+  EXPECT_EQ(map.shape().max_depth, 1U);
+  for (const std::uint64_t key : {2U, 3U}) handle.insert(key, key);
+  const shape found = map.shape();
+  EXPECT_EQ(found.nodes, 5U);
+  EXPECT_EQ(found.max_depth, 3U);
+  EXPECT_EQ(found.mean_depth, (2 + 3 + 3) / 3.0);
+  EXPECT_EQ(found.bytes, 3 * 16 + 2 * bytes_of_internal);
+  for (std::uint64_t key = 1; key <= 3; ++key) handle.erase(key);
+  EXPECT_EQ(map.shape().nodes, 0U);
+}
+
+TEST(search_trees, tell_their_shape) {
+  tell_the_shape_of_a_list<natarajan_mittal_bst<std::uint64_t, std::uint64_t>>(24);
+  tell_the_shape_of_a_list<ticket_bst<std::uint64_t, std::uint64_t>>(32);
+  // Nobody knows what memory keys of that type have.
+  natarajan_mittal_bst<moody, moody, reclaim::epochs, moody_less> unknown;
+  unknown.attach().insert(made_of<moody>(1), made_of<moody>(1));
+  EXPECT_EQ(unknown.shape().nodes, 1U);
+  EXPECT_EQ(unknown.shape().bytes, std::nullopt);
+}
+
+// What the allocator gave for elements whose strings are partly within their objects: what the tree
+// says, and what glibc adds to each allocation.
+TEST(search_trees, know_their_bytes) {
+  if (!allocations_fail) GTEST_SKIP() << "this sanitizer keeps allocation to itself";
+  natarajan_mittal_bst<std::string, std::string> map;
+  auto handle = map.attach();
+  const auto before = bytes_in_use.load();
+  for (std::size_t i = 0; i < 500; ++i) {
+    const std::string key = std::to_string(i * 7919 % 1000);
+    handle.insert(i % 2 == 0 ? key : key + std::string(40, '.'), std::string(i, '.'));
+  }
+  const auto taken = static_cast<std::uint64_t>(bytes_in_use - before);
+  const shape found = map.shape();
+  ASSERT_EQ(found.nodes, 999U);
+  EXPECT_LE(found.bytes, taken);
+  EXPECT_LE(taken, *found.bytes + std::uint64_t{24} * (999 + 500 + 500));
+}
+
 }  // namespace
 }  // namespace assay

@@ -29,6 +29,7 @@
 #include "assay/maps/trees_test_fixture.h"
 #include "assay/maps/trees_test_stops.h"
 #include "assay/maps/trees_test_types.h"
+#include "assay/probe/recording.h"
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
@@ -354,6 +355,46 @@ TEST_F(stopped_threads, hold_nobody_up_in_the_lock_free_tree) {
       EXPECT_EQ(map.broken_invariant(), std::nullopt);
     }
   }
+}
+
+// What a thread does because of others is counted where it records.
+TEST_F(stopped_threads, are_helped_and_that_is_counted) {
+  natarajan_mittal_bst<moody, moody> map;
+  auto handle = map.attach();
+  handle.insert(moody(0), moody(0));
+  stopped_eraser eraser(map, 0, "natarajan_mittal_erase_after_flag");
+  std::vector<probe::block> blocks;
+  probe::begin_recording();
+  EXPECT_TRUE(handle.insert(moody(1), moody(1)));
+  EXPECT_TRUE(handle.insert(moody(2), moody(2)));
+  blocks.push_back(probe::end_recording());
+  EXPECT_TRUE(eraser.finish());
+  const auto told = probe::report(blocks);
+  const auto sum = [&](std::string_view name) {
+    return std::ranges::find(told, name, &probe::recorded::name)->sum;
+  };
+  EXPECT_EQ(sum("natarajan_mittal_helps"), 1);
+  EXPECT_EQ(sum("natarajan_mittal_restarts"), 1);
+}
+
+TEST(ticket_tree, counts_that_an_update_began_again) {
+  static ticket_bst<int, int>* meanwhile = nullptr;
+  ticket_bst<int, int> map;
+  meanwhile = &map;
+  auto handle = map.attach();
+  handle.insert(1, 1);
+  sync::at_points = [](const char* point) {
+    if (meanwhile == nullptr || std::string_view(point) != "ticket_bst_insert_before_lock") return;
+    std::exchange(meanwhile, nullptr)->attach().insert(3, 3);
+  };
+  std::vector<probe::block> blocks;
+  probe::begin_recording();
+  EXPECT_TRUE(handle.insert(2, 2));
+  EXPECT_FALSE(handle.insert(2, 2));
+  blocks.push_back(probe::end_recording());
+  sync::at_points = nullptr;
+  const auto told = probe::report(blocks);
+  EXPECT_EQ(std::ranges::find(told, "ticket_bst_restarts", &probe::recorded::name)->sum, 1);
 }
 
 // Neither do they hold up searches of the other tree, nor updates elsewhere.

@@ -8,8 +8,12 @@
 //     static assay::probe::histogram freed{"freed", "what is freed at once",
 //                                          assay::probe::logarithmic(), "nodes"};
 //     static assay::probe::series first{"first_freed", "what is freed at once", 10'000, "nodes"};
+//     static assay::probe::summary load{"load", "how full tables are when they grow"};
 //
 //     restarts.add();    depth.record(steps);    freed.record(n);    first.record(n);
+//     load.record(0.75);                  // of type double; its mean and variance are kept
+//     const assay::probe::timer t(freed); // records the nanoseconds from here to the end of the scope
+//     first.stamp();                      // records when this is, in nanoseconds
 //
 // That is all: the trial that measures the code finds its probes and reports them. The idea is that
 // of Setbench's "gstats" (Kharal and Brown 2022, section 7.2), without its central list of names.
@@ -17,7 +21,8 @@
 // Promises. Any thread records at any time. Each records into its own memory, and only while it is
 // measured (see recording.h); at other times, and in threads that are not measured, recording does
 // nothing. Every call is wait-free, allocates nothing and throws nothing. A counter costs three
-// loads, a comparison and an addition; the others a few more, and a linear histogram a division.
+// loads, a comparison and an addition; the others a few more, a linear histogram and a summary a
+// division, and a timer two readings of std::chrono::steady_clock, only while it records.
 // Compiled with ASSAY_PROBES=0, probes are empty classes that leave nothing in the binary and need
 // no library; files compiled with and without them may be linked together.
 //
@@ -110,7 +115,7 @@ consteval buckets linear(std::uint64_t low, std::uint64_t high, std::uint32_t nu
   return {.low = low, .width = (high - low) / number, .number = number + 2};
 }
 
-enum class kind : std::uint8_t { counter, maximum, histogram, series };
+enum class kind : std::uint8_t { counter, maximum, histogram, series, summary };
 
 // What the library does for probes that are compiled in.
 namespace detail {
@@ -134,10 +139,14 @@ std::uint32_t declare(const declaration& probe);
 struct recorded_words {
   std::uint64_t* words;
   std::uint32_t number;
+  std::uint64_t began_ns;  // by now_ns()
 
   bool have(std::uint32_t first) const { return first < number; }
 };
-inline thread_local constinit recorded_words here{nullptr, 0};
+inline thread_local constinit recorded_words here{nullptr, 0, 0};
+
+// By std::chrono::steady_clock, which is never 0: it counts from when the machine was started.
+std::uint64_t now_ns() noexcept;
 
 }  // namespace detail
 
@@ -173,6 +182,7 @@ class counter {
 // Keeps the largest value.
 class maximum {
  public:
+  using value_type = std::uint64_t;
   maximum(name name, const char* description, const char* unit = "",
           std::source_location place = std::source_location::current())
       : first_(detail::declare({.kind = kind::maximum,
@@ -199,6 +209,7 @@ class maximum {
 // Counts values by size, and knows their exact mean, least and largest.
 class histogram {
  public:
+  using value_type = std::uint64_t;
   histogram(name name, const char* description, const buckets& buckets, const char* unit = "",
             std::source_location place = std::source_location::current())
       : first_(detail::declare({.kind = kind::histogram,
@@ -231,6 +242,7 @@ class histogram {
 // Keeps each thread's first values, in order.
 class series {
  public:
+  using value_type = std::uint64_t;
   series(name name, const char* description, capacity capacity, const char* unit = "",
          std::source_location place = std::source_location::current())
       : first_(detail::declare({.kind = kind::series,
@@ -251,9 +263,68 @@ class series {
     ++words[0];
   }
 
+  // The same of the nanoseconds since the thread began to record, which all threads of a trial do
+  // together.
+  void stamp() const noexcept {
+    if (detail::here.have(first_)) record(detail::now_ns() - detail::here.began_ns);
+  }
+
  private:
   std::uint32_t first_;
   std::uint32_t capacity_;
+};
+
+// Keeps mean, variance, least and largest of numbers of type double.
+class summary {
+ public:
+  using value_type = double;
+  summary(name name, const char* description, const char* unit = "",
+          std::source_location place = std::source_location::current())
+      : first_(detail::declare({.kind = kind::summary,
+                                .name = name.text(),
+                                .description = description,
+                                .unit = unit,
+                                .place = place,
+                                .words = 5})) {}
+  summary(const summary&) = delete;
+  summary& operator=(const summary&) = delete;
+
+  // Leaves out what is infinite or not a number. The mean and the sum of squared differences from
+  // it are updated after Welford (1962), which loses no digits where the mean is large.
+  void record(double value) const noexcept {
+    if (!detail::here.have(first_) || value - value != 0) return;
+    std::uint64_t* const words = detail::here.words + first_;
+    const std::uint64_t count = ++words[0];
+    const auto number = [&](int i) { return std::bit_cast<double>(words[i]); };
+    const double difference = value - number(1);
+    const double mean = number(1) + difference / static_cast<double>(count);
+    words[2] = std::bit_cast<std::uint64_t>(number(2) + difference * (value - mean));
+    words[1] = std::bit_cast<std::uint64_t>(mean);
+    if (count == 1 || value < number(3)) words[3] = std::bit_cast<std::uint64_t>(value);
+    if (count == 1 || value > number(4)) words[4] = std::bit_cast<std::uint64_t>(value);
+  }
+
+ private:
+  std::uint32_t first_;
+};
+
+// Records into a probe the nanoseconds from its own construction to its destruction, if the thread
+// records at both.
+template <class Probe>
+class [[nodiscard]] timer {
+ public:
+  explicit timer(const Probe& into) noexcept
+      : into_(into), began_ns_(detail::here.number == 0 ? 0 : detail::now_ns()) {}
+  ~timer() {
+    if (began_ns_ == 0) return;
+    into_.record(static_cast<typename Probe::value_type>(detail::now_ns() - began_ns_));
+  }
+  timer(const timer&) = delete;
+  timer& operator=(const timer&) = delete;
+
+ private:
+  const Probe& into_;
+  std::uint64_t began_ns_;
 };
 
 }  // namespace in
@@ -294,6 +365,23 @@ class series {
   series(const series&) = delete;
   series& operator=(const series&) = delete;
   [[gnu::always_inline]] void record(std::uint64_t) const noexcept {}
+  [[gnu::always_inline]] void stamp() const noexcept {}
+};
+
+class summary {
+ public:
+  consteval summary(name, const char*, const char* = "") {}
+  summary(const summary&) = delete;
+  summary& operator=(const summary&) = delete;
+  [[gnu::always_inline]] void record(double) const noexcept {}
+};
+
+template <class Probe>
+class [[nodiscard]] timer {
+ public:
+  [[gnu::always_inline]] constexpr explicit timer(const Probe&) noexcept {}
+  timer(const timer&) = delete;
+  timer& operator=(const timer&) = delete;
 };
 
 }  // namespace out

@@ -41,6 +41,8 @@ static histogram by_power{"by_power", "sizes", logarithmic()};
 static histogram by_ten{"by_ten", "sizes", linear(20, 50, 3)};
 static series first_three{"first_three", "sizes", 3};
 static series huge{"huge", "sizes", 1'000'000};
+static summary ratios{"ratios", "of sizes", "percent"};
+static histogram durations{"durations", "of calls", logarithmic(), "ns"};
 
 static_assert(compiled_in);
 static_assert(std::is_trivially_destructible_v<counter>);
@@ -168,6 +170,75 @@ TEST(Series, KeepsTheFirstValuesOfEachThreadInOrder) {
   EXPECT_EQ(result.mean, 4);
   EXPECT_EQ(result.min, 1);
   EXPECT_EQ(result.max, 7);
+  EXPECT_THAT(result.variance, Optional(DoubleEq(20.0 / 3)));  // of 5, 1, 3 and 7
+}
+
+TEST(Series, KeepsWhenSomethingWas) {
+  const auto result = after("first_three", [] {
+    first_three.stamp();
+    first_three.stamp();
+  });
+  ASSERT_EQ(result.values[0].size(), 2);
+  EXPECT_LE(result.values[0][0], result.values[0][1]);
+  EXPECT_LT(result.values[0][1], 60'000'000'000);  // since the recording began, not since the boot
+}
+
+TEST(Summary, OfKnownNumbers) {
+  const auto result = after(
+      "ratios",
+      [] {
+        for (const double value : {1e9 + 4, 1e9 + 7, 1e9 + 13}) ratios.record(value);
+      },
+      nothing, [] { ratios.record(1e9 + 16); });
+  EXPECT_EQ(result.kind, kind::summary);
+  EXPECT_THAT(result.threads,
+              ElementsAre(Optional(DoubleEq(1e9 + 8)), std::nullopt, Optional(1e9 + 16)));
+  EXPECT_EQ(result.count, 4);
+  EXPECT_THAT(result.mean, Optional(DoubleEq(1e9 + 10)));
+  EXPECT_THAT(result.variance, Optional(DoubleEq(30)));  // sums of squares lose all its digits
+  EXPECT_EQ(result.min, 1e9 + 4);
+  EXPECT_EQ(result.max, 1e9 + 16);
+}
+
+TEST(Summary, OfNegativeNumbersOfOneAndOfNone) {
+  const auto negative = after("ratios", [] {
+    ratios.record(-3);
+    ratios.record(-1);
+    ratios.record(std::numeric_limits<double>::infinity());
+    ratios.record(std::numeric_limits<double>::quiet_NaN());
+  });
+  EXPECT_EQ(negative.count, 2);
+  EXPECT_EQ(negative.mean, -2);
+  EXPECT_EQ(negative.max, -1);
+  EXPECT_EQ(negative.variance, 2);
+  const auto one = after("ratios", [] { ratios.record(0.5); });
+  EXPECT_EQ(one.mean, 0.5);
+  EXPECT_EQ(one.variance, std::nullopt);
+  const auto none = after("ratios", nothing);
+  EXPECT_EQ(none.mean, std::nullopt);
+  EXPECT_EQ(none.variance, std::nullopt);
+}
+
+TEST(Timer, RecordsTheTimeOfItsScope) {
+  const auto result = after("durations", [] {
+    const timer whole(durations);
+    for (int i = 0; i < 3; ++i) const timer part(durations);
+  });
+  EXPECT_EQ(result.count, 4);
+  EXPECT_GE(result.max, result.sum / 2);  // the whole is no shorter than its parts
+  const auto of_doubles = after("ratios", [] { const timer whole(ratios); });
+  EXPECT_EQ(of_doubles.count, 1);
+}
+
+TEST(Timer, RecordsNothingThatBeganBeforeTheRecording) {
+  std::vector<block> blocks;
+  {
+    const timer whole(durations);
+    begin_recording();
+  }
+  blocks.push_back(end_recording());
+  const auto all = report(blocks);
+  EXPECT_EQ(std::ranges::find(all, "durations", &recorded::name)->count, 0);
 }
 
 TEST(Recording, IsOffUntilItBeginsAndOnceItHasEnded) {

@@ -18,10 +18,12 @@ PROBE(static assay::probe::histogram lengths{"measured_lengths", "of searches",
 PROBE(static assay::probe::histogram parts{"measured_parts", "of searches",
                                            assay::probe::linear(0, 100, 10), "steps"};)
 PROBE(static assay::probe::series first{"measured_first", "searches", 10'000, "steps"};)
+PROBE(static assay::probe::summary size{"measured_size", "of searches"};)
 
 // NOLINTNEXTLINE(misc-use-internal-linkage): the test calls it
 std::uint64_t search(std::uint64_t from, std::uint64_t to);
 std::uint64_t search(std::uint64_t from, std::uint64_t to) {
+  PROBE(const assay::probe::timer whole(lengths);)
   std::uint64_t taken = 0;
   while (from != to) {
     from = from % 2 == 0 ? from / 2 : 3 * from + 1;
@@ -32,6 +34,8 @@ std::uint64_t search(std::uint64_t from, std::uint64_t to) {
   PROBE(lengths.record(taken);)
   PROBE(parts.record(taken);)
   PROBE(first.record(taken);)
+  PROBE(first.stamp();)
+  PROBE(size.record(0.5);)
   return taken;
 }
 
@@ -39,5 +43,6 @@ std::uint64_t search(std::uint64_t from, std::uint64_t to) {
 #include <type_traits>
 static_assert(!assay::probe::compiled_in);
 static_assert(std::is_empty_v<assay::probe::counter> && std::is_empty_v<assay::probe::maximum> &&
-              std::is_empty_v<assay::probe::histogram> && std::is_empty_v<assay::probe::series>);
+              std::is_empty_v<assay::probe::histogram> && std::is_empty_v<assay::probe::series> &&
+              std::is_empty_v<assay::probe::summary>);
 #endif

@@ -1,6 +1,8 @@
 #include "assay/probe/recording.h"
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -50,9 +52,24 @@ std::string text(const std::source_location& place) {
 struct recording {
   std::optional<block> into;
 
-  ~recording() { detail::here = {nullptr, 0}; }
+  ~recording() { detail::here = {nullptr, 0, 0}; }
 };
 thread_local recording own;
+
+// Of the names of metrics that a probe gives beside that of its own name.
+std::vector<const char*> endings_of(kind kind) {
+  switch (kind) {
+    case kind::counter:
+    case kind::maximum:
+      return {};
+    case kind::histogram:
+      return {"_max"};
+    case kind::series:
+    case kind::summary:
+      return {"_max", "_variance"};
+  }
+  return {};
+}
 
 // All probes by name.
 std::vector<declared_probe> checked() {
@@ -73,19 +90,18 @@ std::vector<declared_probe> checked() {
                            text(std::next(twice)->declaration.place) +
                            "; rename one, or declare it once in a header");
   }
-  // These two kinds give a second metric.
+  // Some kinds give further metrics.
   for (const declared_probe& probe : probes) {
-    if (probe.declaration.kind != kind::histogram && probe.declaration.kind != kind::series) {
-      continue;
-    }
-    const std::string largest = std::string(probe.declaration.name) + "_max";
-    const auto other = std::ranges::find_if(
-        probes, [&](const declared_probe& each) { return each.declaration.name == largest; });
-    if (other != probes.end()) {
-      throw std::logic_error("the metric probe_" + largest + " would belong to two probes, " +
-                             probe.declaration.name + " at " + text(probe.declaration.place) +
-                             " and " + largest + " at " + text(other->declaration.place) +
-                             "; rename one");
+    for (const char* const ending : endings_of(probe.declaration.kind)) {
+      const std::string further = std::string(probe.declaration.name) + ending;
+      const auto other = std::ranges::find_if(
+          probes, [&](const declared_probe& each) { return each.declaration.name == further; });
+      if (other != probes.end()) {
+        throw std::logic_error("the metric probe_" + further + " would belong to two probes, " +
+                               probe.declaration.name + " at " + text(probe.declaration.place) +
+                               " and " + further + " at " + text(other->declaration.place) +
+                               "; rename one");
+      }
     }
   }
   return probes;
@@ -97,7 +113,7 @@ double wide(std::uint64_t lower, std::uint64_t upper) {
 }
 
 // The values over which sum, mean, least and largest are given.
-struct summary {
+struct totals {
   double sum = 0;
   std::uint64_t count = 0;
   double min = std::numeric_limits<double>::infinity();
@@ -124,7 +140,7 @@ struct summary {
 };
 
 void read_counters(std::span<const std::span<const std::uint64_t>> threads, recorded& result) {
-  summary over_threads;
+  totals over_threads;
   for (const auto words : threads) {
     const std::uint64_t counted = words.empty() ? 0 : words[0];
     result.count += counted;
@@ -135,7 +151,7 @@ void read_counters(std::span<const std::span<const std::uint64_t>> threads, reco
 }
 
 void read_maxima(std::span<const std::span<const std::uint64_t>> threads, recorded& result) {
-  summary over_threads;
+  totals over_threads;
   for (const auto words : threads) {
     if (words.empty() || words[0] == 0) {
       result.threads.emplace_back();
@@ -163,11 +179,11 @@ std::pair<std::uint64_t, std::uint64_t> bounds(const buckets& buckets, std::uint
 
 void read_histograms(const buckets& buckets,
                      std::span<const std::span<const std::uint64_t>> threads, recorded& result) {
-  summary over_values;
+  totals over_values;
   std::vector<std::uint64_t> counts(buckets.number);
   std::uint64_t largest = 0;
   for (const auto words : threads) {
-    summary own_values;
+    totals own_values;
     if (!words.empty()) {
       const auto own_counts = words.subspan(4);
       const auto number = std::accumulate(own_counts.begin(), own_counts.end(), std::uint64_t{0});
@@ -194,10 +210,50 @@ void read_histograms(const buckets& buckets,
   }
 }
 
-void read_series(std::span<const std::span<const std::uint64_t>> threads, recorded& result) {
-  summary over_values;
+// Mean and squared differences of two samples as one (Chan, Golub and LeVeque 1983).
+struct spread {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;
+
+  void add(const spread& more) {
+    if (more.count == 0) return;
+    const double all = count + more.count;
+    const double difference = more.mean - mean;
+    squares += more.squares + difference * difference * count * more.count / all;
+    mean += difference * more.count / all;
+    count = all;
+  }
+  [[nodiscard]] std::optional<double> variance() const {
+    return count > 1 ? std::optional(squares / (count - 1)) : std::nullopt;
+  }
+};
+
+void read_summaries(std::span<const std::span<const std::uint64_t>> threads, recorded& result) {
+  totals over_values;
+  spread all;
   for (const auto words : threads) {
-    summary own_values;
+    if (words.empty() || words[0] == 0) {
+      result.threads.emplace_back();
+      continue;
+    }
+    const auto number = [&](std::size_t i) { return std::bit_cast<double>(words[i]); };
+    const auto count = static_cast<double>(words[0]);
+    all.add({.count = count, .mean = number(1), .squares = number(2)});
+    over_values.add(number(1) * count, words[0], number(3), number(4));
+    result.threads.emplace_back(number(1));
+  }
+  over_values.write_to(result);
+  result.count = over_values.count;
+  if (all.count > 0) result.mean = all.mean;
+  result.variance = all.variance();
+}
+
+void read_series(std::span<const std::span<const std::uint64_t>> threads, recorded& result) {
+  totals over_values;
+  spread all;
+  for (const auto words : threads) {
+    totals own_values;
     auto& kept = result.values.emplace_back();
     if (!words.empty()) {
       result.count += words[0];
@@ -208,14 +264,21 @@ void read_series(std::span<const std::span<const std::uint64_t>> threads, record
       for (const std::uint64_t value : kept) {
         own_values.add(static_cast<double>(value));
         over_values.add(static_cast<double>(value));
+        all.add({.count = 1, .mean = static_cast<double>(value), .squares = 0});
       }
     }
     result.threads.push_back(own_values.mean());
   }
   over_values.write_to(result);
+  result.variance = all.variance();
 }
 
 }  // namespace
+
+std::uint64_t detail::now_ns() noexcept {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
 
 std::uint32_t detail::declare(const declaration& probe) {
   registry& all = all_probes();
@@ -272,12 +335,12 @@ std::span<const std::uint64_t> block::words(std::uint32_t first, std::uint32_t n
 void begin_recording(block fresh) {
   if (own.into) throw std::logic_error("this thread already records into its probes");
   own.into = std::move(fresh);
-  detail::here = {own.into->words_, own.into->number_};
+  detail::here = {own.into->words_, own.into->number_, detail::now_ns()};
 }
 
 block end_recording() {
   if (!own.into) throw std::logic_error("this thread does not record into its probes");
-  detail::here = {nullptr, 0};
+  detail::here = {nullptr, 0, 0};
   block ended = std::move(*own.into);
   own.into.reset();
   return ended;
@@ -295,6 +358,8 @@ const char* to_string(kind kind) {
       return "histogram";
     case kind::series:
       return "series";
+    case kind::summary:
+      return "summary";
   }
   return "";
 }
@@ -321,6 +386,9 @@ std::vector<recorded> report(std::span<const block> blocks) {
         break;
       case kind::series:
         read_series(threads, result);
+        break;
+      case kind::summary:
+        read_summaries(threads, result);
         break;
     }
   }

@@ -79,18 +79,21 @@ struct recorded {
   std::string description;
   std::string unit;  // empty if it has none
 
-  // For each block: what a counter counted, the largest value of a maximum, the mean of a histogram
-  // or a series. None where nothing was recorded, unless it is a counter, which says 0.
+  // For each block: what a counter counted, the largest value of a maximum, the mean of a
+  // histogram, a series or a summary. None where nothing was recorded, unless it is a counter, which says 0.
   std::vector<std::optional<double>> threads;
 
   std::uint64_t count = 0;  // of values recorded; of a counter: what it counted
 
-  // Of a histogram and a series: over all its values. Of a counter and a maximum: over the threads'
+  // Of a histogram, a series and a summary: over all its values. Of a counter and a maximum: over the threads'
   // values above. Without values there is no mean, least or largest.
   double sum = 0;
   std::optional<double> mean;
   std::optional<double> min;
   std::optional<double> max;
+
+  // Of a series and a summary with two values at least: of those values, as a sample's.
+  std::optional<double> variance;
 
   // Of a histogram: from the first that is not empty to the last. The one above the last linear
   // bucket ends with the largest value.

@@ -34,6 +34,7 @@
 #include <variant>
 #include <vector>
 
+#include "assay/maps/shape.h"
 #include "assay/subject/datum.h"
 #include "assay/subject/tally.h"
 #include "assay/workload/operation_batch.h"
@@ -131,6 +132,9 @@ class any_map {
 
   // What is wrong with the map at rest, as far as it can tell; see maps/invariant.h.
   [[nodiscard]] virtual std::optional<std::string> broken_invariant() = 0;
+
+  // How the map at rest is built, as far as it says; see maps/shape.h.
+  [[nodiscard]] virtual assay::shape shape() { return {}; }
 };
 
 // What for_each visits, at most `most` elements.

@@ -184,6 +184,8 @@ class erased_bag final : public any_map {
     return assay::broken_invariant<K>(bag_);
   }
 
+  assay::shape shape() override { return shape_of(bag_); }
+
  private:
   class alignas(workload::interference_bytes) handle final : public any_handle {
    public:

@@ -374,6 +374,8 @@ class erased_map final : public any_map {
     return assay::broken_invariant<K>(map_);
   }
 
+  assay::shape shape() override { return shape_of(map_); }
+
  private:
   using handle_type = decltype(std::declval<Map&>().attach());
 

@@ -39,6 +39,7 @@
 //     static constexpr bool ordered = true;  // for_each ascends: the rig checks it
 //     static constexpr bool leaks = true;  // on purpose: the rig does not check its memory
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
+//     assay::shape shape();  // at rest: nodes, depths, bytes, see assay/maps/shape.h
 //     explicit my_map(const assay::map_hints&);  // else its default constructor is called
 //     using operations = assay::operations<mine>;  // of its own, see assay/subject/operations.h
 //
@@ -58,7 +59,7 @@
 // subject_template<my_map, std::uint64_t, std::uint32_t> leaves out string keys.
 //
 // A multimap or a priority queue is a template over the types of keys and values too. It may also
-// have max_threads, lock_free, broken_invariant and the constructor with hints:
+// have max_threads, lock_free, broken_invariant, shape and the constructor with hints:
 //
 //     template <class K, class V>
 //     class my_multimap { ... };                 // see assay/maps/bag_concept.h

@@ -323,7 +323,8 @@ struct ailing_queue : test_bag<ailing_queue<K, V>, sound_queue<K, V>> {
 };
 
 TEST(validation, asks_bags_for_broken_invariants) {
-  EXPECT_THAT(run_with<ailing_queue>().problems, ElementsAre("it creaks"));
+  EXPECT_THAT(run_with<ailing_queue>().problems,
+              ElementsAre("an invariant of the queue is broken: it creaks"));
 }
 
 }  // namespace

@@ -215,6 +215,18 @@ metric_map metrics_of(std::span<const thread_report> threads,
   return metrics;
 }
 
+metric_map metrics_of(const shape& found, std::int64_t elements) {
+  metric_map metrics;
+  if (found.nodes) metrics["nodes"] = static_cast<double>(*found.nodes);
+  if (found.max_depth) metrics["depth_max"] = static_cast<double>(*found.max_depth);
+  if (found.mean_depth) metrics["depth_mean"] = *found.mean_depth;
+  if (found.bytes && elements > 0) {
+    metrics["bytes_per_element"] =
+        static_cast<double>(*found.bytes) / static_cast<double>(elements);
+  }
+  return metrics;
+}
+
 std::string counted_from(std::span<const role_report> roles) {
   const auto times_some = [](const role_report& role) {
     return std::ranges::any_of(role.durations, [](const auto& kind) { return kind.has_value(); });

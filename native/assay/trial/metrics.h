@@ -45,6 +45,9 @@ struct role_totals {
 [[nodiscard]] metric_map metrics_of(std::span<const role_report> roles,
                                     std::span<const thread_report> threads);
 
+// How the map is built, of which it holds so many elements.
+[[nodiscard]] metric_map metrics_of(const shape& found, std::int64_t elements);
+
 // Operations of all threads in each full interval. The last entry of a series is left out, as its
 // interval was not full.
 [[nodiscard]] std::vector<double> summed_series(std::span<const thread_report> threads);

@@ -462,6 +462,8 @@ result run(const request& request, const subject_entry& subject, const steps* ch
     if (report.contents_check->walk_ended) {
       report.metrics["final_size"] = static_cast<double>(report.contents_check->found.size);
     }
+    report.metrics.merge(
+        metrics_of(report.contents_check->shape, report.contents_check->found.size));
     if (const auto problem = report.contents_check->problem(); !problem.empty()) {
       report.problems.push_back(problem);
     }

@@ -491,6 +491,59 @@ TEST(run, refuses_an_allocator_that_is_not_there) {
   EXPECT_THROW(run_with<correct_map>(request), bad_request);
 }
 
+// Holds what it should, and has lost the way to half of it.
+struct crooked_map : test_map<crooked_map> {
+  [[nodiscard]] std::optional<std::string> broken_invariant() const {
+    return "half of it hangs in the air";
+  }
+  [[nodiscard]] assay::shape shape() const { return {.nodes = 1}; }
+};
+struct descending_map : test_map<descending_map> {
+  static constexpr bool ordered = true;
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (auto at = elements.rbegin(); at != elements.rend(); ++at) visit(at->first, at->second);
+  }
+};
+
+TEST(run, is_invalid_if_an_invariant_of_the_map_is_broken) {
+  const result crooked = run_with<crooked_map>(short_request());
+  EXPECT_EQ(problems_of(crooked), "an invariant of the map is broken: half of it hangs in the air");
+  EXPECT_EQ(to_json(crooked, {})["status"], "invalid");
+  EXPECT_THAT(crooked.metrics, Not(Contains(Key("nodes"))));
+  EXPECT_EQ(problems_of(run_with<descending_map>(short_request())),
+            "an invariant of the map is broken: a walk does not ascend");
+}
+
+struct shapely_map : test_map<shapely_map> {
+  [[nodiscard]] assay::shape shape() const {
+    return {.nodes = elements.size() + 7,
+            .max_depth = 9,
+            .mean_depth = 4.5,
+            .bytes = 40 * elements.size()};
+  }
+};
+struct slab_map : test_map<slab_map> {
+  static assay::shape shape() { return {.bytes = 4096}; }
+};
+
+TEST(run, tells_the_shape_of_the_map_as_far_as_the_map_does) {
+  const result shapely = run_with<shapely_map>(short_request());
+  EXPECT_THAT(shapely.problems, IsEmpty());
+  EXPECT_EQ(shapely.metrics.at("nodes"),
+            static_cast<double>(shapely.contents_check->found.size + 7));
+  EXPECT_EQ(shapely.metrics.at("depth_max"), 9);
+  EXPECT_EQ(shapely.metrics.at("depth_mean"), 4.5);
+  EXPECT_EQ(shapely.metrics.at("bytes_per_element"), 40);
+  EXPECT_THAT(run_with<slab_map>(short_request()).metrics, Not(Contains(Key("nodes"))));
+  request empty = short_request();
+  empty.roles = one_role(1, {0, 50, 50});
+  EXPECT_THAT(run_with<slab_map>(empty).metrics, Not(Contains(Key("bytes_per_element"))));
+  for (const char* const name : {"nodes", "depth_max", "depth_mean", "bytes_per_element"}) {
+    EXPECT_THAT(run_with<correct_map>(short_request()).metrics, Not(Contains(Key(name))));
+  }
+}
+
 TEST(run, tells_energy_or_why_it_cannot) {
   const auto json = to_json(run_with<correct_map>(short_request()), {});
   EXPECT_FALSE(json["energy"]["available"].empty() && json["energy"]["unavailable"].empty());

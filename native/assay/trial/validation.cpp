@@ -295,7 +295,8 @@ validation validate(any_map& map, structure structure, const tally& total, std::
     if (!is_repeated(entries[i - 1], entries[i])) continue;
     report.duplicate_keys.add([&] { return of_key(entries[i].first); });
   }
-  if (!is_map) report.broken_invariant = map.broken_invariant().value_or("");
+  report.broken_invariant = map.broken_invariant().value_or("");
+  if (report.broken_invariant.empty()) report.shape = map.shape();
   if (structure == structure::queue) return report;
   if (is_map) check_presence(report, entries, rules, workers);
   check_searches(report, map, entries, rules, seed, workers);
@@ -396,7 +397,9 @@ std::string validation::problem() const {
     add(std::to_string(wrong_parts) + " of " + std::to_string(checked_parts) +
         " visits of parts of the map at rest met other keys than the walk, expected 0");
   }
-  if (!broken_invariant.empty()) add(broken_invariant);
+  if (!broken_invariant.empty()) {
+    add("an invariant of the " + whole + " is broken: " + broken_invariant);
+  }
   return problems;
 }
 

@@ -62,8 +62,8 @@ struct validation {
   std::vector<observation> observations{};  // of the map at rest
   std::uint64_t checked_parts = 0;          // visits of parts of the map at rest
   std::uint64_t wrong_parts = 0;            // of these, how many differ from the walk
-  // What a multimap or a queue says of itself; see assay/maps/invariant.h.
-  std::string broken_invariant{};
+  std::string broken_invariant{};           // see assay/maps/invariant.h; empty if none is
+  assay::shape shape{};                     // of a map that is not broken, as far as it says
 
   // What is wrong, with what was expected and what was found, and an example; empty if nothing is.
   [[nodiscard]] std::string problem() const;
@@ -77,9 +77,11 @@ struct validation {
 // elements or parts, of those that the trial's operations had any of. To be called when no handle is
 // attached; attaches some.
 //
+// If the walk ends, the map's own invariants must hold, and it says what its shape is. Without a
+// walk that ends neither is called: they might not end.
+//
 // Of a multimap, searches must also find values that the walk met with their key. A queue has no
-// searches, and keys outside the key space. Both are asked for broken invariants, which the rig
-// asks of maps.
+// searches, and keys outside the key space.
 [[nodiscard]] validation validate(any_map& map, structure structure, const tally& total,
                                   std::uint64_t seed, const value_rules& rules,
                                   std::span<const worker> workers);

@@ -1,6 +1,6 @@
 """The audit: each known pitfall is a rule, with limits in numbers, and says what it finds in a campaign."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ def audit(
     *,
     analysis: Analysis | None = None,
     environments: Mapping[str, Any] | None = None,
+    texts: Mapping[int, Mapping[str, Sequence[str]]] | None = None,
 ) -> list[Finding]:
     """Return what the rules say of a campaign: the most severe first, then in the order of the rules.
 
@@ -49,8 +50,9 @@ def audit(
         host: what is known of the machine; `processors` is its number of processors.
         analysis: what `summarise` says of the trials, where that is known already.
         environments: digest -> what trials report of machine and program, as `Store.environments` gives it.
+        texts: trial -> name -> what it reports in words, as `Store.texts` gives it.
     """
-    return _findings(RULES, Evidence(experiment, trials, host, analysis, environments))
+    return _findings(RULES, Evidence(experiment, trials, host, analysis, environments, texts=texts))
 
 
 def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Finding]:

@@ -58,12 +58,15 @@ class Evidence:
         host: Mapping[str, Any],
         analysis: Analysis | None = None,
         environments: Mapping[str, Any] | None = None,
+        *,
+        texts: Mapping[int, Mapping[str, Sequence[str]]] | None = None,
     ) -> None:
         self.experiment = experiment
         self.has_run = trials is not None
         self.trials = sorted(trials or (), key=lambda trial: trial.ordinal)
         self.host = host
         self.environments = environments or {}
+        self.texts = texts or {}
         self._analysis = analysis
 
     @cached_property

@@ -1,6 +1,7 @@
-"""The rules of the user's own: what an experiment's [[validate]] tables ask of its metrics."""
+"""The rules of the user's own: what an experiment's [[validate]] tables ask of metrics and texts."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 
@@ -10,7 +11,7 @@ from assay.experiment.types import Validation
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
-from assay.words import agreed, condition_name, counted
+from assay.words import agreed, condition_name, counted, printable
 
 
 @rule("validate", "A rule of the experiment is violated", "the experiment's file")
@@ -20,13 +21,14 @@ def validate(evidence: Evidence) -> Iterator[Finding]:
         if not evidence.valid:
             return
         if validation.is_ != "present" and not any(
-            validation.metric in trial.metrics for trial in evidence.valid
+            _reported(evidence, trial, validation) for trial in evidence.valid
         ):
             yield Finding(
-                f"{_stated(validation)}: no valid trial reports {validation.metric}, so nothing was checked.",
+                f"{_stated(validation)}: no valid trial reports {validation.about}, so nothing was checked.",
                 (),
                 {"trials": 0, "valid": len(evidence.valid)},
-                "Name a metric that trials report; `assay show` lists those of a trial.",
+                f"Name a {'metric' if validation.text is None else 'text'} that trials report; `assay show`"
+                " gives all that a trial reports.",
                 validation.severity,
             )
         elif validation.factor is None:
@@ -36,13 +38,13 @@ def validate(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _trials(evidence: Evidence, validation: Validation) -> Iterator[Finding]:
-    violating = [trial for trial in evidence.valid if _violates(trial, validation)]
+    violating = [trial for trial in evidence.valid if _violates(evidence, trial, validation)]
     if violating:
-        value = violating[0].metrics.get(validation.metric)
+        reported = ", ".join(map(_shown, _reported(evidence, violating[0], validation)))
         yield Finding(
             f"{_stated(validation)}: {len(violating)} of {counted(evidence.valid, 'valid trial')}"
             f" {agreed(violating, 'violates', 'violate')} it"
-            f" (for example trial {violating[0].id}: {'missing' if value is None else f'{value:.6g}'}).",
+            f" (for example trial {violating[0].id}: {reported or 'missing'}).",
             evidence.counted(violating),
             {"trials": len(violating), "valid": len(evidence.valid)},
             "`assay show` gives the whole record of a trial.",
@@ -66,7 +68,7 @@ def _trend(evidence: Evidence, validation: Validation, factor: str) -> Iterator[
     for line in lines.values():
         for first, second in pairwise(line):
             steps += 1
-            values = [_values(evidence, condition, validation.metric) for condition in (first, second)]
+            values = [_values(evidence, condition, validation.about) for condition in (first, second)]
             before, after = map(median_interval, values)
             if before is None or after is None:
                 unchecked.append(f"{condition_name(first)} to {second[factor]}")
@@ -92,7 +94,7 @@ def _trend(evidence: Evidence, validation: Validation, factor: str) -> Iterator[
                 f"{len(unchecked)} of {counted(steps, 'step')} from one level to the next lack the values for"
                 " intervals of both medians"
             )
-            remedy = f"A median needs 6 values: run more blocks, or see why trials lack {validation.metric}."
+            remedy = f"A median needs 6 values: run more blocks, or see why trials lack {validation.about}."
         yield Finding(
             f"{_stated(validation)}: not checked: {why}.",
             tuple(unchecked),
@@ -108,20 +110,43 @@ def _stated(validation: Validation) -> str:
         demand = f"not {'fall' if validation.increases_with else 'rise'} with {validation.factor}"
     elif validation.between is not None:
         demand = "lie between {:g} and {:g}".format(*validation.between)
+    elif validation.matches is not None:
+        demand = f"match {_shown(validation.matches)}"
+    elif validation.equals is not None:
+        equals = validation.equals
+        demand = f"equal {_shown(equals) if isinstance(equals, str) else f'{equals:g}'}"
     else:
-        demand = f"be {validation.is_}" if validation.equals is None else f"equal {validation.equals:g}"
-    return f"{validation.metric} must {demand}"
+        demand = f"be {validation.is_}"
+    return f"{validation.about} must {demand}"
 
 
-def _violates(trial: StoredTrial, validation: Validation) -> bool:
-    value = trial.metrics.get(validation.metric)
-    if value is None:
-        return True
-    if validation.between is not None:
-        return not validation.between[0] <= value <= validation.between[1]
+def _reported(evidence: Evidence, trial: StoredTrial, validation: Validation) -> Sequence[float | str]:
+    """Return the metric of a trial, or each text of that name; nothing where it reports none."""
+    if validation.text is not None:
+        return evidence.texts.get(trial.id, {}).get(validation.text, ())
+    return [trial.metrics[validation.about]] if validation.about in trial.metrics else []
+
+
+def _shown(value: float | str) -> str:
+    if isinstance(value, str):
+        return f"'{printable(value[:60])}{'...' if len(value) > 60 else ''}'"
+    return f"{value:.6g}"
+
+
+def _violates(evidence: Evidence, trial: StoredTrial, validation: Validation) -> bool:
+    """Return whether a trial reports nothing, or anything that breaks the rule."""
+    reported = _reported(evidence, trial, validation)
+    return not reported or not all(_holds(value, validation) for value in reported)
+
+
+def _holds(value: float | str, validation: Validation) -> bool:
     if validation.equals is not None:
-        return value != validation.equals
-    return validation.is_ == "positive" and value <= 0
+        return value == validation.equals
+    if isinstance(value, str):
+        return validation.matches is None or re.search(validation.matches, value) is not None
+    if validation.between is not None:
+        return validation.between[0] <= value <= validation.between[1]
+    return validation.is_ != "positive" or value > 0
 
 
 def _values(evidence: Evidence, condition: Mapping[str, Level], metric: str) -> list[float]:

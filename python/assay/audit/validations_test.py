@@ -56,6 +56,38 @@ def test_trials_that_are_not_valid_violate_nothing() -> None:
     assert violated('metric = "throughput"\nis = "present"', sometimes(status="crashed", metrics={})) == []
 
 
+@pytest.mark.parametrize(
+    ("demand", "good", "bad", "shown"),
+    [
+        ('equals = "success"', ["success"], ["failure"], "'failure'"),
+        ('equals = "success"', ["success"] * 2, ["success", "Success"], "'success', 'Success'"),
+        ('matches = "^v[0-9]+$"', ["v12"], ["v12b"], "'v12b'"),
+        ('is = "present"', [""], [], "missing"),
+    ],
+)
+def test_a_rule_about_a_text(demand: str, good: list[str], bad: list[str], shown: str) -> None:
+    planned = experiment(blocks=10, more=f'[[validate]]\ntext = "result"\n{demand}\n')
+    ended = trials(planned, unchanged, 10)
+
+    def found(of_trial_7: list[str]) -> list[Finding]:
+        texts = {trial.id: {"result": of_trial_7 if trial.id == 7 else good} for trial in ended}
+        return [each for each in audit(planned, ended, HOST, texts=texts) if each.rule == "validate"]
+
+    (finding,) = found(bad)
+    assert finding.trials == (7,)
+    assert finding.message.startswith("result must ")
+    assert f"for example trial 7: {shown}" in finding.message
+    assert found(good) == []
+
+
+def test_a_rule_about_a_text_that_nobody_reports_is_no_rule_that_holds() -> None:
+    (finding,) = violated('text = "result"\nequals = "success"')
+    assert (
+        finding.message
+        == "result must equal 'success': no valid trial reports result, so nothing was checked."
+    )
+
+
 def test_its_severity_is_the_users() -> None:
     rule = 'metric = "throughput"\nbetween = [0, 1]\nseverity = "{}"'
     assert [violated(rule.format(severity))[0].severity for severity in ("error", "warning", "note")] == [

@@ -96,11 +96,14 @@ def audit(
             if summary is not None and summary.imported:
                 of_campaign = audit_foreign(opened.foreign_run(summary.id))
             elif summary is not None:
+                experiment = opened.experiment(summary.id) if loaded is None or note else loaded
+                trials = opened.trials(summary.id)
                 of_campaign = audit_campaign(
-                    opened.experiment(summary.id) if loaded is None or note else loaded,
-                    opened.trials(summary.id),
+                    experiment,
+                    trials,
                     summary.host,
                     environments=opened.environments(summary.id),
+                    texts=opened.texts(trials, experiment),
                 )
             if summary is not None:
                 opened.write_findings(summary.id, of_campaign)

@@ -351,6 +351,16 @@ def test_validations_are_read() -> None:
     ]
 
 
+def test_rules_about_texts_are_read() -> None:
+    rules = ('equals = "success"', 'matches = "^ok"', 'is = "present"')
+    text = TEXT + "".join(f'[[validate]]\ntext = "validate_result"\n{rule}\n' for rule in rules)
+    assert [rule.given() for rule in parse(text, FILE).validations] == [
+        {"text": "validate_result", "equals": "success", "severity": "error"},
+        {"text": "validate_result", "matches": "^ok", "severity": "error"},
+        {"text": "validate_result", "is": "present", "severity": "error"},
+    ]
+
+
 def test_charts_are_read() -> None:
     text = f"""{TEXT}
 [[chart]]
@@ -826,6 +836,14 @@ HISTOGRAM = '[[chart]]\nkind = "histogram"\nx = "size"\n'
         (f'{SIZE}is_ = "big"', "22 validate.is_"),
         (f"{SIZE}equals = nan", "22 validate.equals"),
         (f"{SIZE}between = [2, 1]", "20 validate: lowest"),
+        (f'{SIZE}equals = "3"', "20 validate: equals is a number"),
+        (f'{SIZE}matches = "3"', "20 validate: one of"),
+        ('[[validate]]\nis = "present"', "20 validate: metric"),
+        (f'{SIZE}text = "size"\nis = "present"', "20 validate: metric"),
+        ('[[validate]]\ntext = "size"\nequals = 3', "20 validate: equals is a number"),
+        ('[[validate]]\ntext = "size"\nbetween = [1, 2]', "20 validate: one of"),
+        ('[[validate]]\ntext = "size"\nis = "positive"', "20 validate: positive"),
+        ('[[validate]]\ntext = "size"\nmatches = "("', "20 validate: regular"),
         (f"{SIZE}between = [2]", "22 validate.between: few"),
         (f"{SIZE}between = [1, 2, 3]", "22 validate.between: many"),
         (f'{SIZE}increases_with = "thread"', "22 validate.increases_with"),

@@ -325,12 +325,16 @@ class Program(Part):
 
 
 class Validation(Table):
-    """A rule of the user's own about a metric: one [[validate]], with one demand."""
+    """A rule of the user's own about a metric or a text: one [[validate]], with one demand."""
 
-    metric: Metric
+    metric: Metric | None = None
+    text: NonEmptyWord | None = None
+    """What trials report in words: NAME of a line NAME=DATA, or of a text in the result's details."""
     is_: Annotated[Literal["present", "positive"] | None, Field(alias="is")] = None
     """In every valid trial."""
-    equals: float | None = None
+    equals: float | str | None = None
+    matches: str | None = None
+    """A regular expression that is somewhere in the text."""
     between: Annotated[tuple[float, ...], Listed, Field(min_length=2, max_length=2)] | None = None
     """The lowest value and the highest."""
     increases_with: str | None = None
@@ -344,11 +348,40 @@ class Validation(Table):
         """Return the factor whose levels the rule is about."""
         return self.increases_with or self.decreases_with
 
+    @property
+    def about(self) -> str:
+        """Return the name of the metric or of the text."""
+        return self.metric or self.text or ""
+
     @model_validator(mode="after")
     def _demands_one_thing(self) -> "Validation":
-        demands = [self.is_, self.equals, self.between, self.increases_with, self.decreases_with]
-        if sum(demand is not None for demand in demands) != 1:
-            raise ValueError("give one of is, equals, between, increases_with and decreases_with")
+        if (self.metric is None) == (self.text is None):
+            raise ValueError("give metric, for a number, or text, for words; one of the two")
+        demands = {
+            "is": self.is_,
+            "equals": self.equals,
+            "matches": self.matches,
+            "between": self.between,
+            "increases_with": self.increases_with,
+            "decreases_with": self.decreases_with,
+        }
+        keys = (
+            "is, equals and matches"
+            if self.text
+            else "is, equals, between, increases_with and decreases_with"
+        )
+        given = [key for key, demand in demands.items() if demand is not None]
+        if len(given) != 1 or given[0] not in keys.replace(" and", ",").split(", "):
+            raise ValueError(f"give one of {keys}")
+        if self.text is not None and self.is_ == "positive":
+            raise ValueError('a text is not positive; give equals, matches or is = "present"')
+        if self.equals is not None and isinstance(self.equals, str) != (self.text is not None):
+            raise ValueError("equals is a number for a metric and words in quotes for a text; change it")
+        if self.matches is not None:
+            try:
+                re.compile(self.matches)
+            except re.error as error:
+                raise ValueError(f"matches is not a regular expression: {error}; correct it") from error
         if self.between is not None and self.between[0] > self.between[1]:
             raise ValueError("between gives the lowest value first, then the highest; swap them")
         return self

@@ -65,6 +65,7 @@ def gather(store: Store, campaign_id: int) -> Report:
             campaign.host,
             analysis=analysis,
             environments=store.environments(campaign_id),
+            texts=store.texts(trials, experiment),
         ),
         numbers={
             tuple(condition.values()): number

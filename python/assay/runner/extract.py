@@ -77,7 +77,7 @@ def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict
 
 def _lines(stdout: str) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    for name, data in _pairs(stdout, _METRIC):
+    for name, data in pairs(stdout, _METRIC):
         value = _finite(data)
         if value is None:
             continue
@@ -98,7 +98,7 @@ def _lines(stdout: str) -> dict[str, float]:
 def _named(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
     """Return metric -> DATA of the one line whose NAME its rule gives."""
     data: dict[str, str] = {}
-    for name, text in _pairs(stdout, "|".join(re.escape(str(rule.line)) for rule in rules)):
+    for name, text in pairs(stdout, "|".join(re.escape(str(rule.line)) for rule in rules)):
         for rule in rules:
             if rule.line == name:
                 _add(data, rule, text)
@@ -300,7 +300,7 @@ def _time_limit(what: str, remedy: str) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, previous)
 
 
-def _pairs(stdout: str, names: str) -> Iterator[tuple[str, str]]:
+def pairs(stdout: str, names: str) -> Iterator[tuple[str, str]]:
     """Yield NAME and DATA, without the spaces around, of each line whose NAME matches a pattern."""
     for match in re.finditer(rf"^[^\S\n]*+({names})[^\S\n]*+=(.*)$", stdout, re.MULTILINE):
         yield match[1], match[2].strip()

@@ -218,8 +218,8 @@ def test_lines_are_looked_for_once_and_no_further_than_the_second_of_a_name(
             looked_at.append(name)
             yield name, data
 
-    pairs = extract_module._pairs
-    monkeypatch.setattr(extract_module, "_pairs", noted)
+    pairs = extract_module.pairs
+    monkeypatch.setattr(extract_module, "pairs", noted)
     rules = [Extraction(metric=name, line=name) for name in "ab"]
     assert extract("a=1\nc=1\nb=2", rules) == {"a": 1, "b": 2}
     assert looked_at == ["a", "b"]

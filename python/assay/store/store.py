@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from assay.errors import AssayError
 from assay.experiment.types import Experiment
 from assay.foreign import ForeignRun
 from assay.plan.types import Plan, PlannedTrial
+from assay.runner.extract import pairs
 from assay.runner.types import Outcome, Status
 from assay.store import schema
 from assay.store.ended import kept_of
@@ -327,6 +329,22 @@ class Store:
             .where(trial.c.campaign_id == campaign_id)
         )
         return {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
+
+    def texts(self, trials: Iterable[StoredTrial], experiment: Experiment) -> dict[int, dict[str, list[str]]]:
+        """Return trial -> name -> what it reports in words, of the texts that [[validate]] rules name.
+
+        A text is a string of the result's details, or the data of each line NAME=DATA that a command printed.
+        """
+        names = {rule.text for rule in experiment.validations if rule.text is not None}
+        valid = [trial.id for trial in trials if trial.status == "valid"] if names else []
+        found: dict[int, dict[str, list[str]]] = {}
+        for of in self.records_of(valid):
+            details = (of["result"] or {}).get("details", {})
+            of_trial = {name: [text] for name in names if isinstance(text := details.get(name), str)}
+            for name, text in pairs(of["stdout"], "|".join(map(re.escape, names))):
+                of_trial.setdefault(name, []).append(text)
+            found[of["trial"]] = of_trial
+        return found
 
     def record_of(self, trial_id: int) -> dict[str, Any]:
         """Return everything known of one ended trial, as values that JSON can express.

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.experiment.testing import experiment as small_experiment
-from assay.experiment.types import Extraction
+from assay.experiment.types import Extraction, Validation
 from assay.findings import Finding
 from assay.plan.types import Level, Plan, PlannedTrial
 from assay.runner.types import Outcome, Status
@@ -264,6 +264,24 @@ def test_the_environment_that_trials_share_is_kept_once(store: Store) -> None:
         )
     assert store.query("select count(*) from environment")[1] == [(2,)]
     assert store.record_of(3)["result"]["environment"] == {"cpu": "slow"}
+
+
+def test_the_texts_that_rules_name_are_those_of_details_and_of_lines(store: Store) -> None:
+    campaign = begin(store, 3)
+    details = {
+        "protocol": 1,
+        "status": "valid",
+        "metrics": {},
+        "details": {"result": "ok", "other": "x", "n": 3},
+    }
+    store.record(campaign, 0, replace(measured(1), result=details))
+    store.record(campaign, 1, replace(measured(1), stdout="result=a\nresult = b c \nthe result=d\nn=7\n"))
+    store.record(campaign, 2, replace(measured(1, "invalid"), stdout="result=a\n"))
+    rules = [Validation(text=name, matches="o") for name in ("result", "n")]
+    trials = store.trials(campaign)
+    asking = small_experiment("maps").model_copy(update={"validations": tuple(rules)})
+    assert store.texts(trials, asking) == {1: {"result": ["ok"]}, 2: {"result": ["a", "b c"], "n": ["7"]}}
+    assert store.texts(trials, small_experiment("maps")) == {}
 
 
 # Campaigns
