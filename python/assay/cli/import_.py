@@ -89,10 +89,10 @@ def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[s
         for part in files_of(file):
             digest.update(part.read_bytes())
         runs.append((run, Imported(run.tool, run.version, str(file), digest.hexdigest())))
-    if not runs:
-        raise AssayError("\n".join(refused))
-    for message in refused:
+    for message in refused if runs else refused[:-1]:
         typer.echo(f"error: {printable(message)}", err=True)
+    if not runs:
+        raise AssayError(refused[-1])
     return runs, refused
 
 

@@ -90,7 +90,7 @@ def test_a_setting_changed_by_an_option_is_another_question() -> None:
 
 
 def test_trials_of_one_condition_may_be_built_otherwise_and_have_other_neighbours() -> None:
-    condition = {"subject": "one", "threads": 1}
+    condition: dict[str, str | int | float] = {"subject": "one", "threads": 1}
     others = [
         experiment("make one", "make two"),
         experiment("./bin/one", "./other/one"),

@@ -174,7 +174,7 @@ def read_harness(text: str, source: str, harness: Harness) -> ForeignRun:
     benchmarks: dict[tuple[object, ...], Benchmark] = {}
     for run, differing in zip(read, own, strict=True):
         one = harness.read(run)
-        one = replace(one, parameters={**one.parameters, **differing})
+        one = replace(one, parameters={**differing, **one.parameters})
         known_by = (one.name, one.failure, *sorted(one.parameters.items()))
         held = benchmarks.get(known_by)
         benchmarks[known_by] = one if held is None else _with(held, one)

@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def measured(store: Store, experiment: Experiment, ratio: float) -> int:
-    """Record a campaign in which `other` has this ratio to `noop`, with its verdicts, and return its number."""
+    """Record a campaign in which `other` has this ratio to `noop`, and its verdicts; return its number."""
     plan = make_plan(experiment, 1, lambda _: "/bin/x", 512)
     number = store.begin_campaign(experiment=experiment, plan=plan, host={"name": "here", "processors": 2})
     for trial in plan.trials:
