@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from assay.analysis.busy import is_busy, lost, without_busy
 from assay.analysis.sensitivity import Enough, Relative, Scale, Sensitivity, enough, relative, sensitivity
 from assay.analysis.summary import worse_than_share
-from assay.analysis.types import Pathology
 from assay.experiment import Experiment
 from assay.experiment.sensitivity import CONFIGURATION, EVERYTHING, NOTHING, PERTURBED
 from assay.experiment.types import Level
@@ -43,6 +42,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Zeros:
+    """In how many trials, of how many, the metric is 0 or below."""
+
+    count: int
+    of: int
+
+
+@dataclass(frozen=True)
 class Against:
     """How sensitive the metric is to everything in a condition, relative to that with a factor's first level.
 
@@ -70,13 +77,10 @@ class Condition:
         left_out: what was perturbed -> the configurations that other work on the host disturbed, where there
             are any.
         medians: what was perturbed -> the median of the metric of each configuration, ascending.
-        trials: what was perturbed -> how many values there are.
-        zeros: what was perturbed -> in how many of these the metric is 0 or below, where it is in any.
+        zeros: what was perturbed -> in how many valid trials the metric is 0 or below.
         unperturbed: the median of the metric where nothing was perturbed; None without a trial.
         enough: how much randomness, in units of C, takes the sensitivity away as far as any does; None where
             none was added, or a configuration has no replicates.
-        pathological: what was perturbed -> the probability of a trial that is pathologically bad, from the
-            first of each configuration; empty where the experiment names no bound.
         against: the same with a factor's first level, for each factor that has another one here.
         one_layout: why the program's layout was not drawn, where it was to be and could not.
     """
@@ -86,11 +90,9 @@ class Condition:
     perturbed: Mapping[str, Sensitivity | None]
     left_out: Mapping[str, LeftOut]
     medians: Mapping[str, tuple[float, ...]]
-    trials: Mapping[str, int]
-    zeros: Mapping[str, int]
+    zeros: Mapping[str, Zeros]
     unperturbed: float | None
     enough: Enough | None
-    pathological: Mapping[str, Pathology | None]
     against: tuple[Against, ...] = ()
     one_layout: str = ""
 
@@ -198,28 +200,28 @@ class _Values:
             levels=self.levels,
             scale=scale,
             perturbed={
-                name: sensitivity(level, scale, together) if level else None
+                name: replace(
+                    sensitivity(level, scale, together),
+                    pathological=None
+                    if share is None
+                    else worse_than_share([row[0] for row in rows[name]], share, comparison.better),
+                )
+                if level
+                else None
                 for name, level in of_level.items()
             },
             left_out=self.left_out,
             medians={
                 name: tuple(sorted(_median(row, scale) for row in level)) for name, level in rows.items()
             },
-            trials={name: len(values) for name, values in counts.items()},
             zeros={
-                name: zeros
+                name: Zeros(sum(value <= 0 for value in values), len(values))
                 for name, values in counts.items()
-                if (zeros := sum(value <= 0 for value in values))
             },
             unperturbed=_median(unperturbed, scale) if unperturbed else None,
             enough=enough({at: of_level[name] for at, name in amounts.items()}, scale=scale)
             if added
             else None,
-            pathological={
-                name: worse_than_share([row[0] for row in level], share, comparison.better)
-                for name, level in rows.items()
-                if level and share is not None
-            },
             against=against,
             one_layout=self.reason,
         )

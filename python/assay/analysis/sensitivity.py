@@ -119,6 +119,8 @@ class Sensitivity:
         single: two systems compared by one trial each.
         repeated: the same by the median of as many replicates as there are: what repeating trials of a fixed
             configuration does not cure.
+        pathological: how probable a trial is that is pathologically bad, from the first of each
+            configuration; None where the experiment names no bound, or their median is not above 0.
     """
 
     configurations: int
@@ -128,6 +130,7 @@ class Sensitivity:
     split: VarianceSplit | None
     single: Misjudgement
     repeated: Misjudgement
+    pathological: Pathology | None = None
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,18 @@ COMMANDS = {
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence", "rows"),
-    *("metrics", "perturbed", "medians", "against", "left_out", "settings", "lacking", "parameters", "host"),
+    *(
+        "metrics",
+        "perturbed",
+        "medians",
+        "zeros",
+        "against",
+        "left_out",
+        "settings",
+        "lacking",
+        "parameters",
+        "host",
+    ),
 }
 """Their keys are levels, statuses and the like."""
 

@@ -55,8 +55,8 @@ def sensitivity(
     EXPERIMENT is its file, whose [perturb] says what is arbitrary. Near each of its conditions N
     configurations are drawn: with nothing perturbed, with each thing alone, and with everything; each is run
     M times. It says how far the configurations' medians lie apart, how wrong a comparison of two single
-    systems would be, how much randomness in every trial is enough, and which of two levels of a factor is less
-    sensitive. The exit code is that of `assay run`.
+    systems would be, how much randomness in every trial is enough, and which level of a factor is less
+    sensitive than its first. The exit code is that of `assay run`.
 
     Example: `assay sensitivity experiments/map-sensitivity.toml --configurations 20`
     """

@@ -15,7 +15,6 @@ from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.experiment.events import SIMULATION_S
-from assay.experiment.sensitivity import EVERYTHING
 from assay.plan.types import Level
 from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
@@ -124,10 +123,9 @@ def _sensitivity(report: Report, width: int) -> Iterator[Text]:
     for text in relations[:_RELATIONS_AT_MOST]:
         yield from map(Text, wrap(printable(text), width))
     if len(conditions) > 1:
-        less = ", less sensitive" if worst.perturbed.get(EVERYTHING) else ""
         more = len(relations) - _RELATIONS_AT_MOST
         other = f" and {counted(more, 'other ratio')}" if more > 0 else ""
-        yield Text(f"{counted(len(conditions) - 1, 'other condition')}{less}{other}: see --verbose")
+        yield Text(f"{counted(len(conditions) - 1, 'other condition')}{other}: see --verbose")
 
 
 def _trust(report: Report, width: int) -> Iterator[Text]:

@@ -173,8 +173,8 @@ def further(condition: Condition, experiment: Experiment) -> list[str]:
     """Return what `about` says beside the answer."""
     told = []
     metric = experiment.comparison.metric
-    if condition.zeros:
-        zeros, trials = sum(condition.zeros.values()), sum(condition.trials.values())
+    if zeros := sum(of.count for of in condition.zeros.values()):
+        trials = sum(of.of for of in condition.zeros.values())
         told.append(
             f"{metric} was 0{' or below' * (condition.scale == 'unit')} in {zeros} of {trials} trials."
         )
@@ -207,10 +207,9 @@ def further(condition: Condition, experiment: Experiment) -> list[str]:
                 f"95% confidence between {found.low:g} C and {found.high:g} C. More takes away no further "
                 f"{whole_percent(found.nearly)} of the sensitivity without it."
             )
-    if EVERYTHING in condition.pathological:
-        pathological = condition.pathological[EVERYTHING]
+    if whole is not None and experiment.comparison.pathological is not None:
         said = "no median above zero"
-        if pathological is not None:
+        if pathological := whole.pathological:
             share, ends = words.probability(pathological)
             said = f"{share} (95%: {ends}), {pathological.count} of {pathological.of} configurations"
         told.append(f"Pathological, {words.pathological_bound(experiment)}: {said}.")
@@ -219,13 +218,8 @@ def further(condition: Condition, experiment: Experiment) -> list[str]:
 
 def _zeros(conditions: Sequence[Condition], metric: str) -> str:
     """Return in how many trials the metric is 0, and what that does to the numbers; "" where in none."""
-    zeros, trials = (
-        sum(sum(counts.values()) for counts in of)
-        for of in (
-            [condition.zeros for condition in conditions],
-            [condition.trials for condition in conditions],
-        )
-    )
+    each = [of for condition in conditions for of in condition.zeros.values()]
+    zeros, trials = sum(of.count for of in each), sum(of.of for of in each)
     if not zeros:
         return ""
     if conditions[0].scale == "unit":

@@ -5,9 +5,10 @@ from random import Random
 
 import pytest
 
+from assay.analysis.configurations import Zeros
 from assay.audit import audit
 from assay.experiment import Experiment
-from assay.experiment.sensitivity import CONFIGURATION, EVERYTHING, PERTURBED, sensitive
+from assay.experiment.sensitivity import CONFIGURATION, EVERYTHING, NOTHING, PERTURBED, sensitive
 from assay.plan.types import PlannedTrial
 from assay.report import sensitivity
 from assay.report.gather import Report
@@ -96,7 +97,9 @@ def test_a_system_that_starves_in_configurations_is_sensitive_and_says_in_how_ma
         "pathological = 0.1",
     )
     condition = sensitivity.measured(told)[0]
-    assert (condition.scale, condition.zeros, condition.trials[EVERYTHING]) == ("mean", {EVERYTHING: 16}, 48)
+    assert condition.scale == "mean"
+    assert condition.zeros[EVERYTHING] == Zeros(16, 48)
+    assert condition.zeros[NOTHING] == Zeros(0, 48)
     found = condition.perturbed[EVERYTHING]
     assert found is not None
     assert found.spread.deviation == pytest.approx(0.74, abs=0.01)  # 8 of 12 at 1.5 times the mean: 0.7386
@@ -113,10 +116,8 @@ def test_a_system_that_starves_by_chance_needs_more_trials_and_is_not_said_to_ne
     told = starving(lambda _: random.random() < 69 / 240)
     conditions = sensitivity.measured(told)
     condition = conditions[0]
-    zeros, trials = (
-        sum(sum(counts.values()) for counts in of)
-        for of in ([of.zeros for of in conditions], [of.trials for of in conditions])
-    )
+    each = [zeros for of in conditions for zeros in of.zeros.values()]
+    zeros, trials = sum(of.count for of in each), sum(of.of for of in each)
     assert 0.2 < zeros / trials < 0.4
     assert headline(told).startswith(f"throughput was 0 in {zeros} of ")
     assert "0%" not in headline(told).split("by ", 1)[1].split()[0]
