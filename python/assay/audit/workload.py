@@ -251,7 +251,7 @@ def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
         if evidence.settings(trials[0]).get("transactions") != "none"
         and all(trial.metrics.get("elided_share") == 0 for trial in trials)
     }
-    here = [evidence.environments.get(trials[0].environment, {}) for trials in found.values()]
+    here = [evidence.environments.get(trials[0].environment or "", {}) for trials in found.values()]
     reasons = {parts["transactions"].get("because", "") for parts in here if "transactions" in parts} - {""}
     why = f": {listed(sorted(reasons))}" if reasons else ", as every attempt aborted"
     yield from of_places(
