@@ -24,6 +24,7 @@
 #include "assay/rig/memory.h"
 #include "assay/rig/model.h"
 #include "assay/rig/owners.h"
+#include "assay/rig/progress.h"
 #include "assay/rig/randomness.h"
 #include "assay/rig/stress.h"
 #include "assay/subject/subject.h"
@@ -47,9 +48,12 @@ enum class check : std::uint8_t {
   memory,
   owners,
   randomness,  // stress with very high randomness
+  stress,
+  progress,
 };
-constexpr std::array check_names{"model",   "linearizability", "hang",   "crash",     "exception",
-                                 "strings", "memory",          "owners", "randomness"};
+constexpr std::array check_names{"model",      "linearizability", "hang",    "crash",
+                                 "exception",  "strings",         "memory",  "owners",
+                                 "randomness", "stress",          "progress"};
 
 struct flaw {
   std::string map;
@@ -78,15 +82,23 @@ const std::vector<flaw> flaws{
     {"finds_erased", check::linearizability, "find\\(.*No order of these"},
     {"forgets_erases", check::model, "erase\\(.*but std::map: "},
     {"forgets_erases", check::linearizability, "answer of (insert|erase|find|walk)"},
+    {"hides_empty_string", check::owners, "find\\(0\\).*nothing"},
+    {"hides_greatest_value", check::linearizability, "find\\("},
+    {"hides_greatest_value", check::owners, "find\\(.*nothing(.|\n)*exclusive or"},
+    {"hides_least", check::linearizability, "find\\("},
+    {"hides_least", check::owners, "find\\(0\\).*nothing"},
     {"inserts_twice", check::model, "insert\\(.*a walk .*but std::map: "},
     {"inserts_twice", check::linearizability, "answer of (insert|erase|find|walk)"},
     {"iteration_repeats", check::owners, "iterate\\(.*which it met twice"},
     {"iteration_skips", check::owners, "iterate\\(.*(left out|nothing under) key"},
+    {"keeps_greatest", check::memory, "bytes"},
     {"leaks", check::hang, "insert\\([0-9]+, [0-9]+\\) had not returned"},
     {"loses_last_bucket", check::model, "a walk .*but std::map: "},
     {"loses_last_bucket", check::owners, "key [0-9]+ was held"},
     {"loses_inserts", check::model, "insert\\(.*but std::map: "},
     {"loses_inserts", check::linearizability, "answer of (insert|erase|find|walk)"},
+    {"loses_value_zero", check::linearizability, "answer of (insert|erase|find|walk)"},
+    {"loses_value_zero", check::stress, "8 keys, called 1 to 8.* keys, expected"},
     {"misses_while_it_grows", check::owners, "find\\(.*nothing"},
     {"natarajan_leaks", check::memory, "bytes"},
     {"natarajan_lost_update", check::linearizability, "(insert|erase)"},
@@ -113,6 +125,9 @@ const std::vector<flaw> flaws{
     {"swaps_values", check::linearizability, "answer of (find|walk)"},
     {"throws", check::exception, "insert\\(.*threw an exception: insert failed on purpose"},
     {"truncates_values", check::strings, "differ|value other than the key's"},
+    {"unchecked_greatest", check::linearizability, "insert\\(18446744073709551615"},
+    {"unchecked_greatest", check::progress, "key 18446744073709551615"},
+    {"unchecked_greatest", check::stress, "8 keys, called 1 to 8.* keys, expected"},
 };
 
 TEST(flawed_maps, are_each_caught_by_some_check) {
@@ -126,7 +141,9 @@ TEST(flawed_maps, are_each_caught_by_some_check) {
 // The wrong answers to one thread are all that these checks look for, so that another thread's are
 // not among what they find.
 TEST(flawed_maps, that_take_two_threads_answer_one_rightly) {
-  for (const auto* name : {"natarajan_lost_update", "natarajan_leaks"}) {
+  for (const auto* name :
+       {"natarajan_lost_update", "natarajan_leaks", "unchecked_greatest", "hides_least",
+        "hides_greatest_value", "hides_empty_string", "loses_value_zero"}) {
     const modelling asked{.seed = 1, .operations = 20'000, .keys = 5000};
     EXPECT_EQ(check_model(find_subject(name), asked).problem, "");
   }
@@ -234,7 +251,11 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
       case check::owners:
         return expect_wrong_for_owners();
       case check::randomness:
-        return expect_wrong_with_randomness();
+        return expect_wrong_under_stress(5);
+      case check::stress:
+        return expect_wrong_under_stress(0);
+      case check::progress:
+        return expect_wrong_after_suspensions();
     }
   }
 
@@ -253,8 +274,8 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
   }
 
   // The first of these 0.8 s each is mostly enough.
-  void expect_wrong_with_randomness() const {
-    set_randomness(5);
+  void expect_wrong_under_stress(double randomness) const {
+    set_randomness(randomness);
     stressed seen;
     for (std::uint64_t seed = 1; seen.problems.empty() && seed <= 100; ++seed) {
       seen = stress(find_subject(name), {.seed = seed, .duration = std::chrono::milliseconds(100)});
@@ -262,6 +283,17 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
     set_randomness(0);
     ASSERT_FALSE(seen.problems.empty());
     expect_told(seen.problems.front());
+  }
+
+  void expect_wrong_after_suspensions() const {
+    std::string told;
+    for (std::uint64_t seed = 1; told.empty() && seed <= 20; ++seed) {
+      const progress_found found = check_progress(find_subject(name), seed);
+      for (const std::string& line : found.lines) {
+        if (!found.passed) told += line + '\n';
+      }
+    }
+    expect_told(told);
   }
 
   void expect_memory_kept() const {

@@ -22,6 +22,9 @@
 #include "assay/maps/invariant.h"
 #include "assay/rig/memory.h"
 #include "assay/rig/model.h"
+#include "assay/rig/owners.h"
+#include "assay/rig/progress.h"
+#include "assay/rig/recorder.h"
 #include "assay/rig/stress.h"
 #include "assay/rig/watchdog.h"
 #include "assay/subject/any_map.h"
@@ -276,6 +279,42 @@ TEST(model, looks_at_order_and_at_the_invariants_of_the_map) {
 TEST(model, asks_for_all_types_that_the_map_holds) {
   EXPECT_THAT(difference("cuts_strings_short"),
               AllOf(HasSubstr("values of bytes"), HasSubstr("-> 0}   but std::map:")));
+}
+
+// Throws when it is given what it says that it does not take.
+class defends_itself : public test_map<defends_itself, ordered_numbers> {
+ public:
+  static constexpr bool takes_any_key = false;
+  static constexpr std::array<number, 3> reserved_values{0, 1, UINT64_MAX};
+  bool insert(number key, number value) {
+    if (std::ranges::find(reserved_values, value) != reserved_values.end()) {
+      throw std::logic_error("a value that is reserved");
+    }
+    return ordered_numbers::insert(taken(key), value);
+  }
+  bool erase(number key) { return ordered_numbers::erase(taken(key)); }
+  std::optional<number> find(number key) { return ordered_numbers::find(taken(key)); }
+  template <class Visit>
+  void range(number first, number last, Visit visit) {
+    ordered_numbers::range(taken(first), taken(last), visit);
+  }
+
+ private:
+  static number taken(number key) {
+    if (key == 0 || key >= number{1} << 63U) throw std::logic_error("a key that is reserved");
+    return key;
+  }
+};
+const subject<defends_itself> defending{"defends_itself", "throws at what it reserves"};
+
+TEST(concurrent_checks, give_no_map_what_it_reserves) {
+  const auto& subject = find_subject("defends_itself");
+  EXPECT_EQ(record(subject, {.seed = 1, .histories = 1000}, [](const history&) {}).histories, 1000);
+  EXPECT_EQ(check_owners(subject, {.seed = 1, .duration = std::chrono::seconds(1)}).problem, "");
+  const progress_found seen = check_progress(subject, 1);
+  EXPECT_TRUE(seen.passed) << ::testing::PrintToString(seen.lines);
+  EXPECT_THAT(stress(subject, {.seed = 1}).problems, IsEmpty());
+  EXPECT_EQ(memory_kept(subject, {.seed = 1}).problem, "");
 }
 
 TEST(stress, looks_at_the_invariants_of_the_map) {

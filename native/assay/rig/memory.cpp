@@ -38,17 +38,21 @@ std::uint64_t operations_in_time(const remembering& asked, std::uint64_t operati
                   static_cast<std::uint64_t>(static_cast<double>(operations) * (for_each / took)));
 }
 
-// What is wrong with the map at the end of the round, if anything is.
+// What is wrong with the map at the end of the round, if anything is. Rounds are by turns of the
+// first types that it holds and of the last, which are strings if it holds any.
 std::optional<std::string> play_round(const subject_entry& subject, const remembering& asked,
-                                      std::uint64_t seed, watchdog& watch) {
+                                      unsigned round, watchdog& watch) {
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
-  const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
+  const held_types& types = round % 2 == 0 ? subject.types.front() : subject.types.back();
+  const auto map = watch.over(build_as(types, asked.keys, threads));
+  const auto about = asked_about::of(subject, types, asked.keys, true);
+  const std::uint64_t seed = random::derive_seed(asked.seed, round);
   sync::crew crew(threads);
   crew.run([&](unsigned i) {
     random::splitmix64 draw(random::derive_seed(seed, i));
     const auto handle = map->attach();
     for (std::uint64_t n = 0; n < asked.operations; ++n) {
-      handle->ask(draw_question(draw, subject.operations, asked.keys));
+      handle->ask(draw_question(draw, subject.operations, about));
     }
   });
   return map->broken_invariant();
@@ -106,6 +110,8 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
   using workload::operation;
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
   const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
+  const auto about = asked_about::of(subject, subject.types.front(), asked.keys, true);
+  const auto keys = about.keys.size();
   std::vector<std::unique_ptr<any_handle>> handles(threads);
   sync::crew crew(threads);
   crew.run([&](unsigned i) { handles[i] = map->attach(); });
@@ -120,15 +126,16 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
         random::splitmix64 draw(random::derive_seed(seed, i));
         for (std::uint64_t k = 0; k < asked.operations; ++k) {
           const operation kind = draw() % 2 == 0 ? operation::insert : operation::erase;
-          handles[i]->ask({.kind = kind, .key = 1 + draw() % asked.keys, .value = draw() >> 1U});
+          handles[i]->ask(
+              {.kind = kind, .key = about.keys[draw() % keys], .value = about.value(draw)});
         }
       });
       crew.run([&](unsigned i) {
-        for (std::uint64_t key = 1 + i; key <= asked.keys; key += threads) {
-          handles[i]->ask({.kind = operation::erase, .key = key});
+        for (std::size_t place = i; place < keys; place += threads) {
+          handles[i]->ask({.kind = operation::erase, .key = about.keys[place]});
         }
       });
-      performed += asked.operations * threads + asked.keys;
+      performed += asked.operations * threads + keys;
       bytes.push_back(allocated_bytes());
     }
     return climbs_by_quarters(bytes);
@@ -170,10 +177,9 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked_f
   const unsigned unheeded = asked.rounds / 4;
   const auto to_be_sure = [&] { return bytes.size() <= most_rounds && climbs_often(bytes); };
   for (unsigned n = 0; n <= unheeded + asked.rounds || to_be_sure(); ++n) {
-    const std::uint64_t seed = random::derive_seed(asked.seed, n);
     const auto begin = steady_clock::now();
     const auto broken = telling_failures(subject.name, asked.seed, [&] {
-      return in_own_thread([&] { return play_round(subject, asked, seed, watch); });
+      return in_own_thread([&] { return play_round(subject, asked, n, watch); });
     });
     if (broken) {
       seen.problem = "after round " + std::to_string(n) + ": " + *broken;

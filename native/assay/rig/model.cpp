@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/random/splitmix64.h"
+#include "assay/rig/ends.h"
 #include "assay/rig/history.h"
 #include "assay/rig/watchdog.h"
 
@@ -127,7 +128,7 @@ class sequences {
   std::vector<question> draw(std::uint64_t seed, std::uint64_t length, std::uint64_t keys,
                              bool grows) const {
     random::splitmix64 draw(seed);
-    const palette any_key(draw, keys, subject_.takes_any_key ? 0 : 1, greatest_key());
+    const palette any_key(draw, keys, least_key(subject_), greatest_key(subject_, types_.key));
     std::uint64_t next = 0;
     std::vector<question> all;
     all.reserve(length);
@@ -156,10 +157,7 @@ class sequences {
   std::optional<difference> first_difference(std::vector<question>& all,
                                              steady_clock::time_point deadline) const {
     model right;
-    const auto map = watch_.over(types_.build({.key_range = keys_,
-                                               .threads = 1,
-                                               .key = bytes(types_.key),
-                                               .value = bytes(types_.value)}));
+    const auto map = watch_.over(build_as(types_, keys_, 1));
     {
       const auto handle = map->attach();
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -178,17 +176,10 @@ class sequences {
   }
 
  private:
-  static constexpr std::uint64_t below_2_63 = (std::uint64_t{1} << 63U) - 1;
-
   static bool meets_all(operation kind) {
     if (kind <= operation::size) return false;
     if (kind <= operation::iterate) return true;
     return further_facts_of(kind).visits && !workload::facts_of(kind).spans;
-  }
-
-  [[nodiscard]] std::uint64_t greatest_key() const {
-    if (types_.key == datum::kind::uint32) return UINT32_MAX;
-    return subject_.takes_any_key ? UINT64_MAX : below_2_63;
   }
 
   // Mostly one that says which operation inserted it, and now and then the least or the greatest.
@@ -198,11 +189,6 @@ class sequences {
     std::uint64_t value = luck == 0 ? 0 : luck == 1 ? greatest : number;
     while (subject_.reserves(value)) value = (value + 1) & greatest;
     return value;
-  }
-
-  // Wide enough for any string that stands for a number.
-  static datum bytes(datum::kind kind) {
-    return {.type = kind, .least = 0, .most = 64, .bare = true};
   }
 
   static std::optional<difference> ask(any_handle& handle, model& right, const question& one,

@@ -15,6 +15,7 @@
 
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
+#include "assay/rig/ends.h"
 #include "assay/rig/history.h"
 #include "assay/rig/map_failures.h"
 #include "assay/rig/owner_log.h"
@@ -44,10 +45,13 @@ struct shape {
   std::size_t staying = 0;
   course goes{};
   bool disturbed = false;
-  bool strikes = false;             // also between operations, if it is disturbed
-  bool lingers = false;             // between operations for microseconds, outside of the map
-  bool closely = false;             // at full speed, and those that wait hardly yield (yields.h)
-  bool crossing = false;            // threads look at each other's keys
+  bool strikes = false;   // also between operations, if it is disturbed
+  bool lingers = false;   // between operations for microseconds, outside of the map
+  bool closely = false;   // at full speed, and those that wait hardly yield (yields.h)
+  bool crossing = false;  // threads look at each other's keys
+  // Values are stored as their exclusive or with this, so that some are at the ends of their type.
+  std::uint64_t mask = 0;
+  const held_types* types = nullptr;
   std::uint64_t looks_of_16 = 0;    // operations that change nothing
   std::uint64_t visits_one_in = 0;  // operations that may meet several keys; 0 for never
   std::uint64_t widest = 1;         // of these, in keys
@@ -62,6 +66,16 @@ struct shape {
 std::uint64_t log_uniform(splitmix64& draw, std::uint64_t bits) {
   const std::uint64_t most = std::uint64_t{2} << draw() % bits;
   return most / 2 + draw() % (most / 2);
+}
+
+// Half of them from the least on, half of them up to the greatest.
+std::vector<std::uint64_t> keys_at_ends(std::uint64_t least, std::uint64_t greatest,
+                                        std::size_t count) {
+  std::vector<std::uint64_t> keys;
+  for (std::size_t i = 0; i < count; ++i) {
+    keys.push_back(2 * i < count ? least + i : greatest - (count - 1 - i));
+  }
+  return keys;
 }
 
 // Distances between neighbouring keys: all 1, all the same, a power of two (which hashes may take
@@ -180,18 +194,21 @@ shape draw_long(splitmix64& draw, const subject_entry& subject) {
   return drawn;
 }
 
-std::string told(const shape& drawn) {
+std::string told(const shape& drawn, const subject_entry& subject) {
   constexpr std::array<std::string_view, 3> courses{
       "growing from nothing", "filled and emptied in turn", "inserted and erased at random"};
   return std::to_string(drawn.owners.threads) + " threads, " + std::to_string(drawn.keys.size()) +
          " keys from " + std::to_string(drawn.keys.front()) + " to " +
-         std::to_string(drawn.keys.back()) + ", of which " + std::to_string(drawn.staying) +
-         " stay all the time and the others are " +
+         std::to_string(drawn.keys.back()) + told_types(subject, *drawn.types) + ", of which " +
+         std::to_string(drawn.staying) + " stay all the time and the others are " +
          std::string(courses.at(static_cast<std::size_t>(drawn.goes))) + "; " +
          (drawn.disturbed ? "threads are disturbed"
           : drawn.lingers ? "threads linger between operations"
           : drawn.closely ? "at full speed, and yields mostly do nothing"
-                          : "at full speed");
+                          : "at full speed") +
+         (drawn.mask == 0
+              ? ""
+              : "; a value was stored as its exclusive or with " + std::to_string(drawn.mask));
 }
 
 // Whether an operation asks about the question's key alone, as far as small maps show.
@@ -216,6 +233,34 @@ bool concerns_one_key(operation kind) {
     }
   }
   return true;
+}
+
+// The first value that a thread stores is often that of a key that stays, or of one that many look
+// at. No round has a mask if the map has operations of its own, which may calculate with values.
+std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const shape& drawn) {
+  constexpr std::array<std::string_view, 3> storing{"contains", "insert_or_assign", "update"};
+  const bool stores_only = std::ranges::all_of(subject.operations, [&](operation kind) {
+    if (kind <= operation::iterate || further_facts_of(kind).visits) return true;
+    if (further_facts_of(kind).told != nullptr && !concerns_one_key(kind)) return true;
+    return std::ranges::find(storing, workload::facts_of(kind).name) != storing.end();
+  });
+  const std::uint64_t first =
+      value_by(static_cast<unsigned>(draw() % drawn.owners.threads), 1 + draw() % 2);
+  const std::uint64_t luck = draw() % 4;
+  if (!stores_only || luck < 2) return 0;
+  return luck == 2 ? first : ~first;
+}
+
+// In every other round that is not about their number, keys are at the ends of their type, in some
+// of any type that has room for values that say who stored them.
+void draw_ends(splitmix64& draw, const subject_entry& subject, shape& drawn) {
+  drawn.types = &subject.types.front();
+  drawn.mask = draw_mask(draw, subject, drawn);
+  if (drawn.keys.size() > 1000 || draw() % 2 == 0) return;
+  const held_types& other = subject.types.back();
+  if (draw() % 4 == 0 && other.value != datum::kind::uint32) drawn.types = &other;
+  drawn.keys =
+      keys_at_ends(least_key(subject), greatest_key(subject, drawn.types->key), drawn.keys.size());
 }
 
 // What a map can be asked beyond insert, erase and find.
@@ -419,15 +464,31 @@ class player {
                    .begun = static_cast<std::uint32_t>(number_ - 1)};
   }
 
+  // With values as they are stored, and then as they were.
+  answer ask(const question& asked) {
+    question masked = asked;
+    masked.value ^= is_.mask;
+    answer got = handle_->ask(masked);
+    if (is_.mask == 0) return got;
+    if (auto* const value = std::get_if<std::optional<std::uint64_t>>(&got); value && *value) {
+      **value ^= is_.mask;
+    } else if (auto* const met = std::get_if<std::optional<element>>(&got); met && *met) {
+      (*met)->second ^= is_.mask;
+    } else if (auto* const all = std::get_if<std::vector<element>>(&got)) {
+      for (element& each : *all) each.second ^= is_.mask;
+    }
+    return got;
+  }
+
   // About a key of this thread: what the answer must be is known.
   void ask_mine(operation kind, std::size_t place) {
     known& mine = known_[at(place)];
     begin();
     std::uint64_t value = value_by(me_, number_);
-    while (round_.subject.reserves(value)) value += std::uint64_t{1} << 48U;
+    while (round_.subject.reserves(value ^ is_.mask)) value += std::uint64_t{1} << 48U;
     const question asked{
         .kind = kind, .key = is_.keys[place], .value = value, .last = is_.keys[place]};
-    const answer got = handle_->ask(asked);
+    const answer got = ask(asked);
     bool right = false;
     std::uint64_t then = mine.value;
     switch (kind) {
@@ -498,7 +559,7 @@ class player {
   void look_at_staying(std::size_t place) {
     begin();
     const question asked{.kind = operation::find, .key = is_.keys[place]};
-    const answer got = handle_->ask(asked);
+    const answer got = ask(asked);
     if (std::get<std::optional<std::uint64_t>>(got) != round_.staying[place]) {
       round_.fail(told_call(asked) + " answered " + to_string(got) + ", but " +
                   told_staying(place) + ".\n");
@@ -525,7 +586,7 @@ class player {
     begin();
     const question asked{.kind = operation::find, .key = is_.keys[place]};
     window during = before(owner);
-    const answer got = handle_->ask(asked);
+    const answer got = ask(asked);
     after(owner, during);
     seen_.observations.push_back({.asked = asked,
                                   .number = static_cast<std::uint32_t>(number_),
@@ -544,6 +605,13 @@ class player {
     return *found;
   }
 
+  // That far from the key, which is -1, 0 or 1, if the map has a key there.
+  [[nodiscard]] std::uint64_t beside(std::uint64_t key, std::uint64_t distance) const {
+    const std::uint64_t end =
+        distance == 1 ? greatest_key(round_.subject, is_.types->key) : least_key(round_.subject);
+    return key == end ? key : key + distance;
+  }
+
   // Ranges, snapshots, sizes, and what else the map offers.
   void ask_about_several() {
     const auto& narrow = round_.further.narrow;
@@ -560,12 +628,12 @@ class player {
     const std::size_t last = std::min<std::size_t>(first + draw_() % widest, is_.keys.size() - 1);
     // From a key or just beside it, and to one.
     const question asked{.kind = kind,
-                         .key = is_.keys[first] + draw_() % 3 - 1,
+                         .key = beside(is_.keys[first], draw_() % 3 - 1),
                          .value = 0,
-                         .last = is_.keys[last] + draw_() % 2};
+                         .last = beside(is_.keys[last], draw_() % 2)};
     begin();
     windows during = before();
-    const answer got = handle_->ask(asked);
+    const answer got = ask(asked);
     after(during);
     const bool atomic =
         std::ranges::find(round_.subject.atomic, kind) != round_.subject.atomic.end();
@@ -698,7 +766,8 @@ std::string wrong_at_rest(any_map& map, const round& of,
     return *players[is.owners.owner(place)];
   };
   std::vector<bool> met(is.keys.size());
-  for (const auto& [key, value] : walk(map, 2 * is.keys.size() + 1)) {
+  for (const auto& [key, stored] : walk(map, 2 * is.keys.size() + 1)) {
+    const std::uint64_t value = stored ^ is.mask;
     const auto at = std::ranges::lower_bound(is.keys, key);
     const auto place = static_cast<std::size_t>(at - is.keys.begin());
     const std::string text = "At its end a walk met " + std::to_string(value) + " under key " +
@@ -724,8 +793,7 @@ std::string play_round(round& of, std::uint64_t seed, watchdog& watch, sync::cre
                        owned& sums) {
   const shape& is = of.is;
   of.staying.resize(is.keys.size());
-  const auto map =
-      watch.over(of.subject.build({.key_range = is.keys.size(), .threads = is.owners.threads}));
+  const auto map = watch.over(build_as(*is.types, is.keys.size(), is.owners.threads));
   std::vector<std::unique_ptr<player>> players(is.owners.threads);
   const auto all = [&](auto act) {
     crew.run([&](unsigned thread) {
@@ -785,6 +853,7 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
     round next{.subject = subject,
                .further = further,
                .is = last ? draw_long(draw, subject) : draw_shape(draw, subject, sums.rounds)};
+    draw_ends(draw, subject, next.is);
     next.is.duration = std::min(next.is.duration, asked.duration);
     if (last) next.is.duration = left();
     if (randomness() > 0) next.is.disturbed = true;
@@ -794,7 +863,7 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
         subject.name, asked.seed, [&] { return play_round(next, seed, watch, crew, sums); });
     if (problem.empty()) continue;
     sums.problem = problem + "That was in round " + std::to_string(sums.rounds) + " of seed " +
-                   std::to_string(asked.seed) + ", on a new map: " + told(next.is) +
+                   std::to_string(asked.seed) + ", on a new map: " + told(next.is, subject) +
                    ". Each key is inserted and erased by one thread alone.\n";
     break;
   }

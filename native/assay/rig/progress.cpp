@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <semaphore>
@@ -255,24 +256,23 @@ class hooked {
 };
 
 // How many times each key was inserted, less how many times it was erased.
-using balance = std::vector<std::int64_t>;
+using balance = std::map<std::uint64_t, std::int64_t>;
 
 void count(balance& sums, const question& asked, const answer& answered) {
-  if (const int change = change_by(asked, answered)) sums.at(asked.key - 1) += change;
+  if (const int change = change_by(asked, answered)) sums.at(asked.key) += change;
 }
 
 // What is wrong if `held` is what operations of these sums left.
 std::string problem_with(const balance& sums, const std::vector<element>& held) {
-  const std::size_t keys = sums.size();
-  balance found(keys);
+  balance found;
   for (const auto& [key, value] : held) {
-    if (key == 0 || key > keys) return "it holds " + std::to_string(key) + ", never inserted";
-    ++found.at(key - 1);
+    if (!sums.contains(key)) return "it holds " + std::to_string(key) + ", never inserted";
+    ++found[key];
   }
-  for (std::size_t i = 0; i < keys; ++i) {
-    if (found.at(i) != sums.at(i)) {
-      return "it holds key " + std::to_string(i + 1) + " " + std::to_string(found.at(i)) +
-             " times, and was told to hold it " + std::to_string(sums.at(i)) + " times";
+  for (const auto& [key, sum] : sums) {
+    if (found[key] != sum) {
+      return "it holds key " + std::to_string(key) + " " + std::to_string(found[key]) +
+             " times, and was told to hold it " + std::to_string(sum) + " times";
     }
   }
   return "";
@@ -286,7 +286,7 @@ std::uint64_t draw_behind(random::splitmix64& draw) {
 
 // One thread: any operations until some thread is suspended, then as many as are asked for.
 void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
-         const suspending& asked, std::uint64_t seed, balance& sums,
+         const asked_about& about, const suspending& asked, std::uint64_t seed, balance& sums,
          std::atomic<std::uint64_t>& operations) {
   stage& on = *me.on;
   random::splitmix64 draw(seed);
@@ -304,7 +304,7 @@ void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
     me.passed = 0;
     me.late = 2 * attempts < asked.attempts;
     me.behind = me.late ? draw_behind(draw) : 0;
-    me.asked = draw_question(draw, suspended ? me.afterwards : offered, asked.keys);
+    me.asked = draw_question(draw, suspended ? me.afterwards : offered, about);
     me.inside.store(true, std::memory_order_relaxed);
     const answer answered = handle.ask(me.asked);
     me.inside.store(false, std::memory_order_relaxed);
@@ -317,14 +317,14 @@ void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
 // The same, with its end told to the others. The suspended thread comes to it only once it has been
 // released. Says what the map threw, if it did.
 std::string act_to_end(actor& me, any_handle& handle, const std::vector<operation>& offered,
-                       const suspending& asked, std::uint64_t seed, balance& sums,
-                       std::atomic<std::uint64_t>& operations) {
+                       const asked_about& about, const suspending& asked, std::uint64_t seed,
+                       balance& sums, std::atomic<std::uint64_t>& operations) {
   std::string failure;
   me.on->thread.at(static_cast<std::size_t>(me.index)) = gettid();
   try {
     std::optional<interruption> somewhere;
     if (me.on->point.empty() && me.index == 0) somewhere.emplace(seed, stop_anywhere);
-    act(me, handle, offered, asked, seed, sums, operations);
+    act(me, handle, offered, about, asked, seed, sums, operations);
   } catch (const std::exception& error) {
     failure = to_string(me.asked) + " threw an exception: " + error.what();
   } catch (...) {
@@ -362,8 +362,9 @@ std::vector<std::string> names_passed(const subject_entry& subject, std::uint64_
                                       std::chrono::steady_clock::time_point end, watchdog& watch) {
   constexpr std::uint64_t operations = 20'000;
   constexpr std::uint64_t in_any_case = 1000;
-  constexpr std::uint64_t keys = suspending{}.keys;
-  const auto map = watch.over(subject.build({.key_range = keys, .threads = threads}));
+  const held_types& types = subject.types.front();
+  const auto about = asked_about::of(subject, types, suspending{}.keys, true);
+  const auto map = watch.over(build_as(types, about.keys.size(), threads));
   stage on{.point = {}, .passed_by = 0};
   const hooked noted(take_note);
   sync::crew crew(threads);
@@ -377,7 +378,7 @@ std::vector<std::string> names_passed(const subject_entry& subject, std::uint64_
     for (std::uint64_t n = 0; n < operations; ++n, ++on.completed) {
       if (n >= in_any_case && std::chrono::steady_clock::now() > end) break;
       me.behind = draw_behind(draw);
-      handle.ask(draw_question(draw, subject.operations, keys));
+      handle.ask(draw_question(draw, subject.operations, about));
     }
   });
   crew.wait();
@@ -391,13 +392,21 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
                         const suspending& asked, watchdog& watch) {
   watch.note("  one was to be suspended " +
              (point.empty() ? "anywhere" : "at " + std::string(point)));
-  const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
+  // Every other time keys are at the ends of their type, and half of these times they are of the
+  // last type that the map holds: strings, if it holds any.
+  const std::uint64_t luck = random::derive_seed(asked.seed, threads + 1);
+  const bool at_ends = luck % 2 == 0;
+  const held_types& types = luck % 4 == 0 ? subject.types.back() : subject.types.front();
+  const auto about = asked_about::of(subject, types, at_ends ? 0 : asked.keys, at_ends);
+  const auto map = watch.over(build_as(types, about.keys.size(), threads));
   // 0 to 127, as often a few as many.
   const std::uint64_t passed_by =
       (std::uint64_t{1} << random::derive_seed(asked.seed, threads) % (point.empty() ? 4 : 8)) - 1;
   stage on{.point = point, .passed_by = passed_by};
   std::array<balance, threads> sums;
-  sums.fill(balance(asked.keys));
+  for (balance& of_thread : sums) {
+    for (const std::uint64_t key : about.keys) of_thread.emplace(key, 0);
+  }
   std::array<std::string, threads> failures{};
   std::atomic<std::uint64_t> operations{0};
   suspension seen;
@@ -415,7 +424,7 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
                .afterwards = afterwards};
       const acting_as role(me);
       failures.at(i) =
-          act_to_end(me, handle, subject.operations, asked, seed, sums.at(i), operations);
+          act_to_end(me, handle, subject.operations, about, asked, seed, sums.at(i), operations);
     });
     while (!on.over.try_acquire_for(std::chrono::milliseconds(2))) {
       const auto waits = looking.look();
@@ -434,15 +443,16 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
   }
   seen.reached = on.suspended.load() >= 0;
   seen.operations = operations.load();
-  balance total(asked.keys);
+  balance total;
   for (const auto& of_thread : sums) {
-    std::ranges::transform(total, of_thread, total.begin(), std::plus());
+    for (const auto& [key, sum] : of_thread) total[key] += sum;
   }
   for (const std::string& failure : failures) {
     if (seen.problem.empty()) seen.problem = failure;
   }
   if (seen.problem.empty()) seen.problem = map->broken_invariant().value_or("");
-  if (seen.problem.empty()) seen.problem = problem_with(total, walk(*map, 4 * asked.keys));
+  if (seen.problem.empty()) seen.problem = problem_with(total, walk(*map, 4 * about.keys.size()));
+  if (!seen.problem.empty()) seen.problem += told_types(subject, types);
   watch.note("");
   return seen;
 }

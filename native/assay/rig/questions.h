@@ -3,24 +3,58 @@
 #ifndef ASSAY_RIG_QUESTIONS_H_
 #define ASSAY_RIG_QUESTIONS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <variant>
 #include <vector>
 
 #include "assay/random/splitmix64.h"
+#include "assay/rig/ends.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/operations.h"
 #include "assay/workload/operation_batch.h"
 
 namespace assay::rig {
 
-// One of `kinds`, of which insert and erase are half, about a key from 1 to `keys`.
+// Which keys questions are about, and some of the values that are inserted.
+struct asked_about {
+  std::vector<std::uint64_t> keys;        // ascending
+  std::vector<std::uint64_t> end_values;  // that may be among the values
+
+  // The keys from 1 to `small`, those at the ends of their type, or both.
+  static asked_about of(const subject_entry& subject, const held_types& types, std::uint64_t small,
+                        bool with_ends) {
+    asked_about all{.keys = {}, .end_values = rig::end_values(subject, types.value)};
+    if (with_ends) std::ranges::copy(end_keys(subject, types.key), std::back_inserter(all.keys));
+    for (std::uint64_t key = 1; key <= small; ++key) all.keys.push_back(key);
+    std::ranges::sort(all.keys);
+    all.keys.erase(std::ranges::unique(all.keys).begin(), all.keys.end());
+    return all;
+  }
+
+  [[nodiscard]] std::size_t place_of(std::uint64_t key) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(keys, key) - keys.begin());
+  }
+  // One in 16 is at an end of its type.
+  [[nodiscard]] std::uint64_t value(random::splitmix64& draw) const {
+    if (draw() % 16 == 0 && !end_values.empty()) return end_values[draw() % end_values.size()];
+    return draw() >> 1U;
+  }
+};
+
+// One of `kinds`, of which insert and erase are half, about one of these keys.
 inline question draw_question(random::splitmix64& draw,
-                              const std::vector<workload::operation>& kinds, std::uint64_t keys) {
+                              const std::vector<workload::operation>& kinds,
+                              const asked_about& about) {
   const bool update = kinds.size() > 3 && draw() % 2 == 0;
   const workload::operation kind = kinds[draw() % (update ? 2 : kinds.size())];
-  const std::uint64_t key = 1 + draw() % keys;
-  return {.kind = kind, .key = key, .value = draw() >> 1U, .last = key + draw() % keys};
+  const auto number = about.keys.size();
+  const std::size_t first = draw() % number;
+  const std::size_t last = std::min(first + draw() % number, number - 1);
+  return {
+      .kind = kind, .key = about.keys[first], .value = about.value(draw), .last = about.keys[last]};
 }
 
 // How many more elements the map holds after such an answer.

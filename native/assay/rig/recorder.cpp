@@ -23,6 +23,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
+#include "assay/rig/ends.h"
 #include "assay/rig/preemption.h"
 #include "assay/rig/questions.h"
 #include "assay/rig/watchdog.h"
@@ -77,12 +78,14 @@ operation draw_kind(splitmix64& draw, const weights& among) {
 // The map of a number of histories, and what it held when the last of them had ended.
 struct served_map {
   std::unique_ptr<any_map> map;
+  std::string told{};                           // its name, and its types if they are not the first
   std::array<std::uint64_t, most_keys> keys{};  // that histories ask about, ascending
   // Others, which stay: a structure is as large as they make it, and nobody asks about them. They
   // are left out of histories unless something happens to them.
-  std::vector<element> bystanders{};  // ascending
-  std::vector<element> held{};        // of the keys asked about
-  std::uint64_t histories = 0;        // so far
+  std::vector<element> bystanders{};        // ascending
+  std::vector<element> held{};              // of the keys asked about
+  std::vector<std::uint64_t> end_values{};  // that some inserts store
+  std::uint64_t histories = 0;              // so far
   std::uint64_t most;
   // A map that is known to be broken may do anything, and no history of it tells more.
   bool broken = false;
@@ -139,6 +142,9 @@ plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map&
   plan drawn{.keys = draw_between(draw, 1, whole ? 4 : most_keys),
              .strikes = draw() % 2 == 0,
              .of_thread = {}};
+  // Of the map's keys, these: neighbours anywhere among them.
+  const std::uint64_t least = draw_between(draw, 0, most_keys - drawn.keys);
+  const std::uint64_t greatest = least + drawn.keys - 1;
   drawn.of_thread.resize(threads);
   std::uint64_t value = (served.bystanders.empty() ? 0U : 100'000U) + 100 * served.histories;
   for (auto& mine : drawn.of_thread) {
@@ -146,14 +152,15 @@ plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map&
       const operation kind = draw_kind(draw, among);
       // Every other range is of all keys, also of those that earlier histories left.
       const bool all = kind == operation::range && draw() % 2 == 0;
-      const std::uint64_t key = all ? 1 : draw_between(draw, 1, drawn.keys);
-      const std::uint64_t last = all ? most_keys : draw_between(draw, key, drawn.keys);
+      const std::uint64_t key = all ? 0 : draw_between(draw, least, greatest);
+      const std::uint64_t last = all ? most_keys - 1 : draw_between(draw, key, greatest);
       do ++value;
       while (subject.reserves(value));
+      const std::uint64_t luck = draw() % (16 * served.end_values.size() + 1);
       mine.push_back({.kind = kind,
-                      .key = served.keys.at(key - 1),
-                      .value = value,
-                      .last = served.keys.at(last - 1)});
+                      .key = served.keys.at(key),
+                      .value = luck < served.end_values.size() ? served.end_values.at(luck) : value,
+                      .last = served.keys.at(last)});
     }
   }
   return drawn;
@@ -333,7 +340,7 @@ class recorder {
     if (!served_ || !served_->may_go_on()) renew();
     ++served_->histories;
     const plan drawn = draw_plan(draw_, subject_, *served_);
-    history made{.map = subject_.name,
+    history made{.map = served_->told,
                  .seed = asked_.seed,
                  .number = number_++,
                  .start = served_->held,
@@ -360,22 +367,31 @@ class recorder {
     served_map next{
         .map = nullptr,
         .most = std::uint64_t{1} << draw_between(draw_, 0, draw_between(draw_, 0, first ? 6 : 12))};
+    // Of the maps without bystanders, every other one has keys at the ends of their type, and of
+    // these every other one other types: the last that the map holds, or any.
+    const bool at_ends = maps_ % 4 == 2;
+    const std::size_t number = subject_.types.size();
+    const std::size_t other = draw_() % 2 == 0 ? number - 1 : draw_() % number;
+    const held_types& types = subject_.types[maps_ % 8 == 6 ? other : 0];
     if (maps_++ % 2 == 1) {
       draw_keys(draw_, next);
+    } else if (at_ends) {
+      next.keys = end_keys(subject_, types.key);
     } else {
       for (std::size_t i = 0; i < most_keys; ++i) next.keys.at(i) = i + 1;
     }
+    next.told = subject_.name + told_types(subject_, types);
+    next.end_values = end_values(subject_, types.value);
     {
       const watchdog::sentry call(watch_, "the constructor of the map");
-      next.map = subject_.build(
-          {.key_range = most_keys + next.bystanders.size(), .threads = most_threads});
+      next.map = build_as(types, most_keys + next.bystanders.size(), most_threads);
     }
     served_.emplace(std::move(next));
     if (!served_->bystanders.empty()) fill();
   }
 
   void fill() {
-    history made{.map = subject_.name,
+    history made{.map = served_->told,
                  .seed = asked_.seed,
                  .number = number_,
                  .start = {},

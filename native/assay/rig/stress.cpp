@@ -6,16 +6,21 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
+#include "assay/rig/ends.h"
 #include "assay/rig/lock_order.h"
 #include "assay/rig/map_failures.h"
 #include "assay/rig/randomness.h"
 #include "assay/rig/starvation.h"
 #include "assay/rig/watchdog.h"
 #include "assay/rig/yields.h"
+#include "assay/subject/erased_map.h"
+#include "assay/trial/drawing.h"
 #include "assay/trial/run.h"
 
 namespace assay::rig {
@@ -41,39 +46,106 @@ workload::mix mix_of(const subject_entry& subject) {
   return mix;
 }
 
-// A map that is asked for broken invariants before it is destroyed, when the trial is over.
-class asked_at_end final : public any_map {
+// A map whose keys from 1 to 8 are at the ends of their type. It has insert, erase and find.
+class map_at_ends final : public any_map {
  public:
-  asked_at_end(std::unique_ptr<any_map> map, std::optional<std::string>& broken)
-      : map_(std::move(map)), broken_(broken) {}
-  ~asked_at_end() override {
-    try {
-      broken_ = map_->broken_invariant();
-    } catch (const std::exception& error) {
-      broken_ = error.what();
-    }
-  }
-  asked_at_end(const asked_at_end&) = delete;
-  asked_at_end& operator=(const asked_at_end&) = delete;
+  map_at_ends(std::unique_ptr<any_map> map, const ends& keys, const map_hints& hints)
+      : map_(std::move(map)), keys_(keys), hints_(hints) {}
 
-  std::unique_ptr<any_handle> attach() override { return map_->attach(); }
-  void for_each(const visitor& visit) override { map_->for_each(visit); }
+  std::unique_ptr<any_handle> attach() override {
+    return std::make_unique<handle>(map_->attach(), keys_, hints_);
+  }
+  void for_each(const visitor& visit) override {
+    map_->for_each([&](std::uint64_t key, std::uint64_t value) {
+      const auto at = std::ranges::find(keys_, key);
+      visit(at == keys_.end() ? 0 : static_cast<std::uint64_t>(at - keys_.begin()) + 1, value);
+    });
+  }
   std::optional<std::string> broken_invariant() override { return map_->broken_invariant(); }
 
  private:
+  struct calls {
+    any_handle& to;
+    const ends& keys;
+
+    bool insert(std::uint64_t key, std::uint64_t value) {
+      return std::get<bool>(
+          to.ask({.kind = workload::operation::insert, .key = keys.at(key - 1), .value = value}));
+    }
+    bool erase(std::uint64_t key) {
+      return std::get<bool>(to.ask({.kind = workload::operation::erase, .key = keys.at(key - 1)}));
+    }
+    std::optional<std::uint64_t> find(std::uint64_t key) {
+      return std::get<std::optional<std::uint64_t>>(
+          to.ask({.kind = workload::operation::find, .key = keys.at(key - 1)}));
+    }
+  };
+
+  class handle final : public any_handle {
+   public:
+    handle(std::unique_ptr<any_handle> to, const ends& keys, const map_hints& hints)
+        : to_(std::move(to)), calls_{*to_, keys}, translate_({}, hints.value) {}
+
+    progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
+                     const task& task, tally& sums) override {
+      return assay::perform<std::uint64_t, std::uint64_t>(calls_, translate_, batch, first, last,
+                                                          task, sums);
+    }
+    // Trials ask for nothing else at their end.
+    answer ask(const question& asked) override { return calls_.find(asked.key); }
+
+   private:
+    std::unique_ptr<any_handle> to_;
+    calls calls_;
+    translator<std::uint64_t, std::uint64_t> translate_;
+  };
+
   std::unique_ptr<any_map> map_;
-  std::optional<std::string>& broken_;
+  ends keys_;
+  map_hints hints_;
 };
 
-// The subject, whose maps are watched and write what is wrong with them to `broken` at their end.
-subject_entry looked_after(subject_entry subject, watchdog& watch,
-                           std::optional<std::string>& broken) {
+// The subject, whose maps are watched.
+subject_entry looked_after(subject_entry subject, watchdog& watch) {
   for (auto& types : subject.types) {
-    types.build = [build = types.build, &watch, &broken](const map_hints& hints) {
-      return std::make_unique<asked_at_end>(watch.over(build(hints)), broken);
+    types.build = [build = types.build, &watch](const map_hints& hints) {
+      return watch.over(build(hints));
     };
   }
   return subject;
+}
+
+// The same, with maps of one type that have their keys at its ends.
+subject_entry at_ends(const subject_entry& subject, const held_types& types, watchdog& watch) {
+  subject_entry all = subject;
+  all.types = {{.key = datum::kind::uint64,
+                .value = datum::kind::uint64,
+                .build = [&types, &watch, keys = end_keys(subject, types.key)](
+                             const map_hints& hints) -> std::unique_ptr<any_map> {
+                  return std::make_unique<map_at_ends>(
+                      watch.over(build_as(types, hints.key_range, hints.threads)), keys, hints);
+                }}};
+  return all;
+}
+
+// "8 keys", which of them if they are at the ends of their type.
+std::string told_keys(const subject_entry& subject, unsigned keys, const held_types* types) {
+  std::string text = std::to_string(keys) + " keys";
+  if (types == nullptr) return text;
+  text += told_types(subject, *types) + ", called 1 to 8, which are";
+  for (const std::uint64_t key : end_keys(subject, types->key)) text += ' ' + std::to_string(key);
+  return text;
+}
+
+// Values at one end of their type, of which the map may reserve some.
+std::optional<trial::drawing> values_at_end(const subject_entry& subject, const held_types& types,
+                                            bool greatest) {
+  const auto all = end_values(subject, types.value);
+  const std::uint64_t most = types.value == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+  const std::uint64_t from = greatest ? most - 2 : 0;
+  const bool any = std::ranges::any_of(
+      all, [&](std::uint64_t value) { return value >= from && value <= from + 2; });
+  return any ? std::optional(trial::drawing{.from = from, .to = from + 2}) : std::nullopt;
 }
 
 }  // namespace
@@ -85,6 +157,9 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     bool disturbed;
     unsigned lengths;      // of the duration that is asked for
     bool closely = false;  // few yields
+    // Whose ends the keys are at; the values are at the greater one, too, or at the lesser.
+    const held_types* types = nullptr;
+    bool greatest_values = false;
   };
   using std::chrono::milliseconds;
   watchdog watch({.check = "stress", .map = subject.name, .seed = asked.seed});
@@ -100,26 +175,30 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
                            .pinning = {},
                            .key_range = kind.keys,
                            .keys = workload::key_layout::dense,
-                           .roles = trial::one_role(std::min(kind.threads, most), mix_of(subject)),
+                           .roles = trial::one_role(
+                               std::min(kind.threads, most),
+                               kind.types == nullptr ? mix_of(subject) : workload::mix{40, 40, 20}),
                            .duration = duration,
                            .interval = duration};
     request.roles[0].fold = workload::fold::sum;
-    std::optional<std::string> broken;
+    if (kind.types != nullptr) {
+      request.values = values_at_end(subject, *kind.types, kind.greatest_values);
+    }
     const provoked_deadlocks provoked;
     std::optional<few_yields> closely;
     if (kind.closely) closely.emplace();
     starvation starving(watch);
     const trial::result result = telling_failures(subject.name, asked.seed, [&] {
-      return trial::run(request, looked_after(subject, watch, broken));
+      return trial::run(request, kind.types == nullptr ? looked_after(subject, watch)
+                                                       : at_ends(subject, *kind.types, watch));
     });
     watch.sign_of_life();
     for (const auto& thread : result.threads) seen.operations += thread.operations.operations();
     const auto tell = [&](const std::string& problem) {
       seen.problems.push_back(std::to_string(request.threads()) + " threads, " +
-                              std::to_string(kind.keys) + " keys: " + problem);
+                              told_keys(subject, kind.keys, kind.types) + ": " + problem);
     };
     std::ranges::for_each(result.problems, tell);
-    if (broken) tell(*broken);
     const auto starved = starving.end();
     if (starved.beyond_doubt) tell(starved.told);
     // A busy machine lets a thread wait for a processor for less.
@@ -130,7 +209,9 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
   // on busy ones if there are many.
   for (const trial_kind& kind :
        {trial_kind{4, 64, false, 3}, trial_kind{8, 8, false, 2, true}, trial_kind{8, 8, true, 1},
-        trial_kind{8, 512, true, 1}, trial_kind{3, 8, false, 2, true}}) {
+        trial_kind{8, 512, true, 1}, trial_kind{3, 8, false, 2, true},
+        trial_kind{8, 8, true, 1, false, &subject.types.front(), false},
+        trial_kind{4, 8, false, 1, false, &subject.types.back(), true}}) {
     bool suspicious = run(kind, kind.lengths * asked.duration);
     for (const milliseconds longer : {milliseconds(3000), milliseconds(10'000)}) {
       if (!seen.problems.empty()) return seen;

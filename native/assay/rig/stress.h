@@ -1,7 +1,6 @@
 // Three to eight threads at once, for a while: what a trial validates at its end
-// (assay/trial/validation.h) is what is looked at here, and then the map's own invariants
-// (assay/maps/invariant.h). It sees what is lost, held twice or mixed up, not who was told what
-// when. For a while threads are disturbed at marked points; for the rest they run at full speed, so that
+// (assay/trial/validation.h) is what is looked at here, the map's own invariants (assay/maps/invariant.h)
+// included. It sees what is lost, held twice or mixed up, not who was told what when. For a while threads are disturbed at marked points; for the rest they run at full speed, so that
 // what happens once in a million operations happens. Locks taken in opposite orders are made to meet
 // (lock_order.h), and those that wait yield seldom half of the time (yields.h).
 //

@@ -3,6 +3,7 @@
 #ifndef ASSAY_RIG_TEST_MAPS_H_
 #define ASSAY_RIG_TEST_MAPS_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -20,6 +21,7 @@ namespace assay::rig {
 class cells {
  public:
   static constexpr bool lock_free = true;
+  static constexpr std::array<std::uint64_t, 1> reserved_values{UINT64_MAX};
 
   bool insert(std::uint64_t key, std::uint64_t value) {
     std::uint64_t held = at(key).load();
@@ -40,18 +42,28 @@ class cells {
   }
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (std::size_t key = 0; key < all_.size(); ++key) {
+    for (std::uint64_t key = 0; key < near; ++key) {
+      if (const auto value = find(key)) visit(key, *value);
+    }
+    for (const std::uint64_t key : far) {
       if (const auto value = find(key)) visit(key, *value);
     }
   }
   auto attach() { return plain_handle(*this); }
 
  protected:
-  std::atomic<std::uint64_t>& at(std::uint64_t key) { return all_.at(key); }
+  std::atomic<std::uint64_t>& at(std::uint64_t key) {
+    if (key < near) return all_.at(key);
+    const auto at = static_cast<std::size_t>(std::ranges::find(far, key) - far.begin());
+    return all_.at(near + at);
+  }
 
  private:
-  // Also for the histories of large maps.
-  std::array<std::atomic<std::uint64_t>, 20'001> all_{};
+  // Also for the histories of large maps, and the keys at the ends of their type.
+  static constexpr std::uint64_t near = 20'001;
+  static constexpr std::array<std::uint64_t, 5> far{INT64_MAX, std::uint64_t{1} << 63U,
+                                                    UINT64_MAX - 2, UINT64_MAX - 1, UINT64_MAX};
+  std::array<std::atomic<std::uint64_t>, near + far.size()> all_{};
 };
 
 // Looks whether the key is there, and then inserts it without looking again: wrong only if another

@@ -265,6 +265,7 @@ struct next {
             .wrong = answered && answered->first <= asked.key};
   }
   static told_as told(const question& asked, const std::optional<element>* answered) {
+    if (asked.key == UINT64_MAX) return told_as_range(UINT64_MAX, 0, answered);  // of no key
     const bool any = answered != nullptr && *answered;
     return told_as_range(asked.key + 1, any ? (*answered)->first : UINT64_MAX, answered);
   }
