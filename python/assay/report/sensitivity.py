@@ -17,7 +17,17 @@ from assay.plan.types import LAYOUT
 from assay.report import words
 from assay.report.gather import Report
 from assay.runner.load import BUSY
-from assay.words import agreed, condition_name, counted, listed, number, one_line, printable, whole_percent
+from assay.words import (
+    agreed,
+    condition_name,
+    counted,
+    listed,
+    number,
+    one_line,
+    printable,
+    ratio,
+    whole_percent,
+)
 
 HEADINGS = ("perturbed", "apart", "interval", "between", "interval")
 CHANCE = f"{NOTHING} (chance alone)"
@@ -137,16 +147,14 @@ def _relation(condition: Condition, against: Against, conditions: Sequence[Condi
     rest = {name: of for name, of in condition.levels.items() if name != against.factor}
     where = f" ({condition_name(rest)})" if rest else ""
     name = f"Sensitivity, {against.factor}={level} against {against.baseline}{where}"
-    ratio = against.relative
-    if ratio is None:
+    found = against.relative
+    if found is None:
         return f"{name}: not known, as too few configurations have two trials."
-    base = next(
-        of for of in conditions if of.levels == {**condition.levels, against.factor: against.baseline}
-    )
-    own, other = (_between(of) for of in (condition, base))
-    ends = f"{number(ratio.low)} to {number(ratio.high)}" if ratio.high else f"{number(ratio.low)} or more"
-    times = "" if ratio.times is None else f"{number(ratio.times)} times, "
-    return f"{name}: {ratio.verdict}, {times}95%: {ends} ({own} against {other} between configurations)."
+    levels = {**condition.levels, against.factor: against.baseline}
+    own, other = map(_between, (condition, next(of for of in conditions if of.levels == levels)))
+    ends = f"{ratio(found.low, 2)} {'or more' if found.high is None else f'to {ratio(found.high, 2)}'}"
+    times = "" if found.times is None else f"{ratio(found.times, 2)} times, "
+    return f"{name}: {found.verdict}, {times}95%: {ends} ({own} against {other} between configurations)."
 
 
 def _between(condition: Condition) -> str:
