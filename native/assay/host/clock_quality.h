@@ -5,7 +5,7 @@
 //     clock_resolution(now_ns);    // 1: the step that it makes
 //
 // `clock_getres` says 1 ns of every clock of Linux that has a high resolution, whatever its true
-// steps are: they can only be measured.
+// steps are: they can only be measured. Of a coarse clock it says the kernel's tick, which is true.
 
 #ifndef ASSAY_HOST_CLOCK_QUALITY_H_
 #define ASSAY_HOST_CLOCK_QUALITY_H_
@@ -55,21 +55,22 @@ struct clock_steps {
   std::uint64_t backwards = 0;  // readings that lay before the one before them
 };
 
-// Steps that differ by no more than their rounding and slewing, a thousandth: a coarse clock steps by
-// 3,999,998 and by 4,000,001 ns.
+// Steps that differ by no more than their rounding and slewing, a thousandth.
 struct step_run {
   std::uint64_t least, most;
   std::size_t count;
 };
 
-// The step of a clock from what its readings differed by. What occurs in less than a share of them is
-// left out: an update may be split in two by a reading, or an interrupt lie between two readings.
-//   A clock that stands still between its steps shows each of them: the least is its step. One that
-// is read more slowly than it steps shows multiples of its step: times of 40, 41 and 43 units are of
-// one that steps by 1, times of 40, 50, 51 and 70 of one that steps by 10, and rounds.
+// The step of a clock from what its readings differed by.
+//   A clock that stands still between its steps shows each of them. The typical one counts: the least
+// may be an update that a reading split in two, and steps of 3,999,998 and 4,000,001 ns are no
+// multiples of 3. A clock that is read more slowly than it steps shows multiples of its step: times of
+// 40, 41 and 43 units are of one that steps by 1, times of 40, 50, 51 and 70 of one that steps by 10,
+// and rounds. What occurs in less than one of 200 is left out, as interrupts lie between readings.
 inline std::uint64_t step_of(std::vector<std::uint64_t> steps, bool stands_still) {
   if (steps.empty()) return 0;
   std::ranges::sort(steps);
+  if (stands_still) return steps[steps.size() / 2];
   std::vector<step_run> runs;
   for (const std::uint64_t step : steps) {
     if (runs.empty() || step - runs.back().most > 1 + step / 1000) {
@@ -78,28 +79,30 @@ inline std::uint64_t step_of(std::vector<std::uint64_t> steps, bool stands_still
     runs.back().most = step;
     ++runs.back().count;
   }
-  const std::size_t fewest = steps.size() / (stands_still ? 10 : 200) + 1;
+  const std::size_t fewest = steps.size() / 200 + 1;
   std::erase_if(runs, [&](const step_run& run) { return run.count < fewest; });
   const auto middle = [](const step_run& run) { return (run.least + run.most) / 2; };
-  if (stands_still && !runs.empty()) return middle(runs.front());
 
-  // Multiples of a step are runs of two or three units, of which each has the same distance from its
-  // neighbours or a multiple of it. Two could lie anywhere.
-  const auto is_narrow = [](const step_run& run) {
-    return run.most - run.least <= 2 + run.most / 500;
-  };
-  if (runs.size() > 2 && std::ranges::all_of(runs, is_narrow)) {
+  // Multiples of a step are runs of two or three units, whose distances are multiples of it, too. Two
+  // could lie anywhere.
+  if (runs.size() > 2) {
     std::uint64_t least = middle(runs.front());
     for (std::size_t i = 1; i < runs.size(); ++i) {
       least = std::min(least, middle(runs[i]) - middle(runs[i - 1]));
     }
-    const double multiple = std::round(static_cast<double>(middle(runs.back())) / static_cast<double>(least));
-    const double step = static_cast<double>(middle(runs.back())) / multiple;
-    const auto fits = [&](const step_run& run) {
-      const double value = static_cast<double>(middle(run));
-      return std::abs(value - std::round(value / step) * step) <= 1.5 + value / 500;
-    };
-    if (std::ranges::all_of(runs, fits)) return static_cast<std::uint64_t>(std::llround(step));
+    const auto last = static_cast<double>(middle(runs.back()));
+    const double step = last / std::round(last / static_cast<double>(least));
+    std::size_t all = 0;
+    std::size_t fitting = 0;
+    for (const step_run& run : runs) {
+      const auto value = static_cast<double>(middle(run));
+      const double error = std::abs(value - std::round(value / step) * step);
+      all += run.count;
+      if (error <= 1.5 + value / 500 && run.most - run.least <= 2 + run.most / 500) {
+        fitting += run.count;
+      }
+    }
+    if (fitting * 20 >= all * 19) return static_cast<std::uint64_t>(std::llround(step));
   }
   std::uint64_t least = steps.front();
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -118,6 +121,7 @@ clock_steps clock_steps_of(Now now, std::uint64_t most_ns = 20'000'000) {
   steps.reserve(enough);
   const std::uint64_t end_ns = now_ns() + most_ns;
   std::uint64_t last = now();
+  std::uint64_t until_last_step = 0;  // readings
   constexpr std::size_t few = 20;
   const auto is_over = [&] {
     const std::uint64_t at = now_ns();
@@ -126,10 +130,13 @@ clock_steps clock_steps_of(Now now, std::uint64_t most_ns = 20'000'000) {
   while (steps.size() < enough && (++seen.readings % 64 != 0 || !is_over())) {
     const std::uint64_t next = now();
     if (next < last) ++seen.backwards;
-    if (next > last) steps.push_back(next - last);
+    if (next > last) {
+      steps.push_back(next - last);
+      until_last_step = seen.readings;
+    }
     last = next;
   }
-  const bool stands_still = seen.readings > 2 * steps.size();
+  const bool stands_still = until_last_step > 2 * steps.size();
   seen.resolution = step_of(std::move(steps), stands_still);
   return seen;
 }

@@ -82,6 +82,10 @@ std::vector<clock_report> measure_clocks() {
   all.push_back(measured("CLOCK_MONOTONIC", read_clock<CLOCK_MONOTONIC>));
   all.push_back(measured("CLOCK_MONOTONIC_RAW", read_clock<CLOCK_MONOTONIC_RAW>));
   all.push_back(measured("CLOCK_MONOTONIC_COARSE", read_clock<CLOCK_MONOTONIC_COARSE>));
+  timespec tick;
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0) {
+    all.back().resolution_ns = static_cast<double>(tick.tv_nsec);
+  }
   all.push_back(measured("CLOCK_REALTIME", read_clock<CLOCK_REALTIME>));
   all.back().unusable_because = "people and NTP set it";
   all.push_back(of_counter("rdtsc", time_stamp_begin));

@@ -45,7 +45,7 @@ std::vector<std::uint64_t> seen(
 }
 
 TEST(step_of, a_coarse_clock_is_not_how_its_steps_scatter) {
-  EXPECT_EQ(step_of(seen({{3'999'998, 9}, {4'000'001, 9}, {8'000'001, 2}}), true), 3'999'999U);
+  EXPECT_EQ(step_of(seen({{3'999'998, 9}, {4'000'001, 9}, {8'000'001, 2}}), true), 4'000'001U);
   EXPECT_EQ(step_of(seen({{10'000'000, 5}}), true), 10'000'000U);
 }
 
@@ -78,7 +78,7 @@ TEST(measure_clocks, finds_that_a_coarse_clock_steps_by_milliseconds) {
   const auto clocks = measure_clocks();
   const auto coarse = std::ranges::find(clocks, "CLOCK_MONOTONIC_COARSE", &clock_report::name);
   ASSERT_NE(coarse, clocks.end());
-  EXPECT_GE(coarse->resolution_ns, 0.99 * static_cast<double>(least.tv_nsec));
+  EXPECT_EQ(coarse->resolution_ns, static_cast<double>(least.tv_nsec));
 }
 
 TEST(clock_steps, are_none_of_a_clock_that_does_not_move) {

@@ -115,11 +115,14 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
 
 @rule("less-than-a-cycle", LEFT_OUT, "docs/guide/fixtures.md")
 def less_than_a_cycle(evidence: Evidence) -> Iterator[Finding]:
-    """Find trials of which a call takes less than a cycle of the processor."""
+    """Find trials of which a call takes less than a cycle of the processor.
+
+    A time of 0 is one that the clock cannot tell from nothing: `missing_metric` finds it.
+    """
     impossible = [
         trial
         for trial in evidence.valid
-        if any(trial.metrics.get(metric, inf) < _cycle_ns(trial) for metric in TIMES_OF_CALLS)
+        if any(0 < trial.metrics.get(metric, inf) < _cycle_ns(trial) for metric in TIMES_OF_CALLS)
     ]
     yield from evidence.of_trials(impossible, f"report {LEFT_OUT_SAYS}", LEFT_OUT_REMEDY, "error")
 

@@ -183,7 +183,7 @@ class _Search:
             first_parent=self._bench.repository.first_parent,
             unknown=self._revisions(suspects.unknown),
             inherited=[
-                (self._revision(parent), fork and self._revision(fork))
+                (self._revision(parent), None if fork is None else self._revision(fork))
                 for parent, fork in suspects.inherited.items()
             ],
             reversals=[(self._revision(bad), self._revision(good)) for bad, good in known.reversals],

@@ -179,7 +179,7 @@ def test_real_processes_are_moved_and_come_back(tmp_path: Path) -> None:
         done = subprocess.run(
             ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", *script],
             cwd=tmp_path,
-            env={**os.environ, "ASSAY_HOST_STATE": str(tmp_path)},
+            env={**os.environ, "ASSAY_HOST_STATE": str(tmp_path), "COLUMNS": "1000"},
             capture_output=True,
             text=True,
             check=False,
