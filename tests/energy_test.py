@@ -39,10 +39,15 @@ core_watts = [20, 100]
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a program that computes for some tens of milliseconds."""
+    """Return a program that computes for 60 ms of processor time, however fast the processor is."""
     folder = tmp_path_factory.mktemp("walk")
     source = folder / "walk.c"
-    source.write_text("int main(void) { for (volatile long i = 0; i < 40000000; ++i); return 0; }\n")
+    source.write_text(
+        "#include <time.h>\n"
+        "int main(void) {\n"
+        "  while (clock() < CLOCKS_PER_SEC * 6 / 100) for (volatile long i = 0; i < 100000; ++i);\n"
+        "}\n"
+    )
     subprocess.run(["cc", "-O1", "-o", folder / "walk", source], check=True)
     return str(folder / "walk")
 

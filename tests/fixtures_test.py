@@ -158,20 +158,6 @@ def test_a_trial_of_a_fixture_says_its_scheduling_class() -> None:
     assert refused or result["host"] == {"scheduling": "fifo 1"}
 
 
-def test_a_conditioned_trial_says_what_it_met() -> None:
-    script = ROOT / "experiments" / "conditioned_trial.py"
-    ended = subprocess.run(
-        [script, "--trial", programs.find("assay-flawed-fixtures")],
-        input=request(parameters={"load": "busy", "seeding": "fixed"}),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    result = parse("trial-result", ended.stdout)
-    assert result["host"]["load"] == "busy"
-
-
 def test_a_trial_of_a_fixture_follows_the_protocol() -> None:
     ended = run("--trial", given=request(parameters={"size": 100, "step": 2, "scheduling": "other"}))
     assert ended.returncode == 0, ended.stderr

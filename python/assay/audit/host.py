@@ -15,7 +15,7 @@ from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER,
 from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.experiment.flaws import flaws_of
 from assay.findings import Finding, Severity
-from assay.host.settings import SET_BY_PROGRAM
+from assay.host.settings import SET_BY_TRIAL
 from assay.runner.load import BUSY
 from assay.store.types import StoredTrial
 from assay.words import agreed, condition_name, counted, one_line, whole_percent
@@ -281,7 +281,7 @@ def _different_hosts(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTr
 def _as_designed(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTrial]]) -> bool:
     """Return whether hosts differ only in what programs set, and so that each condition met one of them."""
     hosts = [evidence.environments[host] for host in by_host]
-    set_by_programs = {name for host in hosts for name in host.get(SET_BY_PROGRAM, "").split(", ")}
+    set_by_trials = {name for host in hosts for name in host.get(SET_BY_TRIAL, "").split(", ")}
     differing = {
         name for host in hosts for name in host if len({other.get(name, "unknown") for other in hosts}) > 1
     }
@@ -289,7 +289,7 @@ def _as_designed(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTrial]
     for host, trials in by_host.items():
         for trial in trials:
             met[frozenset(trial.levels.items())].add(host)
-    return differing <= {*set_by_programs, SET_BY_PROGRAM} and all(len(found) == 1 for found in met.values())
+    return differing <= {*set_by_trials, SET_BY_TRIAL} and all(len(found) == 1 for found in met.values())
 
 
 def host_differences(hosts: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[str, ...]:

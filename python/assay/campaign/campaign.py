@@ -132,6 +132,7 @@ class Campaign:
                 layouts.binary,
                 tuned=self._tuned,
                 simulated=wanted(experiment),
+                surroundings_of=experiment.surroundings,
             )
             if said := announcement(experiment):
                 show(said)

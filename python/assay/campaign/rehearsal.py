@@ -91,7 +91,14 @@ def rehearse(
     calibrate = programs.find("assay-calibrate")
     with Layouts(experiment, show, stop) as layouts:
         linked = without_layouts(replace(plan, trials=tuple(block)), layouts.fixed(block)).trials
-        executor = LocalExecutor(calibrate, stop, experiment.folder_of, say=show, binary_of=layouts.binary)
+        executor = LocalExecutor(
+            calibrate,
+            stop,
+            experiment.folder_of,
+            say=show,
+            binary_of=layouts.binary,
+            surroundings_of=experiment.surroundings,
+        )
         part_s, done = 0.0, 0
         for _, group in groupby(linked, key=lambda trial: trial.group):
             group_began = time.monotonic()

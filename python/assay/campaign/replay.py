@@ -93,6 +93,7 @@ def replay(
             experiment.folder_of,
             say=say,
             binary_of=lambda each: started_from(layouts.binary(each)),
+            surroundings_of=experiment.surroundings,
         )
         (outcome,) = executor.execute([trial])
     if because:

@@ -197,8 +197,8 @@ def _tuned_host(wanted: bool, *, isolated: bool) -> Iterator[None]:
         typer.echo(line, err=True)
 
     with StopSignals() as stop:
-        names = [*(setting.name for setting in chosen(())), *(["isolation"] if isolated else [])]
-        with tuned(System(), journal_folder(), say, names), awake() as asleep:
+        settings = [*chosen(()), *(chosen(["isolation"]) if isolated else [])]
+        with tuned(System(), journal_folder(), say, settings), awake() as asleep:
             if asleep:
                 say(f"idle-latency: not changed: /dev/cpu_dma_latency: {asleep}")
             yield

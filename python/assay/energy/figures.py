@@ -15,11 +15,12 @@ from typing import Any
 import altair as alt
 
 from assay import programs
-from assay.energy.frequencies import held, joules_between, joules_so_far, offered
+from assay.energy.frequencies import held, offered
 from assay.energy.measure import two_of
 from assay.energy.microbenchmarks import PROGRAM, prediction_errors, simulated_runs, timed
 from assay.energy.native import simulated
 from assay.errors import AssayError
+from assay.host.joules import joules_between, joules_so_far
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script
 from assay.report.charts import Figure, Specification

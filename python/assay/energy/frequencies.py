@@ -1,4 +1,4 @@
-"""Frequencies of this machine: which can be set, holding one, and what its energy counters say.
+"""Frequencies of this machine: which can be set, and holding one.
 
 A frequency is held by cpufreq's limits, least and most alike, which every driver has. They are put back
 through the journal of host settings, whatever ends the process (`host/journal.py`), and whatever stands there
@@ -19,7 +19,6 @@ from assay.host.tune import restore, told, tune
 _POLICY = "/sys/devices/system/cpu/cpufreq/policy*"
 _STEP_KHZ = 200_000
 """Between the frequencies of drivers that take any, such as intel_pstate."""
-_ZONES = "/sys/class/powercap/intel-rapl:[0-9]*"
 
 
 class _Held(Setting):
@@ -108,37 +107,3 @@ def _check(system: System, setting: _Held) -> None:
             " another program changed it; let it cool and end what sets frequencies, or first lower"
             " scaling_max_freq to what it takes"
         )
-
-
-def joules_so_far(system: System) -> dict[str, tuple[float, float]]:
-    """Return zone -> its joules so far and where its counter begins again; empty without permission.
-
-    Packages and their memory, as `native/assay/host/energy.h` counts: not the whole platform (psys), which
-    has them in it, nor cores, which are in their package.
-    """
-    names = system.read_all(f"{_ZONES}/name")
-    counters = system.read_all(f"{_ZONES}/energy_uj")
-    ranges = system.read_all(f"{_ZONES}/max_energy_range_uj")
-    found: dict[str, tuple[float, float]] = {}
-    for place, name in names.items():
-        zone = place.removesuffix("/name")
-        above = zone if zone.count(":") == 1 else zone.rpartition(":")[0]  # parts of packages have two
-        if not names.get(f"{above}/name", "").startswith("package") or (zone != above and name != "dram"):
-            continue
-        now, most = counters.get(f"{zone}/energy_uj"), ranges.get(f"{zone}/max_energy_range_uj")
-        if now is None or most is None:
-            return {}
-        found[zone] = (int(now) / 1e6, int(most) / 1e6)
-    return found
-
-
-def joules_between(
-    before: dict[str, tuple[float, float]], after: dict[str, tuple[float, float]]
-) -> float | None:
-    """Return what was used; None where there is no counter, or one was not read both times."""
-    if not before or before.keys() != after.keys():
-        return None
-    return sum(
-        after[zone][0] - before[zone][0] + (after[zone][1] if after[zone][0] < before[zone][0] else 0)
-        for zone in before
-    )

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from assay.energy.frequencies import held, joules_between, joules_so_far, offered
+from assay.energy.frequencies import held, offered
 from assay.energy.model import Work, from_two_runs
 from assay.energy.native import calibrated
 from assay.errors import AssayError
+from assay.host.joules import joules_between, joules_so_far
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script, without_root
 from assay.runner.process import run_process

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from assay.energy import frequencies, measure, native
-from assay.energy.frequencies import held, joules_between, joules_so_far, offered
+from assay.energy.frequencies import held, offered
 from assay.energy.measure import Measured, two_of
 from assay.energy.model import Work
 from assay.energy.predict import predict
 from assay.errors import AssayError
+from assay.host.joules import joules_between, joules_so_far
 from assay.host.system import System
 from assay.host.testing import CPU, made_machine
 

@@ -85,13 +85,23 @@ def _check(experiment: Experiment, machine: Machine) -> None:
             origin = origin_of(experiment, condition, str(setting))
             raise MistakeError((*origin, *inside), why)
         _check_drawn(experiment, condition, settings, other, machine)
+    comparison = experiment.comparison
+    for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
+        for metric in metrics:
+            if _ENERGY.fullmatch(metric) and not machine.counts_energy:
+                why = (
+                    "this machine has no energy counters, or only root may read them; compare another metric"
+                )
+                raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {why}")
     if not experiment.subjects() & experiment.programs.keys():
-        comparison = experiment.comparison
         for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
             for metric in metrics:
                 reasons = [_lacks(metric, settings) for _, settings in conditions]
                 if None not in reasons:
                     raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
+
+
+_ENERGY = re.compile("energy_(j|uj_per_operation|delay[23]?(_per_operation)?)")
 
 
 def _check_addresses(experiment: Experiment, machine: Machine) -> None:

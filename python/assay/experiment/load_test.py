@@ -119,6 +119,8 @@ def test_the_label_of_a_list_of_processors_is_its_numbers() -> None:
         ("prefill_ms", "lower"),
         ("peak_resident_bytes", "lower"),
         ("cycles_per_operation", "lower"),
+        ("energy_j", "lower"),
+        ("energy_delay2", "lower"),
         ("page_faults", "lower"),
         ("context_switches", "lower"),
         ("migrations", "lower"),

@@ -59,6 +59,7 @@ class Machine:
         events: that libpfm knows here without the prefix of a processor; None: nobody knows.
         random_addresses: whether the kernel places each process elsewhere in memory.
         fixed_addresses: whether it can be told not to.
+        counts_energy: whether energy counters can be read.
     """
 
     subjects: Mapping[str, SubjectOffer]
@@ -71,3 +72,4 @@ class Machine:
     events: frozenset[str] | None = None
     random_addresses: bool = True
     fixed_addresses: bool = True
+    counts_energy: bool = False

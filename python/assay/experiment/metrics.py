@@ -16,6 +16,7 @@ _BY_UNIT: tuple[tuple[re.Pattern[str], Better], ...] = (
 )
 _BY_NAME: tuple[tuple[re.Pattern[str], Better], ...] = (
     (re.compile(r".*((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)$"), "lower"),
+    (re.compile("energy_(j|delay[23]?)$"), "lower"),
     (re.compile(rf".*(?:throughput|_per_{TIME})$"), "higher"),
 )
 

@@ -542,6 +542,7 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
             why += f", or write protocol = false in [subjects.{subject}] if it knows nothing of Assay"
         raise MistakeError(("trial",), why)
     _check_flaws(experiment, condition, settings)
+    _check_load(experiment, condition, settings)
     if settings.get("key_range", 0) > largest_key_range(settings):
         why = (
             f"{settings['key_range']} is too large for keys of the type uint32; "
@@ -587,6 +588,13 @@ def _check_flaws(experiment: Experiment, condition: Mapping[str, Level], setting
     if settings["subject"] in experiment.programs:
         why = f"{settings['subject']} is a program of your own, whose loop has no flaws of ours; remove them"
         raise MistakeError(at, why)
+
+
+def _check_load(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
+    """Check that load on purpose is not taken for a busy host."""
+    if settings.get("busy_processes") and experiment.design.busy != "count":
+        why = 'makes the host busy, which withholds verdicts; write busy = "count" in [design], or remove it'
+        raise MistakeError(origin_of(experiment, condition, "busy_processes"), why)
 
 
 def _check_fixture(

@@ -11,6 +11,7 @@ from assay.experiment.placeholders import LINKED
 from assay.experiment.tables import Metric, Name, Table, explained
 from assay.experiment.workload import (
     LARGEST_KEY_RANGE,
+    MOST_THREADS,
     ArrivalsTable,
     Distribution,
     Engine,
@@ -115,6 +116,18 @@ class Settings(Table):
     """A trial that takes longer is killed."""
     memory_limit_mb: Annotated[int, Field(ge=1, le=2**32)] | None = None
     """Memory that a trial may use, MiB."""
+    scheduling: Literal["other", "batch", "idle", "fifo", "rr"] | None = None
+    """Scheduling class of the trial's process; fifo and rr at the highest priority that is allowed."""
+    io_priority: Literal["realtime", "best_effort", "idle"] | None = None
+    """Class in which the kernel serves its disk accesses; the highest priority of that class."""
+    memory_locked: bool | None = None
+    """Whether its memory is locked, so that no page of it is ever taken away (mlockall)."""
+    busy_processes: Annotated[int, Field(ge=0, le=MOST_THREADS)] | None = None
+    """Processes that keep a processor busy each while the trial runs."""
+    frequency_governor: Annotated[str, Field(pattern=r"^[a-z_]{1,16}$")] | None = None
+    """Governor of all processors' frequencies during the trial, by its name in the kernel, or "as_found"."""
+    real_time_share: Literal["as_found", "unlimited"] | None = None
+    """Whether real-time processes may have all processor time during the trial, and not 95% as by default."""
 
 
 OF_FIXTURES = frozenset(
@@ -133,5 +146,10 @@ OF_FIXTURES = frozenset(
 )
 """Settings that the request of a fixture says."""
 
-HELD_BY_THE_RUNNER = frozenset({"timeout_s", "memory_limit_mb"})
+SURROUNDINGS = frozenset(
+    {"scheduling", "io_priority", "memory_locked", "busy_processes", "frequency_governor", "real_time_share"}
+)
+"""Settings that the runner gives to any process, whatever it measures."""
+
+HELD_BY_THE_RUNNER = frozenset({"timeout_s", "memory_limit_mb"}) | SURROUNDINGS
 """Settings that no request says."""

@@ -31,6 +31,7 @@ from assay.experiment.flaws import PitfallTable, flaws_of, marked
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
+from assay.experiment.settings import SURROUNDINGS
 from assay.experiment.tables import (
     Listed,
     Metric,
@@ -688,6 +689,11 @@ class Experiment(Part):
             if parameters:
                 settings["parameters"] = parameters
         return with_threads(settings)
+
+    def surroundings(self, condition: Mapping[str, Level]) -> dict[str, Any]:
+        """Return the settings of a condition that the runner gives to its process."""
+        settings = self.settings(condition)
+        return {name: settings[name] for name in sorted(SURROUNDINGS) if name in settings}
 
     @property
     def moved(self) -> Perturb:

@@ -93,11 +93,11 @@ def of_trial(request: Mapping[str, Any], timeout_s: float, processors: int) -> P
     words: list[str] = []
     state: dict[str, str] = {}
     fifo = ("chrt", "--fifo", str(highest_priority()))
-    if threads <= usable and all_threads <= processors and _allowed(*fifo):
+    if threads <= usable and all_threads <= processors and allowed(*fifo):
         words += ["prlimit", f"--rttime={int(timeout_s * 1e6)}", *fifo]
         state["scheduling"] = f"fifo {highest_priority()}"
     for io_class in ("realtime", "best-effort"):
-        if _allowed(*(io := ("ionice", "--class", io_class, "--classdata", "0"))):
+        if allowed(*(io := ("ionice", "--class", io_class, "--classdata", "0"))):
             words += io
             state["io-priority"] = f"{io_class} 0"
             break
@@ -105,8 +105,8 @@ def of_trial(request: Mapping[str, Any], timeout_s: float, processors: int) -> P
 
 
 @cache
-def _allowed(*command: str) -> bool:
-    """Return whether a process may be started so; containers forbid root what root may elsewhere."""
+def allowed(*command: str) -> bool:
+    """Return whether a process may be started with these words; containers forbid root some of them."""
     try:
         return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0  # noqa: S603
     except OSError:

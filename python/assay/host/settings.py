@@ -237,6 +237,10 @@ class Governor(_Files):
     says = "the frequency follows the load (governor {})"
     effect = "an idle machine measures slower and with more spread than a busy one"
 
+    def __init__(self, good: str = "performance") -> None:
+        """Want the governor of a name."""
+        self.good = good  # type: ignore[misc]  # of this one
+
 
 class AddressRandomisation(_Files):
     """Where the kernel places stacks, heaps and libraries: at random, so that none is special."""
@@ -561,7 +565,7 @@ SETTINGS: tuple[Setting, ...] = (
 """Every setting, in the order in which they are applied; they are restored the other way round."""
 
 
-SET_BY_PROGRAM = "set by the program"
+SET_BY_TRIAL = "set by the trial"
 """Under this name a trial's settings say which of them its own program changed, for itself alone."""
 
 

@@ -196,9 +196,9 @@ def _inherited(system: System, pending: Mapping[str, Pending], known: Container[
 
 @contextmanager
 def tuned(
-    system: System, folder: Path, say: Callable[[str], None], names: Sequence[str] = ()
+    system: System, folder: Path, say: Callable[[str], None], settings: Sequence[Setting]
 ) -> Iterator[None]:
-    """While entered, settings are good: those of some names, or the usual ones.
+    """While entered, some settings are good.
 
     What could not be changed or put back is said.
 
@@ -212,7 +212,7 @@ def tuned(
                 " or run without --tuned"
             )
         try:
-            for line in problems(tune(system, journal, chosen(names))):
+            for line in problems(tune(system, journal, settings)):
                 say(line)
             yield
         finally:

@@ -357,7 +357,7 @@ def test_a_tuned_run_leaves_everything_as_it_was(system: System, folder: Path) -
     seen: list[str | None] = []
 
     def fail() -> None:
-        with tuning.tuned(system, folder, said.append):
+        with tuning.tuned(system, folder, said.append, tuning.chosen(())):
             seen.append(system.read(GOVERNOR))
             raise KeyError
 
@@ -369,13 +369,13 @@ def test_a_tuned_run_leaves_everything_as_it_was(system: System, folder: Path) -
 
 def test_a_tuned_run_says_what_somebody_else_changed_meanwhile(system: System, folder: Path) -> None:
     said: list[str] = []
-    with tuning.tuned(system, folder, said.append):
+    with tuning.tuned(system, folder, said.append, tuning.chosen(())):
         put(system, GOVERNOR, "ondemand")
     assert len(said) == 1
     assert "something else made it ondemand; it was powersave, and is left alone" in said[0]
     with (
         pytest.raises(AssayError, match="the host has been tuned since"),
-        tuning.tuned(system, folder, said.append),
+        tuning.tuned(system, folder, said.append, tuning.chosen(())),
     ):
         pass
 

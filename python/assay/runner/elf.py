@@ -11,6 +11,7 @@ _MAGIC = b"\x7fELF\x02\x01"  # of 64 bits, the least significant byte first
 _NOTE, _WITHOUT_BYTES = 7, 8  # kinds of sections
 _IN_MEMORY = 2  # a flag of sections
 _BUILD_ID = ".note.gnu.build-id"
+_LINKER = ".interp"  # names the dynamic linker of an executable
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,12 @@ def _build_id(program: Path, *_unchanged: int) -> str:
             begin = 12 + (name_size + 3) // 4 * 4
             return section.content[begin : begin + size].hex()
     return ""
+
+
+def is_static(program: Path) -> bool:
+    """Return whether a program is an ELF file that loads no libraries."""
+    names = [section.name for section in _sections(program.read_bytes())]
+    return bool(names) and _LINKER not in names
 
 
 def layout_of(program: Path) -> str:

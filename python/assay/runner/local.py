@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -19,17 +19,19 @@ from assay.experiment.events import SIMULATION_S
 from assay.experiment.flaws import flaws_of, marked
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
+from assay.host.joules import joules_between, joules_so_far
 from assay.host.priority import started
-from assay.host.settings import SET_BY_PROGRAM, state
+from assay.host.settings import SET_BY_TRIAL, state
 from assay.host.system import System
 from assay.plan.types import Level, PlannedTrial
-from assay.runner import load
+from assay.runner import energy, load
 from assay.runner.allocators import library_of, other_allocator
 from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
-from assay.runner.process import STDOUT_LIMIT, Ended, StopSignals, run_process, signal_name
+from assay.runner.process import STDOUT_LIMIT, CannotStartError, Ended, StopSignals, run_process, signal_name
 from assay.runner.simulate import Simulation, Wanted, simulate
+from assay.runner.surroundings import Surroundings, surrounded
 from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome, Status
 from assay.words import duration, elapsed, listed, printable, quoted
@@ -82,6 +84,7 @@ class LocalExecutor:
         calibrate: the program that calibrates.
         stop: ends the trial that is running.
         folder_of: where the command of a condition runs; without it, beside its program.
+        surroundings_of: what the runner gives to the process of a condition; without it, nothing.
         patience_s: how long it waits, in all, for a busy host to become quiet.
         say: is told that it waits, and given what a preparation printed that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
@@ -97,6 +100,7 @@ class LocalExecutor:
     binary_of: Callable[[PlannedTrial], Binary] = as_built
     tuned: bool = False
     simulated: Wanted = field(default_factory=Wanted)
+    surroundings_of: Callable[[Mapping[str, Level]], Mapping[str, Any]] | None = None
     _busy: bool = field(default=False, init=False)
     _host: Mapping[str, str] = field(default_factory=dict, init=False)
     _latest: _Calibration | None = field(default=None, init=False)
@@ -142,22 +146,23 @@ class LocalExecutor:
         """Run a trial; `printed` is what commands of its group printed whose output has to be the same."""
         run = _run_of(trial)
         started_at = datetime.now(UTC)
-        counts_before = load.counts()
         is_command = trial.extract != "protocol"
-        priority = started(System(), trial.request, trial.timeout_s if self.tuned else None)
-        ended = self._process(
-            trial,
-            binary,
-            "" if is_command else json.dumps(trial.request),
-            measured=is_command,
-            repeat_ms=run.repeat_ms,
-            wait_for_children=run.wait_for_children,
-            stdin_file=run.input,
-            discard=run.output == "discarded",
-            timeout_s=trial.timeout_s,
-            priority=priority.command,
-        )
-        counts_after = load.counts()
+        with self._surrounded(trial, binary) as around:
+            counts_before, joules_before = load.counts(), joules_so_far(System())
+            ended = self._process(
+                trial,
+                binary,
+                "" if is_command else json.dumps(trial.request),
+                measured=is_command,
+                repeat_ms=run.repeat_ms,
+                wait_for_children=run.wait_for_children,
+                stdin_file=run.input,
+                discard=run.output == "discarded",
+                timeout_s=trial.timeout_s,
+                priority=around.command,
+                preload=around.preload,
+            )
+            counts_after, joules_after = load.counts(), joules_so_far(System())
         accepted = replace(ended, exit_code=0) if run.ignore_failure and ended.exit_code > 0 else ended
         status, reason, result = judge(accepted, trial)
         if run.output == "same" and status == "valid":
@@ -181,14 +186,39 @@ class LocalExecutor:
             calibration_error="",
             started_at=started_at,
             wall_s=ended.wall_s,
-            derived=of_host,
+            derived={**of_host, **energy.metrics(reported, joules_between(joules_before, joules_after))},
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
-            host={**self._host, **priority.state, **_set_by(result or {})},
+            host={**self._host, **around.state, **_set_by(result or {})},
         )
 
+    @contextmanager
+    def _surrounded(self, trial: PlannedTrial, binary: Binary) -> Iterator[Surroundings]:
+        """Provide what surrounds the process of a trial: what its settings name, then what tuning gives."""
+        wanted = self.surroundings_of(trial.levels) if self.surroundings_of else {}
+        if self.tuned and (own := sorted(wanted)):
+            raise CannotStartError(
+                f"the trials set {listed(own)} themselves, and --tuned would too; run without --tuned"
+            )
+        system = System()
+        priority = started(system, trial.request, trial.timeout_s if self.tuned else None)
+        with surrounded(wanted, Path(binary.measured), trial.timeout_s, system) as around:
+            set_here = {SET_BY_TRIAL: ", ".join(around.state)} if around.state else {}
+            yield replace(
+                around,
+                command=(*priority.command, *around.command),
+                state={**priority.state, **around.state, **set_here},
+            )
+
     def _process(
-        self, trial: PlannedTrial, binary: Binary, stdin: str, *, timeout_s: float, **how: Any
+        self,
+        trial: PlannedTrial,
+        binary: Binary,
+        stdin: str,
+        *,
+        timeout_s: float,
+        preload: str = "",
+        **how: Any,
     ) -> Ended:
         """Run a process in the surroundings of a trial."""
         return run_process(
@@ -199,7 +229,7 @@ class LocalExecutor:
             directory=self._folder(trial),
             timeout_s=timeout_s,
             memory_limit_mb=trial.memory_limit_mb,
-            preload=library_of(trial.request.get("allocator", "glibc")),
+            preload=" ".join(filter(None, (library_of(trial.request.get("allocator", "glibc")), preload))),
             fixed_addresses=trial.perturbation.get("address_space") == "fixed",
             stop=self.stop,
             **how,
@@ -262,7 +292,7 @@ def _run_of(trial: PlannedTrial) -> CommandRun:
 def _set_by(result: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings of the host that a program says it changed, and which these were."""
     settings = result.get("host", {})
-    return {**settings, SET_BY_PROGRAM: ", ".join(sorted(settings))} if settings else {}
+    return {**settings, SET_BY_TRIAL: ", ".join(sorted(settings))} if settings else {}
 
 
 def _placement(trial: PlannedTrial) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from assay import programs
 from assay.errors import AssayError
 from assay.experiment import EngineOffer, Machine, SubjectOffer
 from assay.experiment.flaws import PROGRAM as PITFALLS
+from assay.host.joules import joules_so_far
+from assay.host.system import System
 from assay.runner.allocators import ALLOCATORS, library_of
 from assay.runner.process import CannotStartError
 
@@ -39,6 +41,7 @@ def present_machine() -> Machine:
         events=frozenset(programs.events(trial)),
         random_addresses=_random_addresses(),
         fixed_addresses=_fixed_addresses(),
+        counts_energy=bool(joules_so_far(System())),
     )
 
 
