@@ -27,7 +27,11 @@ VALID = '{"protocol": 1, "status": "valid", "metrics": {"throughput": 2.5}}'
 FAULTS = {
     "good": (f"print('{VALID}')", "valid", ""),
     "crashes": ("import signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "SIGSEGV"),
-    "exits": (r"sys.exit('first words\nerror: out of luck')", "crashed", "exited with 1: first words / error: out of luck"),
+    "exits": (
+        r"sys.exit('first words\nerror: out of luck')",
+        "crashed",
+        "exited with 1: first words / error: out of luck",
+    ),
     "hangs": ("time.sleep(3600)", "timed_out", "1 s"),
     "prints_garbage": ("os.write(1, os.urandom(10_000))", "invalid", "is not a result"),
     "prints_half": (f"sys.stdout.write('{VALID[:40]}')", "invalid", "which is not a result"),

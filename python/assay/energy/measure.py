@@ -179,7 +179,7 @@ def _run(words: Sequence[str]) -> _Ran:
     if ended.left:
         raise AssayError(
             f"{program} ended while {ended.left_in_words()} that it had started still ran; "
-            "let it wait for them"
+            "let it wait for what it starts"
         )
     seconds = ended.used["wall_ms"] / 1e3
     if seconds < SHORTEST_S:

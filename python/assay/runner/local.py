@@ -42,7 +42,7 @@ _STDOUT_KEPT = 2**16
 _PLACES_TRIED = 100  # at which a result may begin in what a program printed
 _LINES_SAID, _SAID_AT_MOST = 3, 300  # of standard error, in a reason; characters
 _STYLE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours and the like, for a terminal
-_WAIT = "let it wait for them, or set wait_for_children (of a race: --wait-for-children)"
+_WAIT = "let it wait for what it starts, or set wait_for_children (of a race: --wait-for-children)"
 _BELONGS = "standard output belongs to the result: print to standard error instead"
 
 

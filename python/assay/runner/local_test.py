@@ -110,7 +110,7 @@ def alive(pid: int) -> bool:
     """Tell whether a process still runs; a zombie does not."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
