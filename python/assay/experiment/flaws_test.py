@@ -87,6 +87,11 @@ def test_a_stored_experiment_keeps_that_it_misleads() -> None:
     assert after.mark == "flawed on purpose: never_inserts and one_seed" == marked(before.flaws())
 
 
+def test_the_program_has_the_subjects_of_the_honest_one_other_peoples_too() -> None:
+    honest, flawed = (programs.listing(programs.find(name)) for name in ("assay-trial", "assay-pitfalls"))
+    assert [entry["name"] for entry in flawed] == [entry["name"] for entry in honest]
+
+
 def test_the_program_has_the_flaws_that_experiments_may_name() -> None:
     program = programs.find("assay-pitfalls")
     answer = subprocess.run([program, "--flaws"], capture_output=True, check=True)

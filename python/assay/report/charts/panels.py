@@ -84,7 +84,7 @@ class Condition:
     def iterations(self) -> Row | None:
         """Least, quartiles and most of a fixture's single iterations; quartiles are medians over trials."""
         percentiles = {"least": "min", "lower": "p25", "median": "p50", "upper": "p75", "most": "max"}
-        row: Row = {}
+        row: dict[str, float] = {}
         for column, percentile in percentiles.items():
             values = [value for value, _ in self.values(f"iteration_{percentile}_ns")]
             if not values:
