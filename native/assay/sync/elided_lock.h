@@ -45,7 +45,6 @@
 #ifndef ASSAY_SYNC_ELIDED_LOCK_H_
 #define ASSAY_SYNC_ELIDED_LOCK_H_
 
-#include <atomic>
 #include <mutex>
 #include <type_traits>
 
@@ -119,10 +118,7 @@ class elided_exclusive {
   friend Self;
 
   constexpr elided_exclusive() {
-    // Relaxed: who reads it has started the threads that make maps, and has joined them.
-    if (!std::is_constant_evaluated()) {
-      transaction::locks_elided.store(true, std::memory_order_relaxed);
-    }
+    if (!std::is_constant_evaluated()) transaction::lock_is_elided();
   }
   ~elided_exclusive() { use_.destroyed(this); }
 

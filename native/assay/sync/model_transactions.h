@@ -53,6 +53,8 @@ void abort() {
   RL_ASSERT(false);
 }
 
+inline void lock_is_elided() {}
+
 }  // namespace assay::sync::transaction
 
 #endif  // ASSAY_SYNC_MODEL_TRANSACTIONS_H_

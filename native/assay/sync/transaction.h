@@ -345,6 +345,10 @@ inline const char* why_none() noexcept { return detail::chosen.why_none; }
 // Whether the process has made an elided lock other than by constant initialisation: trials then say
 // what share of such sections ran as transactions, 0 where there are none.
 inline std::atomic<bool> locks_elided{false};
+inline void lock_is_elided() noexcept {
+  // Relaxed: who reads it has started the threads that make maps, and has joined them.
+  locks_elided.store(true, std::memory_order_relaxed);
+}
 
 [[gnu::always_inline]] inline status begin() noexcept {
   if (here == backend::none) [[likely]]
