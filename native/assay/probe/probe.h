@@ -377,7 +377,7 @@ class summary {
 };
 
 template <class Probe>
-class [[nodiscard]] timer {
+class [[nodiscard, maybe_unused]] timer {
  public:
   [[gnu::always_inline]] constexpr explicit timer(const Probe&) noexcept {}
   timer(const timer&) = delete;

@@ -289,12 +289,16 @@ TEST(recorder, replaces_a_map_that_holds_a_key_twice) {
 
 TEST(recorder, spreads_keys_and_leaves_out_those_that_nobody_asks_about) {
   std::set<std::uint64_t> keys;
-  for (const auto& one : recorded_of("cells", {.seed = 9, .histories = 300})) {
-    EXPECT_LE(one.start.size(), 8U);
-    EXPECT_LE(one.end.size(), 8U);
-    for (const auto& record : one.operations) keys.insert(record.asked.key);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const auto& one : recorded_of("cells", {.seed = seed, .histories = 100})) {
+      EXPECT_LE(one.start.size(), 8U);
+      EXPECT_LE(one.end.size(), 8U);
+      for (const auto& record : one.operations) keys.insert(record.asked.key);
+    }
   }
   EXPECT_GT(keys.size(), 50U);
+  EXPECT_TRUE(keys.contains(0));
+  EXPECT_TRUE(keys.contains(UINT64_MAX));
 }
 
 struct judged {
