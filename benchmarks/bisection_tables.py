@@ -116,7 +116,9 @@ class _Simulated:
         for look in looks(design, self._campaigns):
             seen = data[: look.blocks]
             smallest = gate_percent or SMALLEST_EFFECT_PERCENT
-            question = Question(smallest, "holm", look, gate_percent=gate_percent, campaigns=self._campaigns)
+            question = Question(
+                smallest, "family", look, gate_percent=gate_percent, campaigns=self._campaigns
+            )
             [estimate] = decide([seen], ["lower"], question)
             interval = estimate.interval
             if until == "verdict":
@@ -134,6 +136,6 @@ class _Simulated:
     def _decided(self, data: Array, gate_percent: float) -> Estimate:
         """Return what the log ratios of the latest campaign say of another gate."""
         question = Question(
-            gate_percent, "holm", self._look, gate_percent=gate_percent, campaigns=self._campaigns
+            gate_percent, "family", self._look, gate_percent=gate_percent, campaigns=self._campaigns
         )
         return decide([data], ["lower"], question)[0]

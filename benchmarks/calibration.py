@@ -57,12 +57,18 @@ UNTIL_GATE = Blocks(most=60, until="gate", fewest=8)
 
 EARLY = Blocks(most=60, until="verdict", fewest=8)
 
+FAMILIES = {2: (1, 3), 16: (4, 5), 40: (8, 6)}
+"""Comparisons -> in how many contexts they are, with how many levels, one of which is the baseline."""
+
+TOGETHER = (0.0, 0.03, 0.05, 0.01, 0.5)
+TOGETHER_BLOCKS = 20
+
 METHODS = ("equal", "square root", "proportional", "exact, equal", "exact, square root", "martingale")
 
 
 def tables(campaigns: int) -> list[Table]:
     """Return all tables; `campaigns` is how many a cell rests on, fewer where they take long."""
-    half, quarter, few = campaigns // 2, campaigns // 4, campaigns // 16
+    half, quarter, few, fewest = (campaigns // part for part in (2, 4, 16, 40))
     counts = ", ".join(str(look.blocks) for look in looks(EARLY))
     return [
         Table(
@@ -120,6 +126,30 @@ def tables(campaigns: int) -> list[Table]:
                 partial(family, noise, blocks, quarter, few if blocks == 12 else 0)
                 for noise in NOISES
                 for blocks in (12, 20)
+            ),
+        ),
+        Table(
+            "Intervals that hold together",
+            f"{fewest} campaigns a row, of families in which comparisons differ by "
+            f"{', '.join(f'{100 * effect:g}%' for effect in TOGETHER)} in turn, with a smallest effect "
+            f"of {100 * SMALLEST_EFFECT:g}%. *All hold*: the share of campaigns in which every interval "
+            "holds its true ratio. *Wrong*: any verdict is wrong, in its direction or by calling "
+            f"equivalent what differs by the smallest effect or more. After {TOGETHER_BLOCKS} blocks; then "
+            f"*until* every comparison has a verdict or {EARLY.most} blocks have ended, at the look that "
+            "ends the campaign.",
+            (
+                "noise",
+                "comparisons",
+                "all hold %",
+                "wrong %",
+                "until: all hold %",
+                "until: wrong %",
+                "until: decided %",
+            ),
+            tuple(
+                partial(together, noise, comparisons, fewest)
+                for comparisons, noises in ((2, NOISES), (16, NOISES), (40, ("normal", "heavy-tailed")))
+                for noise in noises
             ),
         ),
         Table(
@@ -225,7 +255,7 @@ def judged(data: Array, look: Look, smallest_effect: float = 0, gate: float | No
     """
     campaigns, family, _ = data.shape
     percent = None if gate is None else 100 * gate
-    question = Question(100 * smallest_effect, "holm", look, gate_percent=percent)
+    question = Question(100 * smallest_effect, "family", look, gate_percent=percent)
     families = [decide(list(campaign), ["higher"] * family, question) for campaign in data]
     estimates = [estimate for estimates in families for estimate in estimates]
     ends = [
@@ -342,6 +372,39 @@ def _any_alarm(result: Judged) -> NDArray[np.bool_]:
     return alarms
 
 
+def together(noise: str, comparisons: int, campaigns: int) -> Row:
+    """Families of comparisons of which some differ: whether all intervals hold, and all verdicts."""
+    contexts, levels = FAMILIES[comparisons]
+    rng = rng_of("together", noise, comparisons)
+    data = log_ratios(NOISES[noise], rng, campaigns, EARLY.most, contexts=contexts, levels=levels)
+    effects = np.resize(TOGETHER, comparisons)
+    truth = np.log1p(effects)
+    data += truth[:, None]
+    wrong_of = [wrong_verdicts(effect, SMALLEST_EFFECT) for effect in effects]
+
+    def seen(look: Look) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return of each campaign whether all intervals hold, any verdict is wrong, all are decided."""
+        result = judged(data[..., : look.blocks], look, SMALLEST_EFFECT)
+        holds = np.all((result.low <= truth) & (truth <= result.high), axis=1)
+        wrong = [np.isin(result.verdict[:, at], words) for at, words in enumerate(wrong_of)]
+        return holds, np.any(wrong, axis=0), np.all(result.verdict != "undecided", axis=1)
+
+    once, *_ = looks(Blocks(most=TOGETHER_BLOCKS))
+    holds, wrong, _ = seen(once)
+    planned = looks(EARLY, comparisons)
+    held, erred, decided = (np.array(values) for values in zip(*map(seen, planned), strict=True))
+    at = np.where(decided.any(axis=0), decided.argmax(axis=0), len(planned) - 1), np.arange(campaigns)
+    return (
+        noise,
+        comparisons,
+        Rate.of(holds, "at least 95%"),
+        Rate.of(wrong, "at most 5%"),
+        Rate.of(held[at], "at least 95%"),
+        Rate.of(erred[at], "at most 5%"),
+        Rate.of(decided.any(axis=0)),
+    )
+
+
 def gate(noise: str, comparisons: int, slower: float, campaigns: int) -> Row:
     """Comparisons of which one is slower, until each has passed or failed the gate."""
     shape = {} if comparisons == 1 else {"contexts": 4, "levels": 5}
@@ -432,9 +495,10 @@ def _first(data: Array, planned: Sequence[Look], comparisons: int) -> NDArray[np
     """Return when one among this many comparisons is decided, each look by itself."""
     decided = np.full(len(data), NEVER)
     for look in reversed(planned):
-        tested = sign_flips(data[:, : look.blocks], look.confidence, BOUND, comparisons)
-        level = (1 - look.confidence) / comparisons * (1 + 1e-9)
-        decided[np.minimum(tested.p, tested.p_equivalent) <= level] = look.blocks
+        tested = sign_flips(data[:, : look.blocks], 1 - (1 - look.confidence) / comparisons)
+        if tested.low is not None and tested.high is not None:
+            equivalent = (tested.low > -BOUND) & (tested.high < BOUND)
+            decided[equivalent | (tested.low > 0) | (tested.high < 0)] = look.blocks
     return decided
 
 

@@ -84,12 +84,7 @@ class SignFlips:
         center: the means of the log ratios.
         low, high: the ends of the intervals of the center of symmetry; None if there are too few pairs for
             the confidence asked for.
-        p: two-sided p-values of a center of 0.
-        p_equivalent: twice the larger of the one-sided p-values of a center beyond `bound` and of one beyond
-            its negative; at most 1 - confidence where the interval lies between the two.
-        p_beyond, p_within: twice the one-sided p-values of a center farther from 0 than `gate` on its side,
-            and of one that is not; at most 1 - confidence where the interval lies wholly on this side of the
-            gate, and wholly beyond it.
+        p: two-sided p-values of a center of 0; at most 1 - confidence exactly where the interval excludes 0.
         confidence: what the intervals attain, at least what was asked for; 0 without intervals.
     """
 
@@ -97,19 +92,10 @@ class SignFlips:
     low: NDArray[np.float64] | None
     high: NDArray[np.float64] | None
     p: NDArray[np.float64]
-    p_equivalent: NDArray[np.float64]
-    p_beyond: NDArray[np.float64]
-    p_within: NDArray[np.float64]
     confidence: float
 
 
-def sign_flips(
-    log_ratios: ArrayLike,
-    confidence: float = CONFIDENCE,
-    bound: float = 0,
-    family: int = 1,
-    gate: float = 0,
-) -> SignFlips:
+def sign_flips(log_ratios: ArrayLike, confidence: float = CONFIDENCE, family: int = 1) -> SignFlips:
     """Test by sign flips whether log ratios are centered on 0, and invert the test to intervals.
 
     With G all flips, or a fixed subgroup of 2**14 or more beyond 14 pairs, the one-sided p-value of a center
@@ -120,15 +106,13 @@ def sign_flips(
     Args:
         log_ratios: shape (comparisons, pairs), finite, at least one pair.
         confidence: between 0 and 1.
-        bound: the log ratio up to which two are equivalent, not negative.
         family: number of comparisons among which these p-values will be corrected, so that G is fine enough.
-        gate: the log ratio of `p_beyond` and `p_within`, of either sign.
     """
     data = np.asarray(log_ratios, dtype=np.float64)
     generators = _generators(data.shape[1], confidence, family)
     order = 1 << generators  # of the group: the subsets and the empty set
     k = int((1 - confidence) / 2 * order * (1 + NEGLIGIBLE))
-    low, high, p, p_equivalent, p_beyond, p_within = np.empty((6, len(data)))
+    low, high, p = np.empty((3, len(data)))
     step = max(1, CHUNK >> generators)
     for start in range(0, len(data), step):
         rows = slice(start, start + step)
@@ -136,19 +120,13 @@ def sign_flips(
         means[np.abs(means) < NEGLIGIBLE] = 0
         fewer = np.minimum((means <= 0).sum(axis=1), (means >= 0).sum(axis=1))
         p[rows] = np.minimum(1, 2 * (1 + fewer) / order)
-        outside = bound + NEGLIGIBLE
-        beyond = np.maximum((means < -outside).sum(axis=1), (means > outside).sum(axis=1))
-        p_equivalent[rows] = np.minimum(1, 2 * (1 + beyond) / order)
-        farther = (means < gate - NEGLIGIBLE if gate < 0 else means > gate + NEGLIGIBLE).sum(axis=1)
-        p_beyond[rows] = np.minimum(1, 2 * (1 + farther) / order)
-        p_within[rows] = np.minimum(1, 2 * (order - farther) / order)
         if k > 0:
             means.partition((k - 1, order - 1 - k), axis=1)
             low[rows], high[rows] = means[:, k - 1], means[:, order - 1 - k]
     center = data.mean(axis=1)
     if k == 0:
-        return SignFlips(center, None, None, p, p_equivalent, p_beyond, p_within, 0)
-    return SignFlips(center, low, high, p, p_equivalent, p_beyond, p_within, 1 - 2 * k / order)
+        return SignFlips(center, None, None, p, 0)
+    return SignFlips(center, low, high, p, 1 - 2 * k / order)
 
 
 def _generators(pairs: int, confidence: float, family: int) -> int:

@@ -172,37 +172,7 @@ def test_the_subgroup_gives_nearly_the_interval_of_all_flips() -> None:
     assert abs(high - means[-k]) < 0.1 * (means[-k] - means[k - 1])
 
 
-# Equivalence
-
-
-@given(log_ratios, st.floats(0.001, 1))
-def test_the_p_value_of_equivalence_is_that_of_two_one_sided_tests(values: list[float], bound: float) -> None:
-    data = np.array(values)
-    beyond = bound + 1e-9  # a center just beyond the bound, on either side
-    expected = 2 * max(brute_force_p(data, -beyond, 1), brute_force_p(data, beyond, -1))
-    assert sign_flips([data], bound=bound).p_equivalent[0] == pytest.approx(min(1, expected))
-
-
-@given(log_ratios, st.floats(0.001, 1), st.sampled_from([1, -1]))
-def test_the_p_values_of_a_gate_are_those_of_one_sided_tests(
-    values: list[float], gate: float, side: int
-) -> None:
-    data = np.array(values)
-    tests = sign_flips([data], gate=side * gate)
-    just_beyond = side * (gate + 1e-9)
-    assert tests.p_beyond[0] == pytest.approx(min(1, 2 * brute_force_p(data, just_beyond, -side)))
-    assert tests.p_within[0] == pytest.approx(min(1, 2 * brute_force_p(data, just_beyond, side)))
-
-
-@given(st.lists(st.floats(-0.2, 0.2), min_size=6, max_size=40), st.floats(0.001, 0.3))
-def test_it_is_at_most_5_percent_exactly_when_the_interval_lies_within_the_bound(
-    values: list[float], bound: float
-) -> None:
-    data = np.array(values)
-    low, high, _ = single(data)
-    if min(abs(-bound - low), abs(high - bound)) > 1e-9:
-        equivalent = sign_flips([data], bound=bound).p_equivalent[0] <= 0.05
-        assert equivalent == (-bound < low and high < bound)
+# Families
 
 
 def test_among_many_comparisons_the_flips_are_as_many_as_the_correction_needs() -> None:

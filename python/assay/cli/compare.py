@@ -115,7 +115,7 @@ def _print(compared: "Compared") -> None:
     typer.echo(
         f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
         f"equivalent within {compared.smallest_effect_percent:g}%, "
-        f"intervals of {percent(compared.confidence)}\n"
+        f"intervals of {percent(compared.confidence)} {words.together(compared.correction)}\n"
     )
     print_table(
         ["condition", "of", "ratio", "interval", "pairs", "verdict", "note"],

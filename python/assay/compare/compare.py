@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,8 @@ class Compared:
     Attributes:
         metric, better, smallest_effect_percent: as the first side's experiment has them.
         unit: of the metric, the same on all sides; empty where no side gives one.
-        confidence: what was asked of every interval; more than 95% where a campaign may end early.
+        confidence: of the intervals; more than 95% where a campaign may end early.
+        correction: "family" where they hold with it all together, "none" where each does by itself.
         comparisons: by condition, then by side; `context` is the condition (empty where sides are
             conditions), `level` and `baseline` are the sides' names. They are one family.
         changes: of each later side what became of the verdicts of the first; empty where sides are
@@ -53,6 +55,7 @@ class Compared:
     better: Better
     smallest_effect_percent: float
     confidence: float
+    correction: Literal["family", "none"]
     comparisons: tuple[Comparison, ...]
     changes: tuple[Changes, ...]
     findings: tuple[Finding, ...]
@@ -123,6 +126,7 @@ def compare(sides: Sequence[Side]) -> Compared:
         design.better,
         design.smallest_effect_percent,
         question.confidence,
+        design.correction,
         tuple(comparisons),
         _changes(sides, analyses),
         tuple(finding for rule in RULES for finding in rule.check(sides)),

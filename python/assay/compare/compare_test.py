@@ -303,6 +303,7 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
     side: MakeSide,
 ) -> None:
     text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
+    text = text.replace("[comparison]", '[comparison]\ncorrection = "none"')
     early = side("early", flat, source=text, ended=11)
     fixed = side("fixed", flat, seed=2)
     again = side("again", flat, seed=3, source=text, ended=11)
@@ -326,6 +327,7 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
 
 def test_a_campaign_before_its_first_look_has_no_verdict(side: MakeSide) -> None:
     text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
+    text = text.replace("[comparison]", '[comparison]\ncorrection = "none"')
     compared = compare([side("fixed", flat), side("early", flat, seed=2, source=text, ended=7)])
     assert {comparison.verdict for comparison in compared.comparisons} == {"undecided"}
     assert all("first planned look" in comparison.reason for comparison in compared.comparisons)

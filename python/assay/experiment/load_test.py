@@ -150,7 +150,7 @@ def test_a_metric_whose_unit_is_time_or_memory_is_better_lower() -> None:
 def test_workloads_and_the_correction_are_read() -> None:
     comparison = read("percent = 3", 'percent = 3\nacross = ["mix"]\ncorrection = "none"').comparison
     assert (comparison.across, comparison.correction) == ({"mix": {}}, "none")
-    assert (read().comparison.across, read().comparison.correction) == ({}, "holm")
+    assert (read().comparison.across, read().comparison.correction) == ({}, "family")
     weighted = read("percent = 3", "percent = 3\nacross = { mix = { searches = 9, updates = 1.5 } }")
     assert weighted.comparison.across == {"mix": {"searches": 9, "updates": 1.5}}
     assert weighted.weight({"threads": 1, "mix": "updates"}) == 1.5

@@ -124,8 +124,8 @@ class ComparisonTable(Table):
     """Further metrics, compared in the same way as a family of their own."""
     across: ValueOrTable[list[str], dict[str, dict[str, Weight]]] = Field(default_factory=list)
     """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
-    correction: Literal["holm", "none"] = "holm"
-    """How the p-values of a family are corrected for their number."""
+    correction: Literal["family", "none"] = "family"
+    """Whether the intervals and verdicts of a family hold all together, or each by itself."""
     accept_invalid: bool = False
     """Whether levels some of whose trials are not valid get a verdict from their other trials."""
     ladders: list[Annotated[list[Any], Field(min_length=2)]] = Field(default_factory=list)

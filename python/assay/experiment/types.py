@@ -74,7 +74,7 @@ class ComparisonDesign(Part):
         also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
         across: factors whose levels are workloads, over which verdicts are also given as a whole -> the
             weight of each level by its name; empty where all weigh the same.
-        correction: how the p-values of a family are corrected for their number.
+        correction: whether the intervals and verdicts of a family hold all together, or each by itself.
         accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
         pathological: an outcome is pathological if it is worse than this share of the median of its
             condition; None where nobody asks.
@@ -92,7 +92,7 @@ class ComparisonDesign(Part):
     better: Better
     also: dict[Metric, Better] = Field(default_factory=dict)
     across: dict[str, dict[str, Weight]] = Field(default_factory=dict)
-    correction: Literal["holm", "none"] = "holm"
+    correction: Literal["family", "none"] = "family"
     accept_invalid: bool = False
     pathological: PathologicalShare | None = None
     stand_ins: tuple[Level, ...] = ()

@@ -306,20 +306,19 @@ def is_time(metric: str) -> bool:
 
 
 def _why(report: Report, comparison: Comparison) -> str:
-    """Return why a benchmark is undecided, with the reason of its first trial that was not valid."""
+    """Return why a benchmark is undecided, or by which interval that is not shown it passes.
+
+    The reason of its first trial that was not valid is added.
+    """
+    if comparison.by_itself is not None:
+        return f"passes by its interval uncorrected for the family, {ends(comparison.by_itself)}"
     if "undecided" not in (comparison.gate or comparison.verdict):
         return ""
     if not comparison.withheld:
         asked = report.experiment.comparison
         if not (comparison.gate and comparison.interval and asked.gate_percent) or report.analysis.waits:
             return comparison.reason
-        worse = 1 + asked.gate_percent / 100
-        gate = worse if asked.better == "lower" else 1 / worse
-        of = f"the gate of {asked.gate_percent:g}%"
-        if comparison.interval.low <= gate <= comparison.interval.high:
-            return f"the interval holds {of}"
-        among = counted(report.analysis.comparisons, "benchmark")
-        return f"the interval is clear of {of}, but among {among} chance alone does that"
+        return f"the interval holds the gate of {asked.gate_percent:g}%"
     failed = (
         trial.reason
         for trial in report.trials

@@ -50,7 +50,7 @@ def print_report(report: Report, console: Console) -> None:
             "bold",
         )
     )
-    console.print(_text(words.look(analysis)))
+    console.print(_text(words.look(analysis, report.experiment)))
     console.print(_text(words.layout(report.experiment)))
     for line in (f"Stopped: {campaign.stopped}." * bool(campaign.stopped), gate.sentences(report)):
         if line:

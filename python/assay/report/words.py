@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, HostMode, Pathology, Verdict
-from assay.analysis.verdicts import verdict_word
+from assay.analysis.verdicts import verdict, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
@@ -15,6 +16,7 @@ from assay.runner.types import Status
 from assay.words import condition_name, counted, listed, number, percent, ratio
 
 _FINE_PERCENT = 2
+_MOST_DIGITS = 6
 GATES: tuple[Gate, ...] = ("failed", "passed", "undecided")
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
@@ -72,12 +74,29 @@ def glance(value: float | None, experiment: Experiment) -> str:
 
     It has two digits after the point, three where effects below 2% count.
     """
-    return ratio(value, 2 + (experiment.comparison.smallest_effect_percent < _FINE_PERCENT))
+    return ratio(value, _digits(experiment))
 
 
 def glance_interval(value: Interval | None, experiment: Experiment) -> str:
-    """Return the ends of the interval of such a ratio; nothing where there is none."""
-    return "" if value is None else f"{glance(value.low, experiment)} to {glance(value.high, experiment)}"
+    """Return the ends of the interval of such a ratio; nothing where there is none.
+
+    They have more digits where rounding would hide on which side of 1 or of the smallest effect they lie.
+    """
+    if value is None:
+        return ""
+    smallest = experiment.comparison.smallest_effect_percent
+    says = verdict(value, "higher", smallest)
+
+    def same(digits: int) -> bool:
+        rounded = replace(value, low=round(value.low, digits), high=round(value.high, digits))
+        return verdict(rounded, "higher", smallest) == says
+
+    digits = next(filter(same, range(_digits(experiment), _MOST_DIGITS)), _MOST_DIGITS)
+    return f"{ratio(value.low, digits)} to {ratio(value.high, digits)}"
+
+
+def _digits(experiment: Experiment) -> int:
+    return 2 + (experiment.comparison.smallest_effect_percent < _FINE_PERCENT)
 
 
 def clusters(values: Iterable[Cluster]) -> str:
@@ -123,24 +142,35 @@ def gate(analysis: Analysis) -> str:
     return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}."
 
 
+def passes_alone(answer: Answer) -> str:
+    """Return by which interval a comparison passes the gate where that is not the one that is shown."""
+    alone = answer.by_itself
+    return f"passes the gate by its interval uncorrected for the family, {interval(alone)}" if alone else ""
+
+
 def correction(experiment: Experiment, comparisons: str) -> str:
-    """Return how p-values are corrected for the number of some comparisons."""
-    if experiment.comparison.correction == "holm":
-        return f"after Holm's correction for all {comparisons}"
-    return "not corrected for the number of comparisons"
+    """Return how far the intervals of some comparisons hold together."""
+    if experiment.comparison.correction == "family":
+        return f"The intervals of all {comparisons} hold together"
+    return "Each interval holds by itself, uncorrected for the number of comparisons"
 
 
 def p_column(experiment: Experiment) -> str:
     """Return the heading of a column of p-values."""
-    return "p, corrected" if experiment.comparison.correction == "holm" else "p, not corrected"
+    return "p, corrected" if experiment.comparison.correction == "family" else "p, not corrected"
 
 
-def look(analysis: Analysis) -> str:
+def together(correction: str) -> str:
+    """Return whether a confidence is that of all intervals of a family together."""
+    return "together" if correction == "family" else "each"
+
+
+def look(analysis: Analysis, experiment: Experiment) -> str:
     """Return on which look at the results the verdicts rest."""
     seen = analysis.look
     if seen is None:
         return f"Nothing is decided yet: {analysis.waits}."
-    intervals = f"intervals of {percent(seen.confidence)}"
+    intervals = f"intervals of {percent(seen.confidence)} {together(experiment.comparison.correction)}"
     if seen.of == 1:
         return f"One look at the results, at {counted(seen.blocks, 'block')}; {intervals}."
     return (
@@ -270,16 +300,14 @@ def _failed(condition: ConditionSummary) -> str:
 def _reservations(comparison: Comparison | None, unit: str) -> list[str]:
     """Return why there is no verdict, and other groups' verdicts.
 
-    Not where an interval that holds 1 says why, nor before the first look, of which the heading speaks.
+    Not where an interval says why, by holding 1.
     """
     if comparison is None:
         return []
     if comparison.withheld:
         return [f"undecided: {comparison.reason}"]
-    interval = comparison.interval
-    before_looks = comparison.p_adjusted is None
-    explained = interval is not None and (before_looks or interval.low <= 1 <= interval.high)
-    return [*([] if explained else [comparison.reason]), *otherwise(comparison, unit)]
+    reason = comparison.reason if comparison.interval is None else passes_alone(comparison)
+    return [reason, *otherwise(comparison, unit)]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:
