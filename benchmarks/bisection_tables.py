@@ -13,6 +13,7 @@ from assay.analysis.bisection import (
     threshold_percent,
     width_percent,
 )
+from assay.analysis.pairs import Sample
 from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, Until
@@ -119,7 +120,7 @@ class _Simulated:
             question = Question(
                 smallest, "family", look, gate_percent=gate_percent, campaigns=self._campaigns
             )
-            [estimate] = decide([seen], ["lower"], question)
+            [estimate] = decide([Sample("logs", seen)], ["lower"], question)
             interval = estimate.interval
             if until == "verdict":
                 ends = estimate.verdict != "undecided"
@@ -138,4 +139,4 @@ class _Simulated:
         question = Question(
             gate_percent, "family", self._look, gate_percent=gate_percent, campaigns=self._campaigns
         )
-        return decide([data], ["lower"], question)[0]
+        return decide([Sample("logs", data)], ["lower"], question)[0]

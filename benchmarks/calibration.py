@@ -32,6 +32,7 @@ from assay.analysis import (
     sign_flips,
     summarise,
 )
+from assay.analysis.pairs import Sample
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
@@ -256,7 +257,10 @@ def judged(data: Array, look: Look, smallest_effect: float = 0, gate: float | No
     campaigns, family, _ = data.shape
     percent = None if gate is None else 100 * gate
     question = Question(100 * smallest_effect, "family", look, gate_percent=percent)
-    families = [decide(list(campaign), ["higher"] * family, question) for campaign in data]
+    families = [
+        decide([Sample("logs", sample) for sample in campaign], ["higher"] * family, question)
+        for campaign in data
+    ]
     estimates = [estimate for estimates in families for estimate in estimates]
     ends = [
         (math.nan, math.nan) if interval is None else (interval.low, interval.high)

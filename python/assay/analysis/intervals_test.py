@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -170,6 +170,29 @@ def test_the_subgroup_gives_nearly_the_interval_of_all_flips() -> None:
     k = 2**16 // 40
     assert abs(low - means[k - 1]) < 0.1 * (means[-k] - means[k - 1])
     assert abs(high - means[-k]) < 0.1 * (means[-k] - means[k - 1])
+
+
+# Ratios of sums
+
+
+def two_sided(data: Array) -> float:
+    return min(1, 2 * min(brute_force_p(data, 0, sign) for sign in (1, -1)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=6, max_size=9))
+def test_the_interval_of_a_ratio_of_means_is_what_the_test_does_not_reject(
+    pairs: list[tuple[int, int]],
+) -> None:
+    level, baseline = np.array(pairs, dtype=float).T
+    assume(baseline.any())
+    tests = sign_flips([level], over=[baseline])
+    assert tests.low is not None
+    assert tests.high is not None
+    assert tests.p[0] == pytest.approx(two_sided(level - baseline))
+    for theta in (0.05, 0.51, 1.01, 1.99, 7.3):
+        rejected = two_sided(level - theta * baseline) <= 0.05
+        assert rejected == (not tests.low[0] <= theta <= tests.high[0])
+    assert tests.low[0] <= tests.center[0] <= tests.high[0]
 
 
 # Families

@@ -86,7 +86,8 @@ class ComparisonForecast:
         blocks: the blocks after which the interval is probably narrow enough, or it is decided.
         minutes: the time that these blocks take, with all other comparisons.
         components: None where the trials have no series of throughput.
-        withheld: why there is no forecast, where trials that were not valid are the reason; else empty.
+        withheld: why there is no forecast, where trials that were not valid are the reason, or values that
+            have no logarithm; else empty.
     """
 
     context: Mapping[str, Level]
@@ -334,8 +335,11 @@ def _samples(
         withheld = ""
         for contexts, modes, failed in parts:
             sample = pairs(contexts, target, experiment.comparison.metric, failed)
-            if sample.withheld:
-                withheld = sample.withheld
+            why = sample.withheld or sample.without_ratio
+            if experiment.comparison.smallest_effect is not None:
+                why = why or "differences are compared, and only ratios are forecast"
+            if why:
+                withheld = why
                 continue
             in_context = contexts.get(target.key, {}).values()
             groups += sum(next(iter(group.values())).repeats is None for group in in_context)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.intervals import sign_flips
+from assay.analysis.pairs import Sample
 from assay.analysis.planning import ComparisonForecast, forecast, gates
 from assay.analysis.types import Look
 from assay.analysis.verdicts import Question, decide
@@ -321,7 +322,7 @@ def test_campaigns_of_the_forecast_length_have_verdicts(effects: dict[int, float
         look = Look(1, 1, blocks, 0.95)
         decided = [
             decide(
-                [chance.normal(effect, 0.04, blocks) for effect in effects.values()],
+                [Sample("logs", chance.normal(effect, 0.04, blocks)) for effect in effects.values()],
                 ["higher", "higher"],
                 Question(5.0, "family", look),
             )[index].verdict
@@ -370,7 +371,10 @@ def test_campaigns_of_the_forecast_length_pass_or_fail_the_gate(effects: dict[in
         question = Question(5.0, "family", Look(1, 1, comparison.blocks, 0.95), gate_percent=5.0)
         answers = [
             decide(
-                [chance.normal(effect, 0.04, comparison.blocks) for effect in effects.values()],
+                [
+                    Sample("logs", chance.normal(effect, 0.04, comparison.blocks))
+                    for effect in effects.values()
+                ],
                 ["higher", "higher"],
                 question,
             )[index].gate

@@ -66,7 +66,9 @@ def is_open(answer: Answer, blocks: Blocks) -> bool:
             return False
         case width:
             interval = answer.interval
-            return interval is None or 100 * (interval.high / interval.low - 1) > width
+            if interval is None or answer.ratio is None or interval.low == 0:
+                return True
+            return 100 * (interval.high / interval.low - 1) > width
 
 
 def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:

@@ -176,9 +176,8 @@ def test_one_pair_and_none_are_named_in_words(other: dict[str, Any], reason: str
         ({"status": "invalid", "metrics": {"throughput": 1e9}}, "not valid"),
         ({"status": "crashed", "metrics": {}}, "not valid"),
         ({"metrics": {}}, "metric missing"),
-        ({"metrics": {"throughput": 0.0}}, "not above zero"),
-        ({"metrics": {"throughput": -1.0}}, "not above zero"),
-        ({"metrics": {"throughput": float("inf")}}, "not above zero"),
+        ({"metrics": {"throughput": float("inf")}}, "not finite"),
+        ({"metrics": {"throughput": float("nan")}}, "not finite"),
     ],
 )
 @pytest.mark.parametrize("spoils", ["base", "other"])
@@ -352,6 +351,75 @@ def test_metrics_near_the_largest_double_give_numbers() -> None:
     assert all(condition.median == pytest.approx(largest / 2) for condition in analysis.conditions)
     same = summarise(campaign(8, lambda *_: throughput(largest)), experiment())
     assert all(condition.median == largest for condition in same.conditions)
+
+
+# Values of 0 and below
+
+
+def planted(values: dict[str, Sequence[float]], **changed: Any) -> Comparison:
+    """The comparison of `other` with `base`, with 1 thread, in blocks with these values."""
+    blocks = len(values["other"])
+    trials = campaign(
+        blocks, lambda block, subject, _: throughput(values.get(subject, values["base"])[block])
+    )
+    return only(summarise(trials, experiment(blocks=Blocks(most=blocks), **changed)).comparisons, "other", 1)
+
+
+STARVED = [0.0] * 8 + [113.3] * 12
+"""A side that starved in 8 of 20 trials; its mean is 68, and 113 where it did not."""
+
+
+def test_a_side_that_starves_in_some_trials_is_not_better() -> None:
+    base = [103.0 + block % 3 - 1 for block in range(20)]
+    comparison = planted({"base": base, "other": STARVED})
+    assert comparison.ratio == pytest.approx(sum(STARVED) / sum(base))
+    assert (comparison.pairs, comparison.dropped, comparison.zeros) == (20, {}, (8, 0))
+    assert comparison.verdict != "faster"
+    assert comparison.interval is not None
+    assert comparison.interval.low < comparison.ratio < comparison.interval.high
+    worse = planted({"base": base, "other": [0.0] * 15 + [104.0] * 5})
+    assert (worse.verdict, worse.zeros) == ("slower", (15, 0))
+
+
+def test_a_baseline_that_is_always_0_is_compared_by_difference() -> None:
+    comparison = planted({"base": [0.0] * 20, "other": [0.0, 0.0, *(5.0 + block for block in range(18))]})
+    assert (comparison.ratio, comparison.verdict, comparison.zeros) == (None, "faster", (2, 20))
+    assert comparison.difference == pytest.approx(sum(5 + block for block in range(18)) / 20)
+    nothing = planted({"base": [0.0] * 20, "other": [0.0] * 20})
+    assert (nothing.ratio, nothing.difference, nothing.verdict) == (None, 0, "undecided")
+    assert "holds 0" in nothing.reason
+
+
+def test_what_is_below_0_is_compared_by_difference() -> None:
+    base = [-10.0 - block % 3 for block in range(12)]
+    comparison = planted({"base": base, "other": [value + 4 + block % 2 for block, value in enumerate(base)]})
+    assert (comparison.ratio, comparison.verdict) == (None, "faster")
+    assert comparison.difference == pytest.approx(4.5)
+    assert comparison.interval is not None
+    assert 4 <= comparison.interval.low <= 4.5 <= comparison.interval.high <= 5
+
+
+def test_a_smallest_effect_in_units_says_what_is_none() -> None:
+    base = [1.0 + block % 2 for block in range(12)]
+    near = {"base": base, "other": [value + 0.4 for value in base]}
+    assert planted(near).verdict == "faster"
+    assert planted(near, smallest_effect=1.0).verdict == "equivalent"
+    far = planted({"base": base, "other": [value + 1.4 for value in base]}, smallest_effect=1.0)
+    assert (far.verdict, far.ratio, far.difference) == ("faster", None, pytest.approx(1.4))
+
+
+def test_zeros_count_over_workloads_too() -> None:
+    def change(block: int, subject: str, threads: int) -> dict[str, Any]:
+        starved = subject == "other" and threads == 2 and block < 15
+        return throughput(0.0 if starved else (1.0 if threads == 2 else 1000.0) + block / 100)
+
+    [other, third] = summarise(
+        campaign(20, change), experiment(blocks=Blocks(most=20), across={"threads": {}})
+    ).aggregates
+    assert (other.verdict, other.zeros, other.dropped) == ("slower", (15, 0), {})
+    assert other.ratio is not None
+    assert 0.55 < other.ratio < 0.75  # 1 of 4 trials of one of two workloads is left, and all of the other
+    assert (third.ratio, third.verdict) == (1, "equivalent")
 
 
 # Families

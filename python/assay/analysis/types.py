@@ -103,17 +103,21 @@ class Estimate:
     metrics, all from groups chosen in the same way.
 
     Attributes:
-        ratio: of the metric, a geometric mean. None without pairs.
-        interval: of the ratio, so wide that with 95% those of the whole family hold, at all looks; None with
-            too few pairs.
-        p: two-sided p-value of the sign-flip test that the ratio is 1, by itself; None without pairs.
+        ratio: of the metric: a geometric mean, or the ratio of the means where a value is 0. None without
+            pairs, and where no ratio can be made.
+        interval: of the ratio, or of the difference where there is no ratio; so wide that with 95% those of
+            the whole family hold, at all looks. None with too few pairs.
+        p: two-sided p-value of the sign-flip test of no change, by itself; None without pairs.
         verdict: read off `interval`; undecided before the first look.
         pairs: number of groups, of blocks in an aggregate, that count.
         p_adjusted: p corrected for the family (and for looks, see `Look`): at most 5% exactly where the
-            interval excludes 1.
+            interval excludes 1, or a difference of 0.
         reason: why the verdict is undecided; empty for every other verdict.
         gate: whether the metric is worse by more than the experiment's gate; None where there is no gate, and
             for further metrics, which have none.
+        difference: of the means, in the metric's units, where no ratio can be made: a value is below 0, the
+            baseline is always 0, or the smallest effect is given in these units.
+        zeros: how many of the values at the level, and at the baseline, are 0.
         by_itself: the interval uncorrected for the family, where it passes the gate and `interval` does not.
     """
 
@@ -126,6 +130,8 @@ class Estimate:
     reason: str = ""
     gate: Gate | None = None
     by_itself: Interval | None = None
+    difference: float | None = None
+    zeros: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +235,8 @@ class Analysis:
 
     Attributes:
         metric, factor, better, smallest_effect_percent: the experiment's comparison.
+        smallest_effect: the same in the metric's units, where the experiment gives it so; then the metric is
+            compared by differences.
         baseline: its baseline, in words where there are several.
         confidence: that all intervals of a family hold, over all looks.
         conditions: in the experiment's order.
@@ -260,6 +268,7 @@ class Analysis:
     busy: bool = False
     gate_percent: float | None = None
     rungs: tuple[Comparison, ...] = ()
+    smallest_effect: float | None = None
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -5,13 +5,15 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, log2
+from operator import mul
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, SignFlips, sign_flips
+from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
+from assay.analysis.pairs import Sample
 from assay.analysis.sequential import NOT_YET
 from assay.analysis.types import Estimate, Gate, Interval, Look, Verdict
 from assay.experiment.metrics import TIME
@@ -30,6 +32,7 @@ class Question:
     """What is asked of every comparison of a family.
 
     Attributes:
+        smallest_effect: in the metric's units, of differences; None: no difference is called equivalent.
         correction: whether the comparisons of a family share the level of the look.
         look: None where no look has been reached.
         waits: why none has been reached, where none has.
@@ -43,6 +46,7 @@ class Question:
     waits: str = NOT_YET
     gate_percent: float | None = None
     campaigns: int = 1
+    smallest_effect: float | None = None
 
     @property
     def confidence(self) -> float:
@@ -60,14 +64,24 @@ def verdict(interval: Interval | None, better: Better, smallest_effect_percent: 
     Equivalent: it lies within the smallest effect of 1, that is, in [1 / (1 + e), 1 + e]. Otherwise faster or
     slower: it excludes 1. Otherwise, and without an interval, undecided.
     """
+    largest = 1 + smallest_effect_percent / 100
+    return _read_off(interval, better, 1, (1 / largest, largest))
+
+
+def _of_difference(interval: Interval | None, better: Better, smallest_effect: float | None) -> Verdict:
+    """Return what the interval of a difference allows to be said."""
+    smallest = math.nan if smallest_effect is None else smallest_effect  # nothing lies within NaN
+    return _read_off(interval, better, 0, (-smallest, smallest))
+
+
+def _read_off(interval: Interval | None, better: Better, same: float, band: tuple[float, float]) -> Verdict:
     if interval is None:
         return "undecided"
-    largest = 1 + smallest_effect_percent / 100
-    if 1 / largest <= interval.low and interval.high <= largest:
+    if band[0] <= interval.low and interval.high <= band[1]:
         return "equivalent"
-    if interval.low > 1:
+    if interval.low > same:
         return "faster" if better == "higher" else "slower"
-    if interval.high < 1:
+    if interval.high < same:
         return "slower" if better == "higher" else "faster"
     return "undecided"
 
@@ -83,12 +97,12 @@ def verdict_word(verdict: Verdict, metric: str, unit: str) -> str:
 
 
 def decide(
-    samples: Sequence[NDArray[np.float64]],
+    samples: Sequence[Sample],
     better: Sequence[Better],
     question: Question,
     withheld: Sequence[str] = (),
 ) -> list[Estimate]:
-    """Return the estimate from each sample of log ratios, with the verdict that its interval allows.
+    """Return the estimate from each sample, with the verdict that its interval allows.
 
     All of them are a family and share the level of the look, those without pairs too: so their intervals hold
     all together, and so do the verdicts, which are read off them.
@@ -118,9 +132,12 @@ def decide(
         if question.look is None:
             decided.append(replace(estimate, reason=reason or question.waits, gate=gate))
             continue
-        word = verdict(estimate.interval, direction, question.smallest_effect_percent)
+        if estimate.difference is None:
+            word = verdict(estimate.interval, direction, question.smallest_effect_percent)
+        else:
+            word = _of_difference(estimate.interval, direction, question.smallest_effect)
         passes_by: Interval | None = None
-        if question.gate_percent is not None:
+        if question.gate_percent is not None and estimate.difference is None:
             shown, own = (
                 _side(of.interval, direction, question.gate_percent) for of in (estimate, by_itself)
             )
@@ -147,36 +164,52 @@ def _side(interval: Interval | None, better: Better, gate_percent: float) -> Gat
     return "failed" if low > worst else "passed" if high < worst else "undecided"
 
 
-def _estimates(samples: Sequence[NDArray[np.float64]], level: float, family: int = 1) -> list[Estimate]:
-    """Return what each sample says, without a verdict; samples of the same size are tested together.
+def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list[Estimate]:
+    """Return what each sample says, without a verdict; those of the same size and scale are tested together.
 
     Args:
         level: of each interval.
         family: how many comparisons have a share of the level elsewhere; see `sign_flips`.
     """
-    same_size: dict[int, list[int]] = defaultdict(list)
+    same_kind: dict[tuple[int, str], list[int]] = defaultdict(list)
     for index, sample in enumerate(samples):
-        same_size[len(sample)].append(index)
+        same_kind[len(sample.changes), sample.scale].append(index)
     estimates = [Estimate(None, None, None, "undecided", 0)] * len(samples)
-    for size, indices in same_size.items():
+    for (size, scale), indices in same_kind.items():
         if not size:
             continue
-        tests = sign_flips([samples[index] for index in indices], 1 - level, family)
-        for row, index in enumerate(indices):
-            ratio, p = as_ratio(tests.center[row]), float(tests.p[row])
-            estimates[index] = Estimate(ratio, _interval(tests, row), p, "undecided", size)
+        chosen = [samples[index] for index in indices]
+        changes = np.array([sample.changes for sample in chosen])
+        units = np.ones(len(chosen))
+        over = None
+        if scale == "means":
+            over = np.array([sample.baseline for sample in chosen])
+        elif scale == "differences":
+            units = np.ldexp(1.0, np.frexp(np.abs(changes).max(axis=1))[1])  # powers of 2 round nothing
+        tests = sign_flips(changes / units[:, None], 1 - level, family, over)
+        for row, (index, unit) in enumerate(zip(indices, units.tolist(), strict=True)):
+            as_number = as_ratio if scale == "logs" else partial(mul, unit)
+            center, interval = as_number(float(tests.center[row])), None
+            if tests.low is not None and tests.high is not None:
+                low, high = (as_number(float(end[row])) for end in (tests.low, tests.high))
+                interval = Interval(low, high, tests.confidence)
+            ratio, difference = (None, center) if scale == "differences" else (center, None)
+            estimates[index] = Estimate(
+                ratio,
+                interval,
+                float(tests.p[row]),
+                "undecided",
+                size,
+                difference=difference,
+                zeros=samples[index].zeros,
+            )
     return estimates
-
-
-def _interval(tests: SignFlips, row: int) -> Interval | None:
-    """Return the interval of a ratio; None with too few pairs."""
-    if tests.low is None or tests.high is None:
-        return None
-    return Interval(as_ratio(tests.low[row]), as_ratio(tests.high[row]), tests.confidence)
 
 
 def _why_undecided(estimate: Estimate, confidence: float, family: int) -> str:
     pairs = "1 pair is" if estimate.pairs == 1 else f"{estimate.pairs or 'no'} pairs are"
+    if estimate.interval is not None and estimate.difference is not None:
+        return "the interval of the difference holds 0 and does not lie within a smallest effect"
     if estimate.interval is not None:
         return "the interval holds 1 and reaches beyond the smallest effect"
     takes = fewest_pairs(family, confidence)

@@ -9,8 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from assay.analysis.types import Gate, Look, Verdict
-from assay.analysis.verdicts import Better, Question, decide, fewest_pairs, verdict_word
+from assay.analysis import verdicts
+from assay.analysis.pairs import Sample
+from assay.analysis.types import Estimate, Gate, Look, Verdict
+from assay.analysis.verdicts import Better, Question, fewest_pairs, verdict_word
+
+
+def decide(
+    samples: Sequence[NDArray[np.float64]],
+    better: Sequence[Better],
+    question: Question,
+    withheld: Sequence[str] = (),
+) -> list[Estimate]:
+    return verdicts.decide([Sample("logs", sample) for sample in samples], better, question, withheld)
+
 
 QUESTION = Question(5.0, "none", Look(number=1, of=1, blocks=12, confidence=0.95))
 

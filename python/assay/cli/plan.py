@@ -286,8 +286,8 @@ def _of_widths(
     from assay.report.words import together
 
     yield (
-        f"Intervals of {percent(forecast.confidence)} {together(experiment.comparison.correction)} of"
-        f" {experiment.comparison.metric} are at most"
+        f"Intervals of {experiment.comparison.metric}, of {percent(forecast.confidence)}"
+        f" {together(experiment.comparison.correction)}, are at most"
         f" {forecast.width_percent:g}% wide after {_blocks(slowest)}; slowest is"
         f" {_name(experiment, slowest)}."
     )

@@ -182,6 +182,18 @@ def _comparison(
         why = f"needs a baseline that nothing may be worse than; name it, such as baseline = {show(baseline)}"
         raise MistakeError(("comparison", "gate_percent"), why)
     smallest = table.smallest_effect_percent
+    if table.smallest_effect is not None:
+        percent_too = "smallest_effect_percent" in table.model_fields_set
+        if percent_too != bool(also):
+            why = (
+                "needs smallest_effect_percent too, for the metrics of also"
+                if also
+                else ("is given in percent too; give one of the two")
+            )
+            raise MistakeError(("comparison", "smallest_effect"), why)
+        if table.gate_percent is not None:
+            why = "is compared by differences, and gate_percent is about a ratio; remove one of the two"
+            raise MistakeError(("comparison", "smallest_effect"), why)
     if table.gate_percent is not None and "smallest_effect_percent" not in table.model_fields_set:
         smallest = min(smallest, table.gate_percent)
     return ComparisonDesign(
@@ -189,6 +201,7 @@ def _comparison(
         factor=factor,
         baseline=baseline,
         smallest_effect_percent=smallest,
+        smallest_effect=table.smallest_effect,
         better=table.better or direction(("comparison", "metric"), metric),
         also=also,
         across=_across(table, factor, factors),

@@ -17,6 +17,7 @@ from assay.experiment.tables import (
     Metric,
     Name,
     NonEmptyWord,
+    PositiveEffect,
     PositivePercent,
     Table,
     ValueOrTable,
@@ -116,6 +117,8 @@ class ComparisonTable(Table):
     """Smaller differences do not interest you: intervals within it are called equivalent. Where nothing says,
     a gate below 3 is the smallest effect too.
     """
+    smallest_effect: PositiveEffect | None = None
+    """The same in the metric's own units, which is then compared by differences and not by ratios."""
     gate_percent: PositivePercent | None = None
     """A level fails if it is shown to be worse than the baseline by more than this."""
     better: Better | None = None

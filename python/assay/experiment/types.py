@@ -38,6 +38,7 @@ from assay.experiment.tables import (
     NonEmptyWord,
     OneOrMore,
     Part,
+    PositiveEffect,
     PositivePercent,
     Table,
     WithoutNul,
@@ -70,6 +71,8 @@ class ComparisonDesign(Part):
         baseline: the level of that factor that every other is compared with.
         stand_ins: levels that are the baseline where it is not there, the first that is.
         smallest_effect_percent: differences below this are of no interest; above 0, at most 100.
+        smallest_effect: the same in the metric's units, which is then compared by differences; None: by
+            ratios.
         better: whether a higher or a lower value of the metric is better.
         also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
         across: factors whose levels are workloads, over which verdicts are also given as a whole -> the
@@ -99,6 +102,7 @@ class ComparisonDesign(Part):
     gate_percent: PositivePercent | None = None
     campaigns: Annotated[int, Field(ge=1)] = 1
     ladders: tuple[tuple[Level, ...], ...] = ()
+    smallest_effect: PositiveEffect | None = None
 
     def baselines(self) -> tuple[Level, ...]:
         """Return the levels of which each context has one that its others are compared with."""

@@ -70,8 +70,7 @@ def _rungs(report: Report) -> Iterator[str]:
                     condition_name(answer.context) if answer.context else "",
                     words.rung(answer),
                     verdict_word(answer.verdict, answer.metric, unit),
-                    words.glance(answer.ratio, report.experiment),
-                    words.glance_interval(answer.interval, report.experiment),
+                    *words.glance_size(answer, report.experiment),
                 ]
                 for answer in analysis.rungs
             ),
@@ -119,7 +118,8 @@ def _gate(text: str | None, report: Report) -> list[str]:
 
 
 def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str]:
-    return [words.glance(answer.ratio, experiment), words.glance_interval(answer.interval, experiment)]
+    size, ends = words.glance_size(answer, experiment)
+    return [size, "; ".join(filter(None, [ends, words.zeros(answer)]))]
 
 
 def table(columns: list[str], rows: Iterable[list[str]], numbers: Collection[str] = ()) -> str:

@@ -1,5 +1,6 @@
 """What a race came to, in a few lines: who is faster, by how much, how far to trust it."""
 
+import math
 from collections.abc import Iterator
 
 from assay.analysis import Comparison, ConditionSummary
@@ -55,6 +56,11 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     analysis = report.analysis
     level, baseline = str(comparison.level), str(comparison.baseline)
     by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
+    if comparison.difference is not None:
+        word = {"faster": "better", "slower": "worse"}.get(comparison.verdict, comparison.verdict)
+        ends = f" ({words.ends(comparison)})" if comparison.interval else ""
+        said = f"{word}: {words.size(comparison)} {_name(analysis.metric)} from {baseline} to {level}{ends}"
+        return f"{said}; {words.zeros(comparison)}"
     if comparison.ratio is None:
         word = "withheld" if comparison.withheld else "undecided"
         return f"{word}, {level} against {baseline}: {_busy(report, comparison) or comparison.reason}"
@@ -67,6 +73,7 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     if comparison.verdict == "slower":  # the other way round, the better one first
         level, baseline, inverse = baseline, level, not inverse
     value, interval = _ratio(report, comparison, inverse)
+    interval += "; " * any(comparison.zeros) + words.zeros(comparison)
     if by_speed:
         return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
     return f"{word}: {level} has {value} times the {_name(analysis.metric)} of {baseline}{interval}"
@@ -91,7 +98,7 @@ def _ratio(report: Report, comparison: Comparison, inverse: bool) -> tuple[str, 
     value, interval = comparison.ratio, comparison.interval
     assert value is not None
     ends = [] if interval is None else [interval.low, interval.high]
-    values = [1 / end for end in (value, *reversed(ends))] if inverse else [value, *ends]
+    values = [1 / end if end else math.inf for end in (value, *reversed(ends))] if inverse else [value, *ends]
     said = [words.glance(value, report.experiment) for value in values]
     return said[0], f" ({said[1]} to {said[2]})" if ends else ""
 

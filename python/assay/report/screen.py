@@ -264,7 +264,9 @@ def _cell(condition: ConditionSummary, comparison: Comparison | None, report: Re
 
 
 def _answer(answer: Comparison | Aggregate, experiment: Experiment) -> _Cell:
-    if answer.ratio is None:
+    if answer.ratio is None and answer.difference is None:
         return _Cell("withheld" if answer.withheld else "no pairs", verdict=answer.verdict)
-    ends = words.glance_interval(answer.interval, experiment).replace(" to ", "-")
-    return _Cell(words.glance(answer.ratio, experiment), ends or "-", answer.verdict)
+    size, ends = words.glance_size(answer, experiment)
+    return _Cell(
+        size, ends.replace(" to ", "-" if answer.difference is None else " to ") or "-", answer.verdict
+    )

@@ -14,7 +14,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding, Severity
 from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
-from assay.words import condition_name, counted, number, printable, ratio
+from assay.words import condition_name, counted, number, printable
 
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
 SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -90,8 +90,8 @@ def _print_verdicts(
             table.add_row(
                 level,
                 median,
-                ratio(comparison.ratio),
-                words.interval(comparison.interval),
+                words.size(comparison),
+                words.ends(comparison),
                 str(comparison.pairs),
                 _text(verdict_word(comparison.verdict, analysis.metric, unit), STYLES[comparison.verdict]),
                 *([comparison.gate] if gated else []),

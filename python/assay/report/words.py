@@ -26,6 +26,33 @@ def interval(value: Interval | None) -> str:
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
+def size(of: Estimate, digits: int = 3) -> str:
+    """Return the ratio of an estimate or, where there is none, the difference in the metric's units."""
+    return ratio(of.ratio, digits) if of.difference is None else _signed(of.difference)
+
+
+def ends(of: Estimate) -> str:
+    """Return the ends of the interval of that."""
+    if of.difference is None or of.interval is None:
+        return interval(of.interval)
+    return f"{_signed(of.interval.low)} to {_signed(of.interval.high)}"
+
+
+def _signed(difference: float) -> str:
+    return f"{'+' * (difference > 0)}{number(difference, 3)}"
+
+
+def zeros(answer: Answer) -> str:
+    """Return how many values are 0 on either side, and why there is a difference instead of a ratio."""
+    of = answer.pairs * (len(answer.weights) if isinstance(answer, Aggregate) else 1)
+    sides = zip((answer.level, answer.baseline), answer.zeros, strict=True)
+    said = [f"0 in {count} of {of} trials of {side}" for side, count in sides if count]
+    if answer.difference is not None:
+        always = answer.zeros[1] == of
+        said.append("no ratio can be made, so it is compared by difference" if always else "a difference")
+    return "; ".join(said)
+
+
 def rung(answer: Answer) -> str:
     """Return what is compared along a ladder."""
     return f"{answer.level} over {answer.baseline}"
@@ -52,7 +79,7 @@ def _here(answers: Sequence[Answer]) -> str:
         return "not measured"
     if len(answers) == 1:
         [answer] = answers
-        return ratio(answer.ratio) + (f" ({interval(answer.interval)})" if answer.interval else "")
+        return size(answer) + (f" ({ends(answer)})" if answer.interval else "")
     ratios = [answer.ratio for answer in answers if answer.ratio is not None]
     return f"{ratio(min(ratios))} to {ratio(max(ratios))} in {counted(ratios, 'context')}"
 
@@ -75,6 +102,13 @@ def glance(value: float | None, experiment: Experiment) -> str:
     It has two digits after the point, three where effects below 2% count.
     """
     return ratio(value, _digits(experiment))
+
+
+def glance_size(of: Estimate, experiment: Experiment) -> tuple[str, str]:
+    """Return a ratio as `glance` does and its interval, or a difference with its own."""
+    if of.difference is not None:
+        return size(of), ends(of) if of.interval else ""
+    return glance(of.ratio, experiment), glance_interval(of.interval, experiment)
 
 
 def glance_interval(value: Interval | None, experiment: Experiment) -> str:
@@ -196,11 +230,12 @@ def estimate(value: Estimate, metric: str, unit: str = "") -> str:
     word = verdict_word(value.verdict, metric, unit)
     if isinstance(value, Answer) and value.withheld:
         return f"{word}: {value.reason}"
-    if value.ratio is None:
+    if value.ratio is None and value.difference is None:
         return f"{word}, no pairs"
-    ends = "" if value.interval is None else f" ({interval(value.interval)})"
+    with_ends = "" if value.interval is None else f" ({ends(value)})"
     gate = "" if value.gate is None else f", gate {value.gate}"
-    return f"{word}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}{gate}"
+    some = f"; {said}" if isinstance(value, Answer) and (said := zeros(value)) else ""
+    return f"{word}, {size(value)}{with_ends}, {counted(value.pairs, 'pair')}{gate}{some}"
 
 
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
@@ -275,17 +310,17 @@ def statuses(counts: Mapping[Status, int]) -> str:
 def notes(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
     if comparison is not None and comparison.withheld:
-        return _reservations(comparison, unit)
+        return reservations(comparison, unit)
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
-    parts = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, unit)]
+    parts = [_failed(condition), pairs, condition.shape.note, *reservations(comparison, unit)]
     return [note for note in parts if note]
 
 
 def remarks(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
     """Return what `notes` says, less what stands in columns of its own on a page."""
     if comparison is not None and comparison.withheld:
-        return _reservations(comparison, unit)
-    return [note for note in (_failed(condition), *_reservations(comparison, unit)) if note]
+        return reservations(comparison, unit)
+    return [note for note in (_failed(condition), *reservations(comparison, unit)) if note]
 
 
 def dropped(answer: Answer) -> str:
@@ -297,7 +332,7 @@ def _failed(condition: ConditionSummary) -> str:
     return statuses({status: count for status, count in condition.counts.items() if status != "valid"})
 
 
-def _reservations(comparison: Comparison | None, unit: str) -> list[str]:
+def reservations(comparison: Comparison | None, unit: str) -> list[str]:
     """Return why there is no verdict, and other groups' verdicts.
 
     Not where an interval says why, by holding 1.
@@ -307,7 +342,7 @@ def _reservations(comparison: Comparison | None, unit: str) -> list[str]:
     if comparison.withheld:
         return [f"undecided: {comparison.reason}"]
     reason = comparison.reason if comparison.interval is None else passes_alone(comparison)
-    return [reason, *otherwise(comparison, unit)]
+    return [note for note in (zeros(comparison), reason, *otherwise(comparison, unit)) if note]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:

@@ -11,7 +11,7 @@ from assay.analysis.types import Aggregate
 from assay.plan.types import Level
 from assay.report import words
 from assay.report.charts import drawings
-from assay.report.charts.axes import Across, Up
+from assay.report.charts.axes import Across, Up, drawable
 from assay.report.charts.defaults import over_threads
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import STEPS, Condition, Panels, thinned
@@ -98,13 +98,16 @@ def _condition(panels: Panels, compared: Comparison) -> int:
 def _ratio_row(
     part: str, name: str, compared: Comparison | Aggregate, about: Mapping[str, Level], condition: int | None
 ) -> Row:
-    interval = compared.interval
+    shown = [value for value in (compared.ratio,) if value and drawable(value)]
+    interval = compared.interval if shown else None
+    ends = [] if interval is None else [interval.low, interval.high]
+    low, high = ends if ends and ends[0] > 0 and all(map(drawable, ends)) else (None, None)
     return {
         "part": part,
         "row": name,
-        "ratio": compared.ratio,
-        "low": interval and interval.low,
-        "high": interval and interval.high,
+        "ratio": shown[0] if shown else None,
+        "low": low,
+        "high": high,
         "series": compared.verdict,
         "pairs": compared.pairs,
         "about": condition_name(about) if about else "",
