@@ -32,7 +32,8 @@ from assay.analysis import (
     sign_flips,
     summarise,
 )
-from assay.analysis.pairs import Sample
+from assay.analysis.pairs import Sample, sample_of
+from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
@@ -152,6 +153,16 @@ def tables(campaigns: int) -> list[Table]:
                 for comparisons, noises in ((2, NOISES), (16, NOISES), (40, ("normal", "heavy-tailed")))
                 for noise in noises
             ),
+        ),
+        Table(
+            "Values of 0",
+            f"{few} campaigns a row of {TOGETHER_BLOCKS} blocks, each of one comparison in which a value "
+            "is 0 with the given probability, and otherwise the noise's. *False alarms*: identical code "
+            "is called different. *Starved*: one side is 0 in half of the other trials too; it is *found* if "
+            "it is called slower, *wrong* if it is called faster or equivalent, with a smallest effect "
+            f"of {100 * SMALLEST_EFFECT:g}%. *Coverage*: of the ratio of the means, which is then 0.5.",
+            ("noise", "0 in", "false alarms %", "starved: found %", "starved: wrong %", "coverage %"),
+            tuple(partial(zeros, noise, share, few) for noise in NOISES for share in (0.1, 0.5)),
         ),
         Table(
             "A gate",
@@ -406,6 +417,36 @@ def together(noise: str, comparisons: int, campaigns: int) -> Row:
         Rate.of(held[at], "at least 95%"),
         Rate.of(erred[at], "at most 5%"),
         Rate.of(decided.any(axis=0)),
+    )
+
+
+def zeros(noise: str, share: float, campaigns: int) -> Row:
+    """One comparison of values of which some are 0."""
+    rng = rng_of("zeros", noise, share)
+    shape = campaigns, TOGETHER_BLOCKS
+    times = NOISES[noise](rng, campaigns, 2 * TOGETHER_BLOCKS).reshape(*shape, 2)
+    in_random_order = np.moveaxis(rng.permuted(times, axis=2), 2, 0)  # two trials of a block
+    level, baseline = (np.exp(side) * (rng.random(shape) >= share) for side in in_random_order)
+    [look] = looks(Blocks(most=TOGETHER_BLOCKS))
+
+    def estimates(level: Array, smallest_effect: float) -> list[Estimate]:
+        samples = [
+            sample_of(*([[value] for value in side] for side in pairs), by_difference=False)
+            for pairs in zip(level.tolist(), baseline.tolist(), strict=True)
+        ]
+        question = Question(100 * smallest_effect, "none", look)
+        return decide(samples, ["higher"] * campaigns, question)
+
+    alarms = [estimate.verdict in wrong_verdicts(0, 0) for estimate in estimates(level, 0)]
+    starved = estimates(level * (rng.random(shape) >= 0.5), SMALLEST_EFFECT)
+    intervals = [of.interval for of in starved if of.interval is not None and of.ratio is not None]
+    return (
+        noise,
+        f"{100 * share:g}%",
+        Rate.of(alarms, "at most 5%"),
+        Rate.of([of.verdict == "slower" for of in starved]),
+        Rate.of([of.verdict in ("faster", "equivalent") for of in starved], "at most 5%"),
+        Rate.of([interval.low <= 0.5 <= interval.high for interval in intervals]),
     )
 
 

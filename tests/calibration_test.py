@@ -36,6 +36,7 @@ from calibration import (
     until_verdict,
     ways,
     written,
+    zeros,
 )
 from promises import Rate, Row, Table, broken, markdown
 from simulation import NOISES, host_campaign
@@ -54,9 +55,10 @@ def test_verdicts_are_as_right_as_promised_whatever_the_noise(noise: str) -> Non
         until_verdict(noise, 0.05, 50),
         family(noise, 12, 50, 0),
         together(noise, 16, 25),
+        zeros(noise, 0.5, 50),
     ]
     kept = [cell for row in rows for cell in promises(row)]
-    assert len(kept) == 2 + 2 + 1 + 1 + 3 + 4
+    assert len(kept) == 2 + 2 + 1 + 1 + 3 + 4 + 2
     assert all(cell.holds for cell in kept), rows
 
 

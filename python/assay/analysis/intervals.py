@@ -114,7 +114,7 @@ def sign_flips(
             pairs), finite, at least one pair.
         confidence: between 0 and 1.
         family: number of comparisons among which these p-values will be corrected, so that G is fine enough.
-        over: the values x, not negative, not all 0 in any comparison.
+        over: the values x, not negative, not all 0 in any comparison; the largest value is about 1.
     """
     data = np.asarray(changes, dtype=np.float64)
     divisors = None if over is None else np.asarray(over, dtype=np.float64)
@@ -203,8 +203,7 @@ def _subset_ratios(
 
     They differ where both sums are 0, which says nothing.
     """
-    scale = np.maximum(level, baseline).max(axis=1, keepdims=True)
-    sums = [_subset_sums(values / scale, generators) for values in (level, baseline)]
+    sums = [_subset_sums(values, generators) for values in (level, baseline)]
     for of_side in sums:
         of_side[of_side < NEGLIGIBLE] = 0
     with np.errstate(divide="ignore", invalid="ignore"):

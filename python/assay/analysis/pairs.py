@@ -86,7 +86,9 @@ def of_means(
 ) -> Sample:
     """Return what is tested of the means of pairs: the ratio of sums where there is one."""
     if by_difference or not baseline.any():
-        return Sample("differences", level - baseline, level, baseline, zeros)
+        with np.errstate(over="ignore"):
+            differences = np.nan_to_num(level - baseline)
+        return Sample("differences", differences, level, baseline, zeros)
     return Sample("means", level, level, baseline, zeros)
 
 

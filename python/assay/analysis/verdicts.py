@@ -180,15 +180,17 @@ def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list
             continue
         chosen = [samples[index] for index in indices]
         changes = np.array([sample.changes for sample in chosen])
+        over = np.array([sample.baseline for sample in chosen]) if scale == "means" else None
         units = np.ones(len(chosen))
-        over = None
-        if scale == "means":
-            over = np.array([sample.baseline for sample in chosen])
-        elif scale == "differences":
-            units = np.ldexp(1.0, np.frexp(np.abs(changes).max(axis=1))[1])  # powers of 2 round nothing
-        tests = sign_flips(changes / units[:, None], 1 - level, family, over)
+        if scale != "logs":  # so that no sum overflows; powers of 2 round nothing
+            largest = np.abs(changes if over is None else np.maximum(changes, over)).max(axis=1)
+            units = np.ldexp(1.0, np.frexp(largest)[1] - 1)
+            changes = changes / units[:, None]
+            over = None if over is None else over / units[:, None]
+        tests = sign_flips(changes, 1 - level, family, over)
         for row, (index, unit) in enumerate(zip(indices, units.tolist(), strict=True)):
-            as_number = as_ratio if scale == "logs" else partial(mul, unit)
+            # The unit of logarithms is 1, and a ratio of means has none.
+            as_number = as_ratio if scale == "logs" else partial(mul, 1.0 if scale == "means" else unit)
             center, interval = as_number(float(tests.center[row])), None
             if tests.low is not None and tests.high is not None:
                 low, high = (as_number(float(end[row])) for end in (tests.low, tests.high))

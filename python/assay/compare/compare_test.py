@@ -353,7 +353,7 @@ def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) ->
         changes: dict[int, StoredTrial] = {
             0: replace(trial, status="crashed"),
             1: replace(trial, metrics={}),
-            2: replace(trial, metrics={"throughput": 0.0}),
+            2: replace(trial, metrics={"throughput": math.inf}),
         }
         return changes.get(trial.block, trial)
 
@@ -374,7 +374,7 @@ def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) ->
         for name in ("one", "two")
     ]
     [comparison] = compare(sides).comparisons
-    assert comparison.dropped == {"not valid": 1, "metric missing": 1, "not above zero": 1, "host changed": 1}
+    assert comparison.dropped == {"not valid": 1, "metric missing": 1, "not finite": 1, "host changed": 1}
     assert comparison.pairs == BLOCKS - 4
     assert comparison.all_groups.pairs == BLOCKS - 3
 

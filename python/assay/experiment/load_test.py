@@ -650,6 +650,7 @@ MISTAKES = {
         ),
         ("percent = 3\nacross = { mix = { searches = 1, updates = 0 } }", "20 comparison.across.mix.updates"),
         ('percent = 3\ncorrection = "bonferroni"', "20 comparison.correction"),
+        ("percent = 3\nsmallest_effect = 1", "20 comparison.smallest_effect: percent"),
         ("percent = 3\npathological = 0", "20 comparison.pathological: more than 0"),
         ("percent = 3\ngate_percent = 0", "20 comparison.gate_percent: small"),
         ("percent = 3\ngate_percent = 2", "20 comparison.gate_percent: larger gate or a smaller effect"),

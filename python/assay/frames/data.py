@@ -181,10 +181,6 @@ def _comparison(comparison: Comparison, names: Mapping[str, str]) -> dict[str, A
 def _estimate(estimate: Estimate) -> dict[str, Any]:
     interval = estimate.interval
     ends = (interval.low, interval.high, interval.confidence) if interval else (None, None, None)
-    return dict(
-        zip(
-            _ESTIMATE,
-            (estimate.ratio, estimate.difference, *ends, estimate.p, estimate.verdict, estimate.pairs),
-            strict=True,
-        )
-    )
+    sizes = (estimate.ratio, estimate.difference)
+    values = (*sizes, *ends, estimate.p, estimate.verdict, estimate.pairs)
+    return dict(zip(_ESTIMATE, values, strict=True))

@@ -254,11 +254,10 @@ def _of_one(answer: Answer, benchmark: Benchmark) -> str:
     """Return the answer where there is one benchmark."""
     gate, comparison = answer.gate_percent, benchmark.comparison
     level, baseline = str(comparison.level), str(comparison.baseline)
-    if comparison.difference is not None:
-        said = f"{benchmark.with_interval} {metric_name(comparison.metric)} from {baseline} to {level}"
-        return f"{benchmark.result}: {said}"
     if comparison.ratio is None:
-        return f"undecided: {benchmark.why}"
+        said = f"{benchmark.with_interval} {metric_name(comparison.metric)} from {baseline} to {level}"
+        differs = comparison.difference is not None
+        return f"{benchmark.result}: {said}" if differs else f"undecided: {benchmark.why}"
     more = "more" if comparison.ratio >= 1 else "less"
     takes = "takes" if is_time(comparison.metric) else "has"
     interval = f" ({benchmark.interval})" if benchmark.interval else ""

@@ -10,7 +10,7 @@ from assay.report import words
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
 from assay.report.trust import short, trust
-from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, whole_percent
+from assay.words import condition_name, counted, elapsed, in_unit, printable, whole_percent
 
 _FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 NAMES = {
@@ -59,15 +59,15 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     if comparison.difference is not None:
         word = {"faster": "better", "slower": "worse"}.get(comparison.verdict, comparison.verdict)
         ends = f" ({words.ends(comparison)})" if comparison.interval else ""
-        said = f"{word}: {words.size(comparison)} {_name(analysis.metric)} from {baseline} to {level}{ends}"
-        return f"{said}; {words.zeros(comparison)}"
+        answer = f"{word}: {words.size(comparison)} {_name(analysis.metric)} from {baseline} to {level}{ends}"
+        return f"{answer}; {words.zeros(comparison)}"
     if comparison.ratio is None:
         word = "withheld" if comparison.withheld else "undecided"
         return f"{word}, {level} against {baseline}: {_busy(report, comparison) or comparison.reason}"
     # Of a time the inverse is the speed; of other metrics the ratio stays as it is.
     inverse = by_speed and analysis.better == "lower"
     better = "faster" if by_speed else "better"
-    effect = percent(analysis.smallest_effect_percent / 100)
+    effect = words.effect(analysis)
     said = {"faster": better, "slower": better, "equivalent": f"equivalent within {effect}"}
     word = said.get(comparison.verdict, comparison.verdict)
     if comparison.verdict == "slower":  # the other way round, the better one first

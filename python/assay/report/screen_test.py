@@ -143,6 +143,20 @@ def test_no_interval_contradicts_its_verdict_on_the_screen_or_in_json(
         assert marks[mark] == read_off(float(low), float(high))
 
 
+def test_the_screen_says_how_many_values_are_0_and_compares_what_is_below_0_by_difference() -> None:
+    def starved(planned: PlannedTrial) -> float:
+        return 0.0 if planned.levels["subject"] != "noop" and planned.block < 8 else 113.0
+
+    text = shown(example(speed=starved))
+    assert "▲" not in text.split("faster")[0].split("noop", 1)[1].splitlines()[1]
+    assert "0 in 8 of 12 trials of std_map_mutex" in text
+    negative = shown(example(speed=lambda planned: -5.0 - (planned.levels["subject"] == "noop")))
+    assert "+1 +1 to +1" in negative
+    assert "a difference" in negative
+    nothing = shown(example(speed=lambda _: 0.0))
+    assert "no ratio can be made" in nothing
+
+
 def mixes(names: Iterable[str]) -> str:
     return "\n".join(
         f"{name} = {{ insert = {number}, find = {100 - number} }}" for number, name in enumerate(names)

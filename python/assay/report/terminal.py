@@ -46,7 +46,7 @@ def print_report(report: Report, console: Console) -> None:
     console.print(
         _text(
             f"Verdicts: {analysis.metric} by {analysis.factor} against {analysis.baseline}, "
-            f"{analysis.better} is better, equivalent within {analysis.smallest_effect_percent:g}%",
+            f"{analysis.better} is better, equivalent within {words.effect(analysis)}",
             "bold",
         )
     )

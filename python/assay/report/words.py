@@ -53,6 +53,13 @@ def zeros(answer: Answer) -> str:
     return "; ".join(said)
 
 
+def effect(analysis: Analysis) -> str:
+    """Return the smallest effect: in percent, or in the metric's units."""
+    if analysis.smallest_effect is None:
+        return f"{analysis.smallest_effect_percent:g}%"
+    return f"{analysis.smallest_effect:g}"
+
+
 def rung(answer: Answer) -> str:
     """Return what is compared along a ladder."""
     return f"{answer.level} over {answer.baseline}"
