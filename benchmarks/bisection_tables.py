@@ -13,6 +13,7 @@ from assay.analysis.bisection import (
     threshold_percent,
     width_percent,
 )
+from assay.analysis.pairs import Sample
 from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, Until
@@ -125,8 +126,10 @@ class _Simulated:
         for look in looks(design, self._campaigns):
             seen = data[: look.blocks]
             smallest = gate_percent or SMALLEST_EFFECT_PERCENT
-            question = Question(smallest, "holm", look, gate_percent=gate_percent, campaigns=self._campaigns)
-            [estimate] = decide([seen], ["lower"], question)
+            question = Question(
+                smallest, "family", look, gate_percent=gate_percent, campaigns=self._campaigns
+            )
+            [estimate] = decide([Sample("logs", seen)], ["lower"], question)
             interval = estimate.interval
             if until == "verdict":
                 ends = estimate.verdict != "undecided"
@@ -143,6 +146,6 @@ class _Simulated:
     def _decided(self, data: Array, gate_percent: float) -> Estimate:
         """Return what the log ratios of the latest campaign say of another gate."""
         question = Question(
-            gate_percent, "holm", self._look, gate_percent=gate_percent, campaigns=self._campaigns
+            gate_percent, "family", self._look, gate_percent=gate_percent, campaigns=self._campaigns
         )
-        return decide([data], ["lower"], question)[0]
+        return decide([Sample("logs", data)], ["lower"], question)[0]

@@ -32,6 +32,8 @@ from assay.analysis import (
     sign_flips,
     summarise,
 )
+from assay.analysis.pairs import Sample, sample_of
+from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
@@ -57,12 +59,18 @@ UNTIL_GATE = Blocks(most=60, until="gate", fewest=8)
 
 EARLY = Blocks(most=60, until="verdict", fewest=8)
 
+FAMILIES = {2: (1, 3), 16: (4, 5), 40: (8, 6)}
+"""Comparisons -> in how many contexts they are, with how many levels, one of which is the baseline."""
+
+TOGETHER = (0.0, 0.03, 0.05, 0.01, 0.5)
+TOGETHER_BLOCKS = 20
+
 METHODS = ("equal", "square root", "proportional", "exact, equal", "exact, square root", "martingale")
 
 
 def tables(campaigns: int) -> list[Table]:
     """Return all tables; `campaigns` is how many a cell rests on, fewer where they take long."""
-    half, quarter, few = campaigns // 2, campaigns // 4, campaigns // 16
+    half, quarter, few, fewest = (campaigns // part for part in (2, 4, 16, 40))
     counts = ", ".join(str(look.blocks) for look in looks(EARLY))
     return [
         Table(
@@ -121,6 +129,40 @@ def tables(campaigns: int) -> list[Table]:
                 for noise in NOISES
                 for blocks in (12, 20)
             ),
+        ),
+        Table(
+            "Intervals that hold together",
+            f"{fewest} campaigns a row, of families in which comparisons differ by "
+            f"{', '.join(f'{100 * effect:g}%' for effect in TOGETHER)} in turn, with a smallest effect "
+            f"of {100 * SMALLEST_EFFECT:g}%. *All hold*: the share of campaigns in which every interval "
+            "holds its true ratio. *Wrong*: any verdict is wrong, in its direction or by calling "
+            f"equivalent what differs by the smallest effect or more. After {TOGETHER_BLOCKS} blocks; then "
+            f"*until* every comparison has a verdict or {EARLY.most} blocks have ended, at the look that "
+            "ends the campaign.",
+            (
+                "noise",
+                "comparisons",
+                "all hold %",
+                "wrong %",
+                "until: all hold %",
+                "until: wrong %",
+                "until: decided %",
+            ),
+            tuple(
+                partial(together, noise, comparisons, fewest)
+                for comparisons, noises in ((2, NOISES), (16, NOISES), (40, ("normal", "heavy-tailed")))
+                for noise in noises
+            ),
+        ),
+        Table(
+            "Values of 0",
+            f"{few} campaigns a row of {TOGETHER_BLOCKS} blocks, each of one comparison in which a value "
+            "is 0 with the given probability, and otherwise the noise's. *False alarms*: identical code "
+            "is called different. *Starved*: one side is 0 in half of the other trials too; it is *found* if "
+            "it is called slower, *wrong* if it is called faster or equivalent, with a smallest effect "
+            f"of {100 * SMALLEST_EFFECT:g}%. *Coverage*: of the ratio of the means, which is then 0.5.",
+            ("noise", "0 in", "false alarms %", "starved: found %", "starved: wrong %", "coverage %"),
+            tuple(partial(zeros, noise, share, few) for noise in NOISES for share in (0.1, 0.5)),
         ),
         Table(
             "A gate",
@@ -225,8 +267,11 @@ def judged(data: Array, look: Look, smallest_effect: float = 0, gate: float | No
     """
     campaigns, family, _ = data.shape
     percent = None if gate is None else 100 * gate
-    question = Question(100 * smallest_effect, "holm", look, gate_percent=percent)
-    families = [decide(list(campaign), ["higher"] * family, question) for campaign in data]
+    question = Question(100 * smallest_effect, "family", look, gate_percent=percent)
+    families = [
+        decide([Sample("logs", sample) for sample in campaign], ["higher"] * family, question)
+        for campaign in data
+    ]
     estimates = [estimate for estimates in families for estimate in estimates]
     ends = [
         (math.nan, math.nan) if interval is None else (interval.low, interval.high)
@@ -342,6 +387,69 @@ def _any_alarm(result: Judged) -> NDArray[np.bool_]:
     return alarms
 
 
+def together(noise: str, comparisons: int, campaigns: int) -> Row:
+    """Families of comparisons of which some differ: whether all intervals hold, and all verdicts."""
+    contexts, levels = FAMILIES[comparisons]
+    rng = rng_of("together", noise, comparisons)
+    data = log_ratios(NOISES[noise], rng, campaigns, EARLY.most, contexts=contexts, levels=levels)
+    effects = np.resize(TOGETHER, comparisons)
+    truth = np.log1p(effects)
+    data += truth[:, None]
+    wrong_of = [wrong_verdicts(effect, SMALLEST_EFFECT) for effect in effects]
+
+    def seen(look: Look) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return of each campaign whether all intervals hold, any verdict is wrong, all are decided."""
+        result = judged(data[..., : look.blocks], look, SMALLEST_EFFECT)
+        holds = np.all((result.low <= truth) & (truth <= result.high), axis=1)
+        wrong = [np.isin(result.verdict[:, at], words) for at, words in enumerate(wrong_of)]
+        return holds, np.any(wrong, axis=0), np.all(result.verdict != "undecided", axis=1)
+
+    once, *_ = looks(Blocks(most=TOGETHER_BLOCKS))
+    holds, wrong, _ = seen(once)
+    planned = looks(EARLY, comparisons)
+    held, erred, decided = (np.array(values) for values in zip(*map(seen, planned), strict=True))
+    at = np.where(decided.any(axis=0), decided.argmax(axis=0), len(planned) - 1), np.arange(campaigns)
+    return (
+        noise,
+        comparisons,
+        Rate.of(holds, "at least 95%"),
+        Rate.of(wrong, "at most 5%"),
+        Rate.of(held[at], "at least 95%"),
+        Rate.of(erred[at], "at most 5%"),
+        Rate.of(decided.any(axis=0)),
+    )
+
+
+def zeros(noise: str, share: float, campaigns: int) -> Row:
+    """One comparison of values of which some are 0."""
+    rng = rng_of("zeros", noise, share)
+    shape = campaigns, TOGETHER_BLOCKS
+    times = NOISES[noise](rng, campaigns, 2 * TOGETHER_BLOCKS).reshape(*shape, 2)
+    in_random_order = np.moveaxis(rng.permuted(times, axis=2), 2, 0)  # two trials of a block
+    level, baseline = (np.exp(side) * (rng.random(shape) >= share) for side in in_random_order)
+    [look] = looks(Blocks(most=TOGETHER_BLOCKS))
+
+    def estimates(level: Array, smallest_effect: float) -> list[Estimate]:
+        samples = [
+            sample_of(*([[value] for value in side] for side in pairs), by_difference=False)
+            for pairs in zip(level.tolist(), baseline.tolist(), strict=True)
+        ]
+        question = Question(100 * smallest_effect, "none", look)
+        return decide(samples, ["higher"] * campaigns, question)
+
+    alarms = [estimate.verdict in wrong_verdicts(0, 0) for estimate in estimates(level, 0)]
+    starved = estimates(level * (rng.random(shape) >= 0.5), SMALLEST_EFFECT)
+    intervals = [of.interval for of in starved if of.interval is not None and of.ratio is not None]
+    return (
+        noise,
+        f"{100 * share:g}%",
+        Rate.of(alarms, "at most 5%"),
+        Rate.of([of.verdict == "slower" for of in starved]),
+        Rate.of([of.verdict in ("faster", "equivalent") for of in starved], "at most 5%"),
+        Rate.of([interval.low <= 0.5 <= interval.high for interval in intervals]),
+    )
+
+
 def gate(noise: str, comparisons: int, slower: float, campaigns: int) -> Row:
     """Comparisons of which one is slower, until each has passed or failed the gate."""
     shape = {} if comparisons == 1 else {"contexts": 4, "levels": 5}
@@ -432,9 +540,10 @@ def _first(data: Array, planned: Sequence[Look], comparisons: int) -> NDArray[np
     """Return when one among this many comparisons is decided, each look by itself."""
     decided = np.full(len(data), NEVER)
     for look in reversed(planned):
-        tested = sign_flips(data[:, : look.blocks], look.confidence, BOUND, comparisons)
-        level = (1 - look.confidence) / comparisons * (1 + 1e-9)
-        decided[np.minimum(tested.p, tested.p_equivalent) <= level] = look.blocks
+        tested = sign_flips(data[:, : look.blocks], 1 - (1 - look.confidence) / comparisons)
+        if tested.low is not None and tested.high is not None:
+            equivalent = (tested.low > -BOUND) & (tested.high < BOUND)
+            decided[equivalent | (tested.low > 0) | (tested.high < 0)] = look.blocks
     return decided
 
 

@@ -16,7 +16,7 @@ import bisection_tables
 import exploration_tables
 import planted
 import sensitivity_tables
-from assay.analysis import HostModes, exploration, modes, summarise, summary, verdicts
+from assay.analysis import CONFIDENCE, HostModes, exploration, modes, summarise, summary, verdicts
 from assay.analysis.sensitivity import Enough, Sensitivity, enough, sensitivity
 from assay.experiment.types import Blocks, Experiment
 from assay.store.types import StoredTrial
@@ -31,10 +31,12 @@ from calibration import (
     fixed,
     host_experiment,
     tables,
+    together,
     two_modes,
     until_verdict,
     ways,
     written,
+    zeros,
 )
 from promises import Rate, Row, Table, broken, markdown
 from simulation import NOISES, host_campaign
@@ -52,9 +54,11 @@ def test_verdicts_are_as_right_as_promised_whatever_the_noise(noise: str) -> Non
         until_verdict(noise, 0.0, 50),
         until_verdict(noise, 0.05, 50),
         family(noise, 12, 50, 0),
+        together(noise, 16, 25),
+        zeros(noise, 0.5, 50),
     ]
     kept = [cell for row in rows for cell in promises(row)]
-    assert len(kept) == 2 + 2 + 1 + 1 + 3
+    assert len(kept) == 2 + 2 + 1 + 1 + 3 + 4 + 2
     assert all(cell.holds for cell in kept), rows
 
 
@@ -160,7 +164,8 @@ def test_exploring_holds_the_rate_of_false_discoveries_and_finds_what_is_planted
 
 
 def test_verdicts_without_any_correction_break_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdicts, "_adjusted", lambda p, _: p.tolist())
+    monkeypatch.setattr(verdicts.Question, "confidence", CONFIDENCE)
+    monkeypatch.setattr(verdicts.Question, "sharing", lambda *_: 1)
     assert not promises(early("normal", 150))[0].holds
     uncorrected, alarms, planted, looking = promises(family("normal", 12, 25, 10))
     assert uncorrected.holds
@@ -170,11 +175,12 @@ def test_verdicts_without_any_correction_break_the_promises(monkeypatch: pytest.
     assert not promises(HOSTS[0]())[0].holds
 
 
-def test_verdicts_without_holms_correction_break_the_promise_for_families(
+def test_intervals_that_do_not_share_the_level_break_the_promises_for_families(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(verdicts, "holm", list)
+    monkeypatch.setattr(verdicts.Question, "sharing", lambda *_: 1)
     assert not promises(family("normal", 12, 50, 0))[1].holds
+    assert not promises(together("normal", 16, 25))[0].holds
 
 
 def test_replicates_taken_for_configurations_break_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -283,7 +283,7 @@ def test_further_metrics_and_decisions_have_their_tables(sided: tuple[Report, st
     also = part(page, '<h3 id="also-1">', "</table>")
     assert "latency_ns (ns) of each subject over that of a" in also
     assert "lower is better" in also
-    assert "Holm's correction for all comparisons of further metrics, a family of their own" in also
+    assert "The intervals of all comparisons of further metrics, a family of their own, hold together" in also
     for comparison in report.analysis.also:
         assert line(comparison) in also
     decided = part(page, '<h3 id="decisions">', '<details class="part"')
@@ -670,11 +670,11 @@ def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:
 def test_p_values_that_are_not_corrected_are_not_said_to_be(tmp_path: Path) -> None:
     source = EXPERIMENT.replace("[comparison]", '[comparison]\ncorrection = "none"')
     assert source != EXPERIMENT
-    assert "p, corrected" in begun(tmp_path / "holm", EXPERIMENT, tmp_path)
+    assert "p, corrected" in begun(tmp_path / "family", EXPERIMENT, tmp_path)
     page = begun(tmp_path / "none", source, tmp_path)
     assert "p, corrected" not in page
     assert "p, not corrected" in page
-    assert "not corrected for the number of comparisons" in page
+    assert "Each interval holds by itself, uncorrected for the number of comparisons" in page
 
 
 def test_several_baselines_are_named_and_each_stands_where_it_is_one(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import is_dataclass
 from datetime import datetime
 from difflib import get_close_matches
+from math import inf
 from os import fspath
 from typing import Any, Literal, TypeVar
 
@@ -40,6 +41,8 @@ def ratio(value: float | None, digits: int = 3) -> str:
     """Return a ratio with this many digits after the point, fewer where it is large: 1.840, 12.30, 140."""
     if value is None:
         return "-"
+    if value == inf:
+        return "∞"
     if 100 <= value < 1e6:
         return f"{value:.0f}"
     if 0.1 <= value < 100:

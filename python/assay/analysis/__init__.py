@@ -1,6 +1,5 @@
 """What a campaign's trials say: medians and verdicts with intervals, as pure functions over arrays."""
 
-from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, median, median_interval, sign_flips
 from assay.analysis.pairs import ratios_of_pairs
 from assay.analysis.sequential import looks, settled
@@ -33,7 +32,6 @@ __all__ = [
     "Look",
     "Shape",
     "Verdict",
-    "holm",
     "looks",
     "median",
     "median_interval",

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
 from assay.analysis.types import Analysis, Interval
 
@@ -19,7 +18,7 @@ class FalseAlarms:
         interval: of the rate of those, exact if comparisons are independent (Clopper and Pearson 1934). None
             without comparisons.
         family: the comparisons of the main metric and the aggregates over workloads.
-        verdicts: how many of these are called faster or slower, and stay so under Holm's correction.
+        verdicts: how many of these are called faster or slower, and stay so where all share the level.
         withheld: how many of them have no verdict, as trials were not valid or idle, or the host was busy.
     """
 
@@ -90,16 +89,17 @@ def false_alarms(analysis: Analysis) -> FalseAlarms:
         if analysis.look is not None and comparison.interval is not None
     ]
     alarms = sum(comparison.p is not None and comparison.p <= level for comparison in tested)
-    corrected = holm([1.0 if answer.p is None else answer.p for answer in analysis.answers])
+    family = len(analysis.answers)
     return FalseAlarms(
         comparisons=len(tested),
         level=level,
         uncorrected=alarms,
         interval=binomial_interval(alarms, len(tested)) if tested else None,
-        family=len(corrected),
+        family=family,
         verdicts=sum(
-            answer.verdict in {"faster", "slower"} and p <= level * (1 + NEGLIGIBLE)
-            for answer, p in zip(analysis.answers, corrected, strict=True)
+            answer.verdict in {"faster", "slower"}
+            and (1.0 if answer.p is None else answer.p) * family <= level * (1 + NEGLIGIBLE)
+            for answer in analysis.answers
         ),
         withheld=sum(answer.withheld for answer in analysis.answers),
     )

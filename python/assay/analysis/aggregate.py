@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.analysis.pairs import NOT_RUN, Pairs
+from assay.analysis.pairs import NOT_RUN, Pair, Pairs, Sample, of_means, sample_of
 from assay.analysis.types import Aggregate, Comparison, Estimate
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -67,22 +66,53 @@ def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Exp
 
 
 def by_block(
-    workloads: Sequence[Pairs], weights: Sequence[float]
-) -> tuple[NDArray[np.float64], Mapping[str, int]]:
-    """Return the mean log ratio of each block that has every workload, and why other blocks do not count.
+    workloads: Sequence[Pairs], weights: Sequence[float], *, by_difference: bool
+) -> tuple[Sample, Mapping[str, int]]:
+    """Return the change of each block that has every workload, and why other blocks do not count.
 
-    The value of a block is the weighted mean of its workloads' log ratios, the mean first of a workload's own
-    where a group was repeated. A block in which a workload has none does not count.
+    The change is the weighted mean of its workloads' log ratios, the mean first of a workload's own where a
+    group was repeated. Where a value is 0, it is the weighted sums of both sides' values, each as a share of
+    the mean over both sides in its workload; where there is no ratio, the weighted mean of the differences. A
+    block in which a workload has no pair does not count.
     """
-    means = [means_by_block(workload) for workload in workloads]
+    of_blocks: list[dict[int, list[Pair]]] = []
     lacking: dict[int, str] = {}
-    for workload, of_block in zip(workloads, means, strict=True):
+    for workload in workloads:
+        of_block: dict[int, list[Pair]] = defaultdict(list)
+        for pair in workload.counting:
+            of_block[pair.block].append(pair)
+        of_blocks.append(of_block)
+    blocks = {block for of_block in of_blocks for block in of_block}
+    for workload, of_block in zip(workloads, of_blocks, strict=True):
         reasons = {pair.block: pair.reason for pair in workload.pairs if pair.reason}
-        for block in {*reasons, *(block for other in means for block in other)} - of_block.keys():
+        for block in {*reasons, *blocks} - of_block.keys():
             lacking.setdefault(block, reasons.get(block, NOT_RUN))
-    counting = [block for block in means[0] if block not in lacking]
-    sample = np.array([np.dot(weights, [of_block[block] for of_block in means]) for block in counting])
-    return sample, dict(Counter(lacking.values()))
+    counting = [block for block in of_blocks[0] if block not in lacking]
+    members = [
+        sample_of(
+            [[pair.level for pair in of_block[block]] for block in counting],
+            [[pair.baseline for pair in of_block[block]] for block in counting],
+            by_difference=by_difference,
+        )
+        for of_block in of_blocks
+    ]
+    return _together(members, weights, by_difference=by_difference), dict(Counter(lacking.values()))
+
+
+def _together(members: Sequence[Sample], weights: Sequence[float], *, by_difference: bool) -> Sample:
+    """Return the sample of all workloads, from that of each, with the same blocks."""
+    if all(member.scale == "logs" for member in members):
+        return Sample("logs", np.dot(weights, [member.changes for member in members]))
+    zeros = tuple(sum(member.zeros[side] for member in members) for side in (0, 1))
+    by_difference = by_difference or any(member.below_zero for member in members)
+    as_they_are = by_difference or not any(member.baseline.any() for member in members)
+    level, baseline = np.zeros((2, len(members[0].level)))
+    for member, weight in zip(members, weights, strict=True):
+        mean = np.mean([member.level, member.baseline]) if member.level.size else 0
+        scale = weight if as_they_are or not mean else weight / mean
+        level += scale * member.level
+        baseline += scale * member.baseline
+    return of_means(level, baseline, (zeros[0], zeros[1]), by_difference=by_difference)
 
 
 def aggregate(
@@ -115,12 +145,15 @@ def aggregate(
         against=tuple(
             (workload, member.verdict)
             for workload, member in zip(whole.workloads, members, strict=True)
-            if member.ratio is not None
-            and decided.ratio is not None
-            and (member.ratio - 1) * (decided.ratio - 1) < 0
+            if _direction(member) * _direction(decided) < 0
         ),
         **vars(decided),
     )
+
+
+def _direction(estimate: Estimate) -> float:
+    """Return which way an estimate points: above 0 for more at the level, 0 where it says nothing."""
+    return estimate.difference or (0 if estimate.ratio is None else estimate.ratio - 1)
 
 
 def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str, Level]:

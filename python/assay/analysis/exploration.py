@@ -244,6 +244,8 @@ def _ratios(
         of_level = pairs(groups, target, analysis.metric, failed).without_mixed(analysis.host_modes)
         if of_level.withheld:
             left_out.append(f"{condition_name(target.context)}: {of_level.withheld}")
+        elif of_level.without_ratio:
+            left_out.append(f"{condition_name(target.context)}: {of_level.without_ratio}")
         else:
             together[target.level, target.baseline].append((target, means_by_block(of_level)))
     result = []

@@ -81,15 +81,10 @@ class SignFlips:
     """Sign-flip tests of several comparisons with the same number of pairs.
 
     Attributes:
-        center: the means of the log ratios.
+        center: the means of the changes, or the ratios of sums.
         low, high: the ends of the intervals of the center of symmetry; None if there are too few pairs for
             the confidence asked for.
-        p: two-sided p-values of a center of 0.
-        p_equivalent: twice the larger of the one-sided p-values of a center beyond `bound` and of one beyond
-            its negative; at most 1 - confidence where the interval lies between the two.
-        p_beyond, p_within: twice the one-sided p-values of a center farther from 0 than `gate` on its side,
-            and of one that is not; at most 1 - confidence where the interval lies wholly on this side of the
-            gate, and wholly beyond it.
+        p: two-sided p-values of no change; at most 1 - confidence exactly where the interval excludes it.
         confidence: what the intervals attain, at least what was asked for; 0 without intervals.
     """
 
@@ -97,58 +92,56 @@ class SignFlips:
     low: NDArray[np.float64] | None
     high: NDArray[np.float64] | None
     p: NDArray[np.float64]
-    p_equivalent: NDArray[np.float64]
-    p_beyond: NDArray[np.float64]
-    p_within: NDArray[np.float64]
     confidence: float
 
 
 def sign_flips(
-    log_ratios: ArrayLike,
-    confidence: float = CONFIDENCE,
-    bound: float = 0,
-    family: int = 1,
-    gate: float = 0,
+    changes: ArrayLike, confidence: float = CONFIDENCE, family: int = 1, over: ArrayLike | None = None
 ) -> SignFlips:
-    """Test by sign flips whether log ratios are centered on 0, and invert the test to intervals.
+    """Test by sign flips whether changes are centered on 0, and invert the test to intervals.
 
     With G all flips, or a fixed subgroup of 2**14 or more beyond 14 pairs, the one-sided p-value of a center
     theta is (1 + number of sets S with mean of S <= theta) / |G|. The interval's ends are therefore the k-th
     smallest and the k-th largest of the subset means (Hartigan 1969, "typical values"), with k the largest
     number such that 2k/|G| <= 1 - confidence. `docs/statistics.md` proves it.
 
+    With `over`, what is tested is whether values y have the same center as values x, and the intervals are of
+    the ratio of their means: theta is what flips the signs of y - theta x, and the subset means become the
+    ratios of subset sums. A subset whose x are all 0 counts as infinity, with y of 0 too as both ends.
+
     Args:
-        log_ratios: shape (comparisons, pairs), finite, at least one pair.
+        changes: log ratios or differences; with `over`, the values y, not negative. Shape (comparisons,
+            pairs), finite, at least one pair.
         confidence: between 0 and 1.
-        bound: the log ratio up to which two are equivalent, not negative.
         family: number of comparisons among which these p-values will be corrected, so that G is fine enough.
-        gate: the log ratio of `p_beyond` and `p_within`, of either sign.
+        over: the values x, not negative, not all 0 in any comparison; the largest value is about 1.
     """
-    data = np.asarray(log_ratios, dtype=np.float64)
+    data = np.asarray(changes, dtype=np.float64)
+    divisors = None if over is None else np.asarray(over, dtype=np.float64)
     generators = _generators(data.shape[1], confidence, family)
     order = 1 << generators  # of the group: the subsets and the empty set
     k = int((1 - confidence) / 2 * order * (1 + NEGLIGIBLE))
-    low, high, p, p_equivalent, p_beyond, p_within = np.empty((6, len(data)))
+    low, high, p = np.empty((3, len(data)))
     step = max(1, CHUNK >> generators)
     for start in range(0, len(data), step):
         rows = slice(start, start + step)
-        means = _subset_means(data[rows], generators)
-        means[np.abs(means) < NEGLIGIBLE] = 0
-        fewer = np.minimum((means <= 0).sum(axis=1), (means >= 0).sum(axis=1))
+        if divisors is None:
+            same = 0
+            below = _subset_means(data[rows], generators)
+            below[np.abs(below) < NEGLIGIBLE] = 0
+            above = below
+        else:
+            same = 1
+            below, above = _subset_ratios(data[rows], divisors[rows], generators)
+        fewer = np.minimum((below <= same).sum(axis=1), (above >= same).sum(axis=1))
         p[rows] = np.minimum(1, 2 * (1 + fewer) / order)
-        outside = bound + NEGLIGIBLE
-        beyond = np.maximum((means < -outside).sum(axis=1), (means > outside).sum(axis=1))
-        p_equivalent[rows] = np.minimum(1, 2 * (1 + beyond) / order)
-        farther = (means < gate - NEGLIGIBLE if gate < 0 else means > gate + NEGLIGIBLE).sum(axis=1)
-        p_beyond[rows] = np.minimum(1, 2 * (1 + farther) / order)
-        p_within[rows] = np.minimum(1, 2 * (order - farther) / order)
         if k > 0:
-            means.partition((k - 1, order - 1 - k), axis=1)
-            low[rows], high[rows] = means[:, k - 1], means[:, order - 1 - k]
-    center = data.mean(axis=1)
+            low[rows] = np.partition(below, k - 1, axis=1)[:, k - 1]
+            high[rows] = np.partition(above, order - 1 - k, axis=1)[:, order - 1 - k]
+    center = data.mean(axis=1) if divisors is None else data.sum(axis=1) / divisors.sum(axis=1)
     if k == 0:
-        return SignFlips(center, None, None, p, p_equivalent, p_beyond, p_within, 0)
-    return SignFlips(center, low, high, p, p_equivalent, p_beyond, p_within, 1 - 2 * k / order)
+        return SignFlips(center, None, None, p, 0)
+    return SignFlips(center, low, high, p, 1 - 2 * k / order)
 
 
 def _generators(pairs: int, confidence: float, family: int) -> int:
@@ -193,10 +186,31 @@ def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.floa
     turned where it is in g. The latter, for all g at once, is the Walsh-Hadamard transform of the data laid
     out by code, which takes as long however many pairs there are.
     """
-    codes, sizes = _layout(data.shape[1], generators)
+    return _subset_sums(data, generators) / _layout(data.shape[1], generators)[1]
+
+
+def _subset_sums(data: NDArray[np.float64], generators: int) -> NDArray[np.float64]:
+    codes, _ = _layout(data.shape[1], generators)
     signed = signed_sums(data, codes, generators)[:, 1:]
     sums: NDArray[np.float64] = (data.sum(axis=1, keepdims=True) - signed) / 2
-    return sums / sizes
+    return sums
+
+
+def _subset_ratios(
+    level: NDArray[np.float64], baseline: NDArray[np.float64], generators: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ratio of sums over each non-empty subset: at the least that it may be, and at the most.
+
+    They differ where both sums are 0, which says nothing.
+    """
+    sums = [_subset_sums(values, generators) for values in (level, baseline)]
+    for of_side in sums:
+        of_side[of_side < NEGLIGIBLE] = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = sums[0] / sums[1]
+    ratios[np.abs(ratios - 1) < NEGLIGIBLE] = 1
+    unknown = np.isnan(ratios)
+    return np.where(unknown, 0, ratios), np.where(unknown, np.inf, ratios)
 
 
 @cache

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -172,37 +172,30 @@ def test_the_subgroup_gives_nearly_the_interval_of_all_flips() -> None:
     assert abs(high - means[-k]) < 0.1 * (means[-k] - means[k - 1])
 
 
-# Equivalence
+# Ratios of sums
 
 
-@given(log_ratios, st.floats(0.001, 1))
-def test_the_p_value_of_equivalence_is_that_of_two_one_sided_tests(values: list[float], bound: float) -> None:
-    data = np.array(values)
-    beyond = bound + 1e-9  # a center just beyond the bound, on either side
-    expected = 2 * max(brute_force_p(data, -beyond, 1), brute_force_p(data, beyond, -1))
-    assert sign_flips([data], bound=bound).p_equivalent[0] == pytest.approx(min(1, expected))
+def two_sided(data: Array) -> float:
+    return min(1, 2 * min(brute_force_p(data, 0, sign) for sign in (1, -1)))
 
 
-@given(log_ratios, st.floats(0.001, 1), st.sampled_from([1, -1]))
-def test_the_p_values_of_a_gate_are_those_of_one_sided_tests(
-    values: list[float], gate: float, side: int
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=6, max_size=9))
+def test_the_interval_of_a_ratio_of_means_is_what_the_test_does_not_reject(
+    pairs: list[tuple[int, int]],
 ) -> None:
-    data = np.array(values)
-    tests = sign_flips([data], gate=side * gate)
-    just_beyond = side * (gate + 1e-9)
-    assert tests.p_beyond[0] == pytest.approx(min(1, 2 * brute_force_p(data, just_beyond, -side)))
-    assert tests.p_within[0] == pytest.approx(min(1, 2 * brute_force_p(data, just_beyond, side)))
+    level, baseline = np.array(pairs, dtype=float).T
+    assume(baseline.any())
+    tests = sign_flips([level], over=[baseline])
+    assert tests.low is not None
+    assert tests.high is not None
+    assert tests.p[0] == pytest.approx(two_sided(level - baseline))
+    for theta in (0.05, 0.51, 1.01, 1.99, 7.3):
+        rejected = two_sided(level - theta * baseline) <= 0.05
+        assert rejected == (not tests.low[0] <= theta <= tests.high[0])
+    assert tests.low[0] <= tests.center[0] <= tests.high[0]
 
 
-@given(st.lists(st.floats(-0.2, 0.2), min_size=6, max_size=40), st.floats(0.001, 0.3))
-def test_it_is_at_most_5_percent_exactly_when_the_interval_lies_within_the_bound(
-    values: list[float], bound: float
-) -> None:
-    data = np.array(values)
-    low, high, _ = single(data)
-    if min(abs(-bound - low), abs(high - bound)) > 1e-9:
-        equivalent = sign_flips([data], bound=bound).p_equivalent[0] <= 0.05
-        assert equivalent == (-bound < low and high < bound)
+# Families
 
 
 def test_among_many_comparisons_the_flips_are_as_many_as_the_correction_needs() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.intervals import NEGLIGIBLE
-from assay.analysis.pairs import Context, by_context, counting_pairs, logarithm
+from assay.analysis.pairs import Context, by_context, counting_pairs, value_of
 from assay.analysis.types import Analysis, Comparison, Verdict
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -150,7 +150,7 @@ def meanings(
     of_comparisons = zip(analysis.comparisons, counting_pairs(trials, experiment, analysis), strict=True)
     found = []
     for comparison, pairs in of_comparisons:
-        if comparison.ratio is None:
+        if comparison.ratio is None or any(comparison.zeros):  # spreads are those of ratios
             continue
         key = tuple(comparison.context.values())
         sides = (comparison.level, comparison.baseline)
@@ -184,11 +184,11 @@ def _repeated(
     comparison = experiment.comparison
     configurations: dict[tuple[Context, Level, str], list[float]] = defaultdict(list)
     for trial in trials:
-        value = logarithm(trial, comparison.metric)
-        if isinstance(value, float):
+        value = value_of(trial, comparison.metric)
+        if isinstance(value, float) and value > 0:
             drawn = repr(sorted(trial.perturbation.items()))
             place = (experiment.context(trial.levels), trial.levels[comparison.factor], drawn)
-            configurations[place].append(value)
+            configurations[place].append(math.log(value))
     by_side: dict[tuple[Context, Level], list[list[float]]] = defaultdict(list)
     for (context, level, _), values in configurations.items():
         if len(values) > 1:

@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +33,81 @@ WITHHELD = "withheld"
 lost too much processor time or are idle."""
 
 NOT_RUN = "not run"
-_REASONS = ("not valid", NOT_RUN, "metric missing", "not above zero")
-"""Why a trial has no logarithm of a metric, the one that says most first."""
+_REASONS = ("not valid", NOT_RUN, "metric missing", "not finite")
+"""Why a trial has no value of a metric, the one that says most first."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The changes from which an estimate is made, one for each pair.
+
+    Which scale it is depends on what a swap of the two sides in a pair leaves as it is, so that the test
+    stays exact for identical code (docs/statistics.md, Values of 0 and below).
+
+    Attributes:
+        scale: "logs": of ratios; "means": values whose sums make a ratio, as some are 0; "differences": in
+            the metric's units, as some are below 0, the baseline is always 0, or the experiment wants it.
+        changes: log ratios, the values at the level, or differences.
+        level, baseline: the mean value of each pair on either side; empty where only log ratios are known.
+        zeros: how many values are 0, at the level and at the baseline.
+    """
+
+    scale: Literal["logs", "means", "differences"]
+    changes: NDArray[np.float64]
+    level: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    baseline: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    zeros: tuple[int, int] = (0, 0)
+
+    @property
+    def below_zero(self) -> bool:
+        """Whether a value is below 0."""
+        return bool((self.level < 0).any() or (self.baseline < 0).any())
+
+
+def sample_of(
+    level: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]], *, by_difference: bool
+) -> Sample:
+    """Return what is tested, from the values of each pair on either side, one or several."""
+    sides = level, baseline
+    every = [value for side in sides for values in side for value in values]
+    means = [np.array([sum(values) / len(values) for values in side]) for side in sides]
+    if not by_difference and min(every, default=1.0) > 0:
+        logs = [np.array([sum(map(math.log, of)) / len(of) for of in side]) for side in sides]
+        return Sample("logs", logs[0] - logs[1], means[0], means[1])
+    zeros = [sum(value == 0 for values in side for value in values) for side in sides]
+    return of_means(means[0], means[1], (zeros[0], zeros[1]), by_difference=by_difference or min(every) < 0)
+
+
+def of_means(
+    level: NDArray[np.float64],
+    baseline: NDArray[np.float64],
+    zeros: tuple[int, int],
+    *,
+    by_difference: bool,
+) -> Sample:
+    """Return what is tested of the means of pairs: the ratio of sums where there is one."""
+    if by_difference or not baseline.any():
+        with np.errstate(over="ignore"):
+            differences = np.nan_to_num(level - baseline)
+        return Sample("differences", differences, level, baseline, zeros)
+    return Sample("means", level, level, baseline, zeros)
 
 
 class Pair(NamedTuple):
-    """The two trials of a group as one log ratio, or the reason why there is none."""
+    """The values of the two trials of a group, or the reason why they do not count."""
 
     group: int
     block: int
-    log_ratio: float
+    level: float
+    baseline: float
     reason: str = ""
+
+    @property
+    def log_ratio(self) -> float:
+        """The logarithm of their ratio; NaN where one of them is not above zero."""
+        if self.reason or self.level <= 0 or self.baseline <= 0:
+            return math.nan
+        return math.log(self.level) - math.log(self.baseline)
 
 
 @dataclass(frozen=True)
@@ -61,17 +125,32 @@ class Pairs:
 
     @cached_property
     def counting(self) -> list[Pair]:
-        """Those that have a log ratio."""
+        """Those whose two trials have values."""
         return [pair for pair in self.pairs if not pair.reason]
 
     @property
     def log_ratios(self) -> NDArray[np.float64]:
-        """The log ratios of those that have one."""
-        return np.array([pair.log_ratio for pair in self.counting], dtype=np.float64)
+        """The log ratios of those that count; none where a value is not above zero."""
+        logs = np.array([pair.log_ratio for pair in self.counting], dtype=np.float64)
+        return np.empty(0) if np.isnan(logs).any() else logs
+
+    @property
+    def without_ratio(self) -> str:
+        """Why what counts has no log ratios: a value is not above zero. Empty if all have one."""
+        fewer = sum(math.isnan(pair.log_ratio) for pair in self.counting)
+        return f"{fewer} of {len(self.counting)} pairs have a value that is not above zero" if fewer else ""
+
+    def sample(self, *, by_difference: bool) -> Sample:
+        """Return what is tested of those that count."""
+        return sample_of(
+            [[pair.level] for pair in self.counting],
+            [[pair.baseline] for pair in self.counting],
+            by_difference=by_difference,
+        )
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Reason -> number of groups that have no log ratio for it."""
+        """Reason -> number of groups that do not count for it."""
         return dict(Counter(pair.reason for pair in self.pairs if pair.reason))
 
     def in_mode(self, modes: HostModes, mode: str) -> "Pairs":
@@ -80,7 +159,7 @@ class Pairs:
         return replace(self, pairs=there)
 
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
-        """Return the pairs less the log ratios of groups whose calibrations disagree."""
+        """Return the pairs less those of groups whose calibrations disagree."""
         mixed = set() if modes is None or self.knows_no_host else {*modes.mixed}
         changed = [pair for pair in self.counting if pair.group in mixed]
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
@@ -136,8 +215,8 @@ def condition_key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[
     return tuple(levels[factor] for factor in experiment.factors)
 
 
-def logarithm(trial: StoredTrial | None, metric: str) -> float | str:
-    """Return the logarithm of a metric of a trial, or why it has none."""
+def value_of(trial: StoredTrial | None, metric: str) -> float | str:
+    """Return a metric of a trial, or why it has none."""
     if trial is None:
         return NOT_RUN
     value = trial.metrics.get(metric)
@@ -145,7 +224,7 @@ def logarithm(trial: StoredTrial | None, metric: str) -> float | str:
         return "not valid"
     if value is None:
         return "metric missing"
-    return math.log(value) if 0 < value < math.inf else "not above zero"
+    return float(value) if math.isfinite(value) else "not finite"
 
 
 def counted_trials(trials: Iterable[StoredTrial], look: Look | None) -> list[StoredTrial]:
@@ -213,7 +292,7 @@ def not_valid(counts: Mapping[Status, int], whose: str) -> str:
 
 
 def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, failed: Failures) -> Pairs:
-    """Return the log ratios of a metric for a comparison, and why groups have none.
+    """Return the values of a metric for a comparison, and why groups have none.
 
     If a trial of the level or of the baseline has failed in this context, none counts.
     """
@@ -221,10 +300,10 @@ def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, faile
     withheld = " and ".join(failed[place] for place in places if place in failed)
     of_groups = []
     for number, group in contexts.get(target.key, {}).items():
-        values = [logarithm(group.get(side), metric) for side in (target.level, target.baseline)]
+        values = [value_of(group.get(side), metric) for side in (target.level, target.baseline)]
         reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld else "")
-        log_ratio = math.nan if reason else float(values[0]) - float(values[1])
-        of_groups.append(Pair(number, next(iter(group.values())).block, log_ratio, reason))
+        level, baseline = (math.nan, math.nan) if reason else map(float, values)
+        of_groups.append(Pair(number, next(iter(group.values())).block, level, baseline, reason))
     return Pairs(tuple(of_groups), withheld, knows_no_host(metric))
 
 
@@ -233,10 +312,15 @@ def ratios_of_pairs(
 ) -> list[list[float]]:
     """Return for each comparison of the main metric the ratios of `counting_pairs`, the least first.
 
+    Pairs with a value that is not above zero have none.
+
     They show how far single pairs lie apart, whereas the interval of a comparison is that of their mean.
     """
     of_comparisons = counting_pairs(trials, experiment, analysis)
-    return [sorted(np.exp([pair.log_ratio for pair in counting]).tolist()) for counting in of_comparisons]
+    return [
+        sorted(np.exp([pair.log_ratio for pair in counting if not math.isnan(pair.log_ratio)]).tolist())
+        for counting in of_comparisons
+    ]
 
 
 def counting_pairs(

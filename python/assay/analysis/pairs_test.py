@@ -7,7 +7,7 @@ from assay.analysis.pairs import Pair, Pairs
 
 def test_groups_that_met_both_modes_are_left_out_unless_their_metric_was_simulated() -> None:
     modes = host_modes(flipping([4, 25]), experiment())
-    measured = Pairs(tuple(Pair(group, group, 0.1, "") for group in range(30)))
+    measured = Pairs(tuple(Pair(group, group, 1.1, 1.0) for group in range(30)))
     assert {pair.group for pair in measured.without_mixed(modes).counting} == {*range(30)} - {4, 25}
     assert sum(measured.without_mixed(modes).dropped.values()) == 2
     simulated = Pairs(measured.pairs, knows_no_host=True)

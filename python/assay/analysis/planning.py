@@ -86,7 +86,8 @@ class ComparisonForecast:
         blocks: the blocks after which the interval is probably narrow enough, or it is decided.
         minutes: the time that these blocks take, with all other comparisons.
         components: None where the trials have no series of throughput.
-        withheld: why there is no forecast, where trials that were not valid are the reason; else empty.
+        withheld: why there is no forecast, where trials that were not valid are the reason, or values that
+            have no logarithm; else empty.
     """
 
     context: Mapping[str, Level]
@@ -107,8 +108,8 @@ class Forecast:
 
     Attributes:
         until: what is forecast: verdicts, decisions against the gate, or a width of every interval.
-        family: the comparisons, with those over workloads, for whose number decisions are corrected.
-        confidence: of the intervals; that of the last look where the experiment looks early.
+        family: the comparisons, with those over workloads, whose intervals share the level.
+        confidence: of all these intervals together, at the last look where the experiment looks early.
         planned: the blocks that the experiment plans; with a time budget, those that fit into it.
         minutes_per_block: the time that a block takes with repeats, calibrations and all around it.
         comparisons: by context, then by level, in the experiment's order.
@@ -170,9 +171,10 @@ def forecast(
 
     Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
     them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
-    the sign-flip intervals of 80% of the samples are narrow enough. For a verdict, or to pass or fail the
-    gate, that is as narrow as the corrected test needs it if the ratio is what it was. Where some groups do
-    not count (a trial is not valid, the calibrations disagree), it takes more blocks accordingly.
+    80% of the samples have sign-flip intervals, with their share of the family's level, that are narrow
+    enough. For a verdict, or to fail the gate, that is as narrow as it takes if the ratio is what it was; to
+    pass the gate, the interval of the comparison by itself counts. Where some groups do not count (a trial is
+    not valid, the calibrations disagree), it takes more blocks accordingly.
 
     Args:
         campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
@@ -183,26 +185,24 @@ def forecast(
     family, confidence = _family(experiment)
     seconds = _seconds_per_block(campaigns, experiment)
     planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
-    samples = list(_samples(campaigns, experiment, draws))
-    enough = [sample for sample in samples if sample.is_enough]
+    samples = _samples(campaigns, experiment, draws)
     width = None if isinstance(until, str) else math.log1p(until / 100)
-    if width is None:
-        pairs_needed = _pairs_to_decide(enough, until, design, family, 1 - confidence)
-    else:
-        pairs_needed = [sample.widths(confidence).pairs_for(width) for sample in enough]
-    needed_by = {id(sample): count for sample, count in zip(enough, pairs_needed, strict=True)}
     comparisons = []
     for sample in samples:
         target, size = sample.target, sample.residuals.size
-        if id(sample) not in needed_by:
+        if not sample.is_enough:
             comparisons.append(
                 ComparisonForecast(target.context, target.level, size, withheld=sample.withheld)
             )
             continue
-        needed = math.ceil(needed_by[id(sample)] / sample.per_block)
         planned_width = math.inf
-        if width is not None:
-            planned_width = sample.widths(confidence).at(int(planned * sample.per_block))
+        if width is None:
+            pairs_needed = _pairs_to_decide(sample, until, design, family, 1 - confidence)
+        else:
+            widths = sample.widths(1 - (1 - confidence) / family)
+            pairs_needed = widths.pairs_for(width)
+            planned_width = widths.at(int(planned * sample.per_block))
+        needed = math.ceil(pairs_needed / sample.per_block)
         comparisons.append(
             ComparisonForecast(
                 context=target.context,
@@ -245,38 +245,24 @@ def _family(experiment: Experiment) -> tuple[int, float]:
     """Return how many decisions are corrected together, and the confidence of the last look."""
     blocks, design = experiment.design.blocks, experiment.comparison
     answers = len(summarise((), experiment).answers)
-    family = design.campaigns * (answers if design.correction == "holm" else 1)
+    family = design.campaigns * (answers if design.correction == "family" else 1)
     return family, looks(blocks, sharing(design, blocks, answers))[-1].confidence
 
 
 def _pairs_to_decide(
-    samples: "Sequence[_Sample]", until: Until, design: ComparisonDesign, family: int, level: float
-) -> list[int]:
-    """Return how many pairs each comparison needs until the corrected test probably decides it.
+    sample: "_Sample", until: Until, design: ComparisonDesign, family: int, level: float
+) -> int:
+    """Return how many pairs a comparison needs until its interval probably decides it.
 
-    By Holm, the clearest of a family of m is tested at a level of 1/m, the next at 1/(m - 1), and so on;
-    those that differ and those that are equivalent are corrected apart. To pass the gate is not corrected.
+    To pass the gate is not corrected for the family.
 
     Args:
         family: how many share the level; 1 where nothing is corrected.
         level: of the look that the decisions rest on.
     """
-    aims = [_aim(sample.center, until, design) for sample in samples]
-
-    def pairs(index: int, sharing: int) -> int:
-        sample = samples[index]
-        return sample.pairs_to_exclude(aims[index][1], sample.widths(1 - level / sharing))
-
-    needed = [0] * len(samples)
-    for kind in {kind for kind, _ in aims}:
-        of_kind = design.campaigns if kind == "passed" else family
-        members = [index for index, aim in enumerate(aims) if aim[0] == kind]
-        members.sort(key=lambda index: pairs(index, of_kind))
-        fewest = 0
-        for rank, index in enumerate(members):
-            fewest = max(fewest, pairs(index, max(design.campaigns, of_kind - rank * design.campaigns)))
-            needed[index] = fewest
-    return needed
+    kind, distance = _aim(sample.center, until, design)
+    sharing = design.campaigns if kind == "passed" else family
+    return sample.pairs_to_exclude(distance, sample.widths(1 - level / sharing))
 
 
 def _aim(
@@ -349,8 +335,11 @@ def _samples(
         withheld = ""
         for contexts, modes, failed in parts:
             sample = pairs(contexts, target, experiment.comparison.metric, failed)
-            if sample.withheld:
-                withheld = sample.withheld
+            why = sample.withheld or sample.without_ratio
+            if experiment.comparison.smallest_effect is not None:
+                why = why or "differences are compared, and only ratios are forecast"
+            if why:
+                withheld = why
                 continue
             in_context = contexts.get(target.key, {}).values()
             groups += sum(next(iter(group.values())).repeats is None for group in in_context)

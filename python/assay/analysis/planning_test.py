@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.intervals import sign_flips
+from assay.analysis.pairs import Sample
 from assay.analysis.planning import ComparisonForecast, forecast, gates
 from assay.analysis.types import Look
 from assay.analysis.verdicts import Question, decide
@@ -95,9 +96,9 @@ def only(comparisons: Sequence[ComparisonForecast], level: str, threads: int) ->
 
 @cache
 def widths(scatter: float, blocks: int) -> Any:
-    """The widths of many campaigns' intervals, percent, for normal noise."""
+    """The widths of the intervals of many campaigns of two comparisons, percent, for normal noise."""
     drawn = np.random.default_rng(9).normal(scale=scatter, size=(100, blocks))
-    tests = sign_flips(drawn)
+    tests = sign_flips(drawn, 1 - 0.05 / 2)
     assert tests.low is not None
     assert tests.high is not None
     return 100 * np.expm1(tests.high - tests.low)
@@ -157,8 +158,8 @@ def test_noise_that_both_trials_of_a_pair_share_costs_nothing() -> None:
         return {"throughput": 1e6 * 2.0**block}
 
     prediction = forecast([campaign(10, drifting)], experiment(), 5)
-    # 6 are the fewest that have an interval of 95%.
-    assert {comparison.blocks for comparison in prediction.comparisons} == {6}
+    # 7 are the fewest that have intervals of 95% together.
+    assert {comparison.blocks for comparison in prediction.comparisons} == {7}
 
 
 def test_a_difference_between_campaigns_is_no_scatter() -> None:
@@ -321,9 +322,9 @@ def test_campaigns_of_the_forecast_length_have_verdicts(effects: dict[int, float
         look = Look(1, 1, blocks, 0.95)
         decided = [
             decide(
-                [chance.normal(effect, 0.04, blocks) for effect in effects.values()],
+                [Sample("logs", chance.normal(effect, 0.04, blocks)) for effect in effects.values()],
                 ["higher", "higher"],
-                Question(5.0, "holm", look),
+                Question(5.0, "family", look),
             )[index].verdict
             != "undecided"
             for _ in range(30)
@@ -367,10 +368,13 @@ def test_campaigns_of_the_forecast_length_pass_or_fail_the_gate(effects: dict[in
     for index, comparison in enumerate(prediction.comparisons):
         assert comparison.blocks is not None
         chance = np.random.default_rng(5)
-        question = Question(5.0, "holm", Look(1, 1, comparison.blocks, 0.95), gate_percent=5.0)
+        question = Question(5.0, "family", Look(1, 1, comparison.blocks, 0.95), gate_percent=5.0)
         answers = [
             decide(
-                [chance.normal(effect, 0.04, comparison.blocks) for effect in effects.values()],
+                [
+                    Sample("logs", chance.normal(effect, 0.04, comparison.blocks))
+                    for effect in effects.values()
+                ],
                 ["higher", "higher"],
                 question,
             )[index].gate

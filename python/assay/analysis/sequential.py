@@ -26,7 +26,7 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
 
     Args:
         blocks: how many times each condition is run.
-        comparisons: how many share a level where the campaign runs until all are decided; see `sharing`.
+        comparisons: how many share the level of a look; see `sharing`.
         weight: of a number of blocks; the square root is what verdicts rest on.
     """
     counts = [blocks.most]
@@ -34,9 +34,8 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
         steps = max(1, round(log(blocks.most / blocks.fewest) / log(GROWTH)))
         growth = (blocks.most / blocks.fewest) ** (1 / steps)
         counts = [ceil(blocks.fewest * growth**step - 1e-9) for step in range(steps)] + [blocks.most]
-    family = comparisons if isinstance(blocks.until, str) else 1
     levels = _split(counts, weight)
-    while len(counts) > 1 and family * 2.0 ** (1 - counts[0]) > levels[0]:
+    while len(counts) > 1 and comparisons * 2.0 ** (1 - counts[0]) > levels[0]:
         counts = counts[1:]
         levels = _split(counts, weight)
     return tuple(
@@ -50,7 +49,7 @@ def sharing(design: ComparisonDesign, blocks: Blocks, answers: int) -> int:
 
     To pass the gate is corrected for the number of campaigns alone.
     """
-    corrected = design.correction == "holm" and blocks.until != "gate"
+    corrected = design.correction == "family" and blocks.until != "gate"
     return design.campaigns * (answers if corrected else 1)
 
 
@@ -67,7 +66,9 @@ def is_open(answer: Answer, blocks: Blocks) -> bool:
             return False
         case width:
             interval = answer.interval
-            return interval is None or 100 * (interval.high / interval.low - 1) > width
+            if interval is None or answer.ratio is None or interval.low == 0:
+                return True
+            return 100 * (interval.high / interval.low - 1) > width
 
 
 def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:

@@ -50,7 +50,7 @@ def test_a_fixed_number_of_blocks_has_one_look_at_95_percent() -> None:
 def test_a_look_that_could_decide_nothing_is_left_out() -> None:
     assert [look.blocks for look in looks(Blocks(most=60, until="verdict"))] == [12, 18, 27, 41, 60]
     assert [look.blocks for look in looks(Blocks(most=60, until="verdict"), 16)] == [18, 27, 41, 60]
-    assert [look.blocks for look in looks(Blocks(most=20, until=3.0), 16)] == [8, 13, 20]
+    assert [look.blocks for look in looks(Blocks(most=20, until=3.0), 16)] == [13, 20]
 
 
 # What verdicts rest on

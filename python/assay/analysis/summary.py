@@ -71,7 +71,8 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     further = Question(
         design.smallest_effect_percent, design.correction, look, waiting, campaigns=design.campaigns
     )
-    question = replace(further, gate_percent=design.gate_percent)
+    of_main = replace(further, smallest_effect=design.smallest_effect)
+    question = replace(of_main, gate_percent=design.gate_percent)
     comparisons, aggregates = _compare(main, together, pairs_of, question, modes)
     return Analysis(
         metric=design.metric,
@@ -79,6 +80,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         baseline=design.against(),
         better=design.better,
         smallest_effect_percent=design.smallest_effect_percent,
+        smallest_effect=design.smallest_effect,
         confidence=CONFIDENCE,
         conditions=conditions,
         comparisons=comparisons,
@@ -91,7 +93,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         and not design.knows_no_host
         and any(is_busy(of.lost) for of in conditions),
         gate_percent=design.gate_percent,
-        rungs=_compare(of_ladders, [], pairs_of, further, modes)[0],
+        rungs=_compare(of_ladders, [], pairs_of, of_main, modes)[0],
     )
 
 
@@ -172,13 +174,18 @@ def _compare(
     """Return the comparisons of a family (with their metric), and its aggregates, which put some together."""
     better = [better for *_, better in family]
     better += [better[whole.members[0]] for whole in together]
+    by_difference = question.smallest_effect is not None
 
     def estimated(chosen: Sequence[Pairs]) -> list[Estimate]:
         """Return the estimates of the whole family from some of its pairs."""
         samples = [
-            by_block([chosen[index] for index in whole.members], whole.weights)[0] for whole in together
+            by_block([chosen[index] for index in whole.members], whole.weights, by_difference=by_difference)[
+                0
+            ]
+            for whole in together
         ]
-        return decide([*(pairs.log_ratios for pairs in chosen), *samples], better, question, withheld)
+        samples = [*(pairs.sample(by_difference=by_difference) for pairs in chosen), *samples]
+        return decide(samples, better, question, withheld)
 
     all_pairs = [pairs_of(target, metric) for target, metric, _ in family]
     withheld = [
@@ -212,7 +219,9 @@ def _compare(
             whole,
             comparisons,
             decided[index],
-            by_block([counted[member] for member in whole.members], whole.weights)[1],
+            by_block(
+                [counted[member] for member in whole.members], whole.weights, by_difference=by_difference
+            )[1],
             withheld=bool(withheld[index]),
         )
         for index, whole in enumerate(together, len(family))

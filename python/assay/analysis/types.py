@@ -97,20 +97,28 @@ class ConditionSummary:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A ratio from some pairs of a comparison, with the verdict that its family allows.
+    """A ratio from some pairs of a comparison, with the verdict that its interval allows.
+
+    Its family are the comparisons and aggregates of the main metric, or the comparisons of all further
+    metrics, all from groups chosen in the same way.
 
     Attributes:
-        ratio: of the metric, a geometric mean. None without pairs.
-        interval: of the ratio, by itself; None with too few pairs.
-        p: two-sided p-value of the sign-flip test that the ratio is 1; None without pairs.
-        verdict: corrected for the family of the same comparisons from groups chosen in the same way.
+        ratio: of the metric: a geometric mean, or the ratio of the means where a value is 0. None without
+            pairs, and where no ratio can be made.
+        interval: of the ratio, or of the difference where there is no ratio; so wide that with 95% those of
+            the whole family hold, at all looks. None with too few pairs.
+        p: two-sided p-value of the sign-flip test of no change, by itself; None without pairs.
+        verdict: read off `interval`; undecided before the first look.
         pairs: number of groups, of blocks in an aggregate, that count.
-        p_adjusted: p corrected for the family (and for looks, see `Look`); the ratio differs from 1 where it
-            is at most 5%. The family is that of the comparisons and aggregates of the main metric, or that of
-            the comparisons of all further metrics.
+        p_adjusted: p corrected for the family (and for looks, see `Look`): at most 5% exactly where the
+            interval excludes 1, or a difference of 0.
         reason: why the verdict is undecided; empty for every other verdict.
         gate: whether the metric is worse by more than the experiment's gate; None where there is no gate, and
             for further metrics, which have none.
+        difference: of the means, in the metric's units, where no ratio can be made: a value is below 0, the
+            baseline is always 0, or the smallest effect is given in these units.
+        zeros: how many of the values at the level, and at the baseline, are 0.
+        by_itself: the interval uncorrected for the family, where it passes the gate and `interval` does not.
     """
 
     ratio: float | None
@@ -121,6 +129,9 @@ class Estimate:
     p_adjusted: float | None = None
     reason: str = ""
     gate: Gate | None = None
+    by_itself: Interval | None = None
+    difference: float | None = None
+    zeros: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +196,7 @@ class Look:
     Attributes:
         number, of: its number from 1, and how many there may be; 1 of 1 where the number of blocks is fixed.
         blocks: the blocks that it sees; what ran later does not count yet.
-        confidence: of an interval at this look, so that over all looks it is 95%.
+        confidence: of all intervals of a family together at this look, so that over all looks it is 95%.
     """
 
     number: int
@@ -224,8 +235,10 @@ class Analysis:
 
     Attributes:
         metric, factor, better, smallest_effect_percent: the experiment's comparison.
+        smallest_effect: the same in the metric's units, where the experiment gives it so; then the metric is
+            compared by differences.
         baseline: its baseline, in words where there are several.
-        confidence: the confidence that was asked of every interval.
+        confidence: that all intervals of a family hold, over all looks.
         conditions: in the experiment's order.
         comparisons: by context, then by level, in the experiment's order.
         also: the same for each further metric.
@@ -255,6 +268,7 @@ class Analysis:
     busy: bool = False
     gate_percent: float | None = None
     rungs: tuple[Comparison, ...] = ()
+    smallest_effect: float | None = None
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -5,14 +5,15 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, log2
+from operator import mul
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.analysis.holm import holm
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
+from assay.analysis.pairs import Sample
 from assay.analysis.sequential import NOT_YET
 from assay.analysis.types import Estimate, Gate, Interval, Look, Verdict
 from assay.experiment.metrics import TIME
@@ -31,7 +32,8 @@ class Question:
     """What is asked of every comparison of a family.
 
     Attributes:
-        correction: how p-values are corrected for their number.
+        smallest_effect: in the metric's units, of differences; None: no difference is called equivalent.
+        correction: whether the comparisons of a family share the level of the look.
         look: None where no look has been reached.
         waits: why none has been reached, where none has.
         gate_percent: what is worse by more fails; None: nothing is to pass or fail.
@@ -39,32 +41,47 @@ class Question:
     """
 
     smallest_effect_percent: float
-    correction: Literal["holm", "none"]
+    correction: Literal["family", "none"]
     look: Look | None
     waits: str = NOT_YET
     gate_percent: float | None = None
     campaigns: int = 1
+    smallest_effect: float | None = None
 
     @property
     def confidence(self) -> float:
-        """What is asked of an interval."""
+        """What is asked of the intervals of all campaigns together."""
         return CONFIDENCE if self.look is None else self.look.confidence
+
+    def sharing(self, comparisons: int) -> int:
+        """Return how many comparisons, of a family and of other campaigns, share the level of the look."""
+        return (max(1, comparisons) if self.correction == "family" else 1) * self.campaigns
 
 
 def verdict(interval: Interval | None, better: Better, smallest_effect_percent: float) -> Verdict:
-    """Return what the interval of a ratio allows to be said by itself.
+    """Return what the interval of a ratio allows to be said.
 
     Equivalent: it lies within the smallest effect of 1, that is, in [1 / (1 + e), 1 + e]. Otherwise faster or
     slower: it excludes 1. Otherwise, and without an interval, undecided.
     """
+    largest = 1 + smallest_effect_percent / 100
+    return _read_off(interval, better, 1, (1 / largest, largest))
+
+
+def _of_difference(interval: Interval | None, better: Better, smallest_effect: float | None) -> Verdict:
+    """Return what the interval of a difference allows to be said."""
+    smallest = math.nan if smallest_effect is None else smallest_effect  # nothing lies within NaN
+    return _read_off(interval, better, 0, (-smallest, smallest))
+
+
+def _read_off(interval: Interval | None, better: Better, same: float, band: tuple[float, float]) -> Verdict:
     if interval is None:
         return "undecided"
-    largest = 1 + smallest_effect_percent / 100
-    if 1 / largest <= interval.low and interval.high <= largest:
+    if band[0] <= interval.low and interval.high <= band[1]:
         return "equivalent"
-    if interval.low > 1:
+    if interval.low > same:
         return "faster" if better == "higher" else "slower"
-    if interval.high < 1:
+    if interval.high < same:
         return "slower" if better == "higher" else "faster"
     return "undecided"
 
@@ -80,19 +97,19 @@ def verdict_word(verdict: Verdict, metric: str, unit: str) -> str:
 
 
 def decide(
-    samples: Sequence[NDArray[np.float64]],
+    samples: Sequence[Sample],
     better: Sequence[Better],
     question: Question,
     withheld: Sequence[str] = (),
 ) -> list[Estimate]:
-    """Return the estimate from each sample of log ratios, with the verdict that their family, all, allows.
+    """Return the estimate from each sample, with the verdict that its interval allows.
 
-    Equivalent: the corrected p-value of a ratio beyond the smallest effect is at most 5%. Otherwise faster or
-    slower: that of a ratio of 1 is. Otherwise undecided. A comparison without pairs counts in their number.
+    All of them are a family and share the level of the look, those without pairs too: so their intervals hold
+    all together, and so do the verdicts, which are read off them.
 
-    Where there is a gate, a comparison fails if the corrected p-value of being within it is at most 5%, and
-    passes if that of being beyond it is, which is not corrected for the family: that all of them pass is one
-    claim, and it is wrong only if one that is beyond the gate passes (docs/statistics.md, The gate).
+    Where there is a gate, a comparison fails if its interval lies wholly beyond it. It passes if the interval
+    by itself, which is not corrected for the family, lies wholly within: that all of them pass is one claim,
+    and it is wrong only if one that is beyond the gate passes (docs/statistics.md, The gate).
 
     Args:
         samples: of each comparison; empty where it is withheld.
@@ -100,115 +117,113 @@ def decide(
         question: what is asked of all of them.
         withheld: why it can have no verdict, empty where it can; for all of them or for none.
     """
-    family = (max(1, len(samples)) if question.correction == "holm" else 1) * question.campaigns
-    alone, p = _estimates(samples, better, question, family)
+    sharing = question.sharing(len(samples))
+    level = 1 - question.confidence
+    share = sharing * (1 - CONFIDENCE) / level
     reasons = withheld or [""] * len(samples)
-    undecided: Gate | None = None if question.gate_percent is None else "undecided"
-    if question.look is None:
-        return [
-            replace(estimate, verdict="undecided", reason=reason or question.waits, gate=undecided)
-            for estimate, reason in zip(alone, reasons, strict=True)
-        ]
-    level = (1 - CONFIDENCE) * (1 + NEGLIGIBLE)
+    together = _estimates(samples, level / sharing)
+    alone = together
+    if question.gate_percent is not None:
+        # From the same flips, so that the one interval lies in the other.
+        alone = _estimates(samples, level / question.campaigns, sharing // question.campaigns)
     decided = []
-    for estimate, direction, different, equivalent, within, beyond, reason in zip(
-        alone,
-        better,
-        *(_adjusted(values, question) for values in (p.different, p.equivalent, p.within)),
-        _adjusted(p.beyond, replace(question, correction="none")),
-        reasons,
-        strict=True,
-    ):
-        word: Verdict = "undecided"
-        if equivalent <= level:
-            word = "equivalent"
-        elif different <= level:
-            assert estimate.ratio is not None
-            word = "faster" if (estimate.ratio > 1) == (direction == "higher") else "slower"
-        gate = undecided
-        if gate is not None and min(within, beyond) <= level:
-            gate = "failed" if within <= level else "passed"
+    for estimate, by_itself, direction, reason in zip(together, alone, better, reasons, strict=True):
+        gate: Gate | None = None if question.gate_percent is None else "undecided"
+        if question.look is None:
+            decided.append(replace(estimate, reason=reason or question.waits, gate=gate))
+            continue
+        if estimate.difference is None:
+            word = verdict(estimate.interval, direction, question.smallest_effect_percent)
+        else:
+            word = _of_difference(estimate.interval, direction, question.smallest_effect)
+        passes_by: Interval | None = None
+        if question.gate_percent is not None and estimate.difference is None:
+            shown, own = (
+                _side(of.interval, direction, question.gate_percent) for of in (estimate, by_itself)
+            )
+            gate = own if own == "passed" else shown
+            passes_by = None if gate == shown else by_itself.interval
         why = reason
         if word == "undecided" and not reason:
-            why = _why_undecided(estimate, question.confidence, family)
-        p_adjusted = None if estimate.p is None else different
-        decided.append(replace(estimate, verdict=word, p_adjusted=p_adjusted, reason=why, gate=gate))
+            why = _why_undecided(estimate, question.confidence, sharing)
+        p_adjusted = None if estimate.p is None else min(1.0, estimate.p * share)
+        decided.append(
+            replace(estimate, verdict=word, p_adjusted=p_adjusted, reason=why, gate=gate, by_itself=passes_by)
+        )
     return decided
 
 
-@dataclass(frozen=True)
-class _P:
-    """The p-values of a family's comparisons, each by itself; 1 without pairs.
+def _side(interval: Interval | None, better: Better, gate_percent: float) -> Gate:
+    """Return on which side of the gate an interval lies wholly."""
+    if interval is None:
+        return "undecided"
+    worst = 1 + gate_percent / 100
+    low, high = interval.low, interval.high
+    if better == "higher":
+        low, high = 1 / high, 1 / low
+    return "failed" if low > worst else "passed" if high < worst else "undecided"
 
-    Attributes:
-        different, equivalent: of a ratio of 1, and of one beyond the smallest effect.
-        within, beyond: of a ratio that is within the gate, and of one beyond it.
+
+def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list[Estimate]:
+    """Return what each sample says, without a verdict; those of the same size and scale are tested together.
+
+    Args:
+        level: of each interval.
+        family: how many comparisons have a share of the level elsewhere; see `sign_flips`.
     """
-
-    different: NDArray[np.float64]
-    equivalent: NDArray[np.float64]
-    within: NDArray[np.float64]
-    beyond: NDArray[np.float64]
-
-
-def _estimates(
-    samples: Sequence[NDArray[np.float64]], better: Sequence[Better], question: Question, family: int
-) -> tuple[list[Estimate], _P]:
-    """Test each sample by itself; samples of the same size are tested together.
-
-    Returns:
-        The estimates, whose verdicts are those of their intervals by themselves, and the p-values.
-    """
-    same_kind: dict[tuple[int, Better], list[int]] = defaultdict(list)
-    for index, (sample, direction) in enumerate(zip(samples, better, strict=True)):
-        same_kind[len(sample), direction].append(index)
-    alone = [Estimate(None, None, None, "undecided", 0)] * len(samples)
-    p = _P(*np.ones((4, len(samples))))
-    bound, gate = (
-        math.log1p(percent / 100)
-        for percent in (question.smallest_effect_percent, question.gate_percent or 0)
-    )
-    for (size, direction), indices in same_kind.items():
+    same_kind: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for index, sample in enumerate(samples):
+        same_kind[len(sample.changes), sample.scale].append(index)
+    estimates = [Estimate(None, None, None, "undecided", 0)] * len(samples)
+    for (size, scale), indices in same_kind.items():
         if not size:
             continue
-        worse = -gate if direction == "higher" else gate
-        tests = sign_flips([samples[index] for index in indices], question.confidence, bound, family, worse)
-        p.different[indices], p.equivalent[indices] = tests.p, tests.p_equivalent
-        p.within[indices], p.beyond[indices] = tests.p_within, tests.p_beyond
-        for row, index in enumerate(indices):
-            interval = None
+        chosen = [samples[index] for index in indices]
+        changes = np.array([sample.changes for sample in chosen])
+        over = np.array([sample.baseline for sample in chosen]) if scale == "means" else None
+        units = np.ones(len(chosen))
+        if scale != "logs":  # so that no sum overflows; powers of 2 round nothing
+            largest = np.abs(changes if over is None else np.maximum(changes, over)).max(axis=1)
+            units = np.ldexp(1.0, np.frexp(largest)[1] - 1)
+            changes = changes / units[:, None]
+            over = None if over is None else over / units[:, None]
+        tests = sign_flips(changes, 1 - level, family, over)
+        for row, (index, unit) in enumerate(zip(indices, units.tolist(), strict=True)):
+            # The unit of logarithms is 1, and a ratio of means has none.
+            as_number = as_ratio if scale == "logs" else partial(mul, 1.0 if scale == "means" else unit)
+            center, interval = as_number(float(tests.center[row])), None
             if tests.low is not None and tests.high is not None:
-                interval = Interval(as_ratio(tests.low[row]), as_ratio(tests.high[row]), tests.confidence)
-            word = verdict(interval, better[index], question.smallest_effect_percent)
-            alone[index] = Estimate(as_ratio(tests.center[row]), interval, float(tests.p[row]), word, size)
-    return alone, p
+                low, high = (as_number(float(end[row])) for end in (tests.low, tests.high))
+                interval = Interval(low, high, tests.confidence)
+            ratio, difference = (None, center) if scale == "differences" else (center, None)
+            estimates[index] = Estimate(
+                ratio,
+                interval,
+                float(tests.p[row]),
+                "undecided",
+                size,
+                difference=difference,
+                zeros=samples[index].zeros,
+            )
+    return estimates
 
 
-def _adjusted(p: NDArray[np.float64], question: Question) -> list[float]:
-    """Return p-values corrected for the family, the looks and the campaigns: to be compared with 5% each."""
-    corrected = holm(p) if question.correction == "holm" else p.tolist()
-    share = question.campaigns * (1 - CONFIDENCE) / (1 - question.confidence)
-    return [min(1.0, value * share) for value in corrected]
-
-
-def _why_undecided(alone: Estimate, confidence: float, family: int) -> str:
-    pairs = "1 pair is" if alone.pairs == 1 else f"{alone.pairs or 'no'} pairs are"
-    if alone.interval is None:
-        takes = fewest_pairs(1, confidence)
-        return f"{pairs} too few for an interval of {100 * confidence:.4g}%: it takes {takes}"
-    if alone.verdict == "undecided":
+def _why_undecided(estimate: Estimate, confidence: float, family: int) -> str:
+    pairs = "1 pair is" if estimate.pairs == 1 else f"{estimate.pairs or 'no'} pairs are"
+    if estimate.interval is not None and estimate.difference is not None:
+        return "the interval of the difference holds 0 and does not lie within a smallest effect"
+    if estimate.interval is not None:
         return "the interval holds 1 and reaches beyond the smallest effect"
     takes = fewest_pairs(family, confidence)
-    if alone.pairs < takes:
-        return f"{pairs} too few for a verdict among {family} comparisons: it takes {takes}"
-    shown = "lies within the smallest effect" if alone.verdict == "equivalent" else "excludes 1"
-    return f"the interval {shown}, but among {family} comparisons chance alone does that"
+    if family > 1:
+        return f"{pairs} too few for an interval among {family} comparisons: it takes {takes}"
+    return f"{pairs} too few for an interval of {100 * confidence:.4g}%: it takes {takes}"
 
 
 def fewest_pairs(family: int, confidence: float) -> int:
-    """Return how many pairs it takes that the smallest p-value, 2 / 2**pairs, is significant in a family.
+    """Return how many pairs give intervals to a family of comparisons, of this confidence all together.
 
-    Holm's correction multiplies the smallest p-value of a family by the number of comparisons.
+    The smallest p-value is 2 / 2**pairs, and the level is shared among the comparisons.
     """
     return ceil(log2(2 * family / (1 - confidence)) - NEGLIGIBLE)
 

@@ -1,6 +1,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -8,8 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from assay.analysis.types import Gate, Look, Verdict
-from assay.analysis.verdicts import Better, Question, decide, verdict_word
+from assay.analysis import verdicts
+from assay.analysis.pairs import Sample
+from assay.analysis.types import Estimate, Gate, Look, Verdict
+from assay.analysis.verdicts import Better, Question, fewest_pairs, verdict_word
+
+
+def decide(
+    samples: Sequence[NDArray[np.float64]],
+    better: Sequence[Better],
+    question: Question,
+    withheld: Sequence[str] = (),
+) -> list[Estimate]:
+    return verdicts.decide([Sample("logs", sample) for sample in samples], better, question, withheld)
+
 
 QUESTION = Question(5.0, "none", Look(number=1, of=1, blocks=12, confidence=0.95))
 
@@ -24,6 +37,49 @@ def test_equivalent_is_what_lies_within_the_smallest_effect(
     ratios = of_the_smallest_effect * math.log1p(0.05) + np.linspace(-1e-5, 1e-5, 12)
     (decided,) = decide([ratios], ["higher"], QUESTION)
     assert decided.verdict == word
+
+
+@given(
+    st.integers(1, 20).flatmap(
+        lambda size: st.lists(
+            st.lists(st.floats(-0.2, 0.2), min_size=size, max_size=size), min_size=1, max_size=12
+        )
+    ),
+    st.floats(0.1, 20),
+    st.sampled_from(["family", "none"]),
+    st.sampled_from(["higher", "lower"]),
+    st.sampled_from([0.95, 0.99]),
+    st.integers(1, 4),
+)
+def test_an_interval_and_its_verdict_say_the_same(
+    values: list[list[float]],
+    smallest: float,
+    correction: Literal["family", "none"],
+    better: Better,
+    confidence: float,
+    campaigns: int,
+) -> None:
+    look = Look(1, 1, len(values[0]), confidence)
+    question = Question(smallest, correction, look, campaigns=campaigns)
+    family = [np.array(sample) for sample in values]
+    for decided in decide(family, [better] * len(family), question):
+        interval = decided.interval
+        assert decided.p_adjusted is not None
+        if interval is None:
+            assert decided.verdict == "undecided"
+            assert decided.pairs < fewest_pairs(question.sharing(len(family)), confidence)
+            assert "too few for an interval" in decided.reason
+            continue
+        assert interval.confidence >= 1 - (1 - confidence) / question.sharing(len(family)) - 1e-12
+        band = 1 + smallest / 100
+        inside = 1 / band <= interval.low and interval.high <= band
+        excludes = interval.low > 1 or interval.high < 1
+        assert excludes == (decided.p_adjusted <= 0.05 * (1 + 1e-9))
+        assert (decided.verdict == "equivalent") == inside
+        assert (decided.verdict in {"faster", "slower"}) == (excludes and not inside)
+        if decided.verdict in {"faster", "slower"}:
+            assert (decided.verdict == "faster") == ((interval.low > 1) == (better == "higher"))
+        assert (decided.reason == "") == (decided.verdict != "undecided")
 
 
 # The gate
@@ -59,7 +115,7 @@ def test_the_family_corrects_what_fails_and_campaigns_what_is_decided(
     values: list[list[float]], campaigns: int
 ) -> None:
     samples = [np.array(sample) for sample in values]
-    corrected = replace(GATED, correction="holm")
+    corrected = replace(GATED, correction="family")
     alone, family, shared = (
         gates(samples, "lower", question)
         for question in (GATED, corrected, replace(corrected, campaigns=campaigns))
@@ -70,9 +126,22 @@ def test_the_family_corrects_what_fails_and_campaigns_what_is_decided(
         assert (among == "passed") == (by_itself == "passed")
 
 
+@given(st.lists(st.lists(st.floats(-0.05, 0.05), min_size=9, max_size=9), min_size=1, max_size=6))
+def test_what_passes_does_so_by_the_interval_that_is_shown_or_by_one_that_is_named(
+    values: list[list[float]],
+) -> None:
+    question = replace(GATED, correction="family")
+    for decided in decide([np.array(sample) for sample in values], ["lower"] * len(values), question):
+        assert decided.interval is not None
+        alone = decided.by_itself
+        assert (decided.gate == "passed") == (decided.interval.high < 1.02 or alone is not None)
+        if alone is not None:
+            assert decided.interval.low <= alone.low <= alone.high < 1.02 <= decided.interval.high
+
+
 @given(st.lists(st.lists(st.floats(-0.1, 0.1), min_size=9, max_size=9), min_size=1, max_size=6))
 def test_what_fails_is_slower(values: list[list[float]]) -> None:
-    question = replace(GATED, correction="holm")
+    question = replace(GATED, correction="family")
     for decided in decide([np.array(sample) for sample in values], ["lower"] * len(values), question):
         assert decided.gate != "failed" or decided.verdict == "slower"
 
@@ -80,9 +149,9 @@ def test_what_fails_is_slower(values: list[list[float]]) -> None:
 def test_the_most_pairs_that_cannot_fail_among_comparisons_and_campaigns() -> None:
     slower = np.linspace(0.1, 0.2, 8)  # p = 2 / 2**8, which is 0.05 / 6.4
     for comparisons, campaigns, gate in ((6, 1, "failed"), (7, 1, "undecided"), (3, 2, "failed")):
-        question = replace(GATED, correction="holm", campaigns=campaigns)
+        question = replace(GATED, correction="family", campaigns=campaigns)
         assert gates([slower] * comparisons, "lower", question) == [gate] * comparisons
-    assert gates([slower] * 9, "higher", replace(GATED, correction="holm")) == ["passed"] * 9
+    assert gates([slower] * 9, "higher", replace(GATED, correction="family")) == ["passed"] * 9
     assert gates([slower], "higher", replace(GATED, campaigns=7)) == ["undecided"]
 
 

@@ -54,10 +54,10 @@ def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
 @rule(
     "family-too-large",
     "Too many comparisons for the blocks",
-    "Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979; docs/statistics.md",
+    "Bonferroni's inequality; docs/statistics.md, Families",
 )
 def family_too_large(evidence: Evidence) -> Iterator[Finding]:
-    """Find more comparisons than their pairs can give a verdict after the correction."""
+    """Find more comparisons than their pairs can give intervals that hold together."""
     if evidence.experiment.comparison.correction == "none":
         return
     confidence = _confidence(evidence)
@@ -71,9 +71,9 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
         most = max(_pairs(evidence, comparisons), default=0)
         if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
             yield Finding(
-                f"With {counted(most, 'pair')} none of {family} {what} can have a verdict: the smallest"
-                f" p-value is {2 / 2**most:.2%}, which their number corrects to"
-                f" {family * 2 / 2**most:.2%}; it takes {1 - confidence:.2%}.",
+                f"With {counted(most, 'pair')} none of {family} {what} can have an interval or a verdict:"
+                f" each has {1 - confidence:.2%} / {family} = {(1 - confidence) / family:.2%} of the"
+                f" error, and the widest interval errs by {2 / 2**most:.2%}.",
                 (),
                 {"comparisons": family, "pairs": most, "pairs_needed": needed},
                 f"{_more_blocks(evidence)}; or ask less in one experiment.",

@@ -328,8 +328,6 @@ FOREIGN_RULES = (
     failed_benchmarks,
     results_left_out,
     unit_not_recorded,
-
-
     less_than_a_cycle,
     no_inserts,
     size_changed,

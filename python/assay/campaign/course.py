@@ -283,7 +283,8 @@ class Course:
             withheld = len(analysis.answers) - len(answers)
             by_gate = blocks.until == "gate"
             undecided = sum((answer.gate if by_gate else answer.verdict) == "undecided" for answer in answers)
-            intervals = [answer.interval for answer in answers if answer.interval is not None]
+            of_ratios = [answer for answer in answers if answer.ratio is not None]
+            intervals = [of.interval for of in of_ratios if of.interval is not None and of.interval.low > 0]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
                 f"{undecided} of {len(analysis.answers)} comparisons undecided"

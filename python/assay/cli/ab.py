@@ -213,6 +213,7 @@ def _as_object(answer: "Answer", store: Path) -> dict[str, Any]:
                 BASE: of.base,
                 HEAD: of.head,
                 "ratio": of.comparison.ratio,
+                "difference": of.comparison.difference,
                 "interval": of.comparison.interval,
                 "verdict": of.verdict,
                 "gate": of.comparison.gate,

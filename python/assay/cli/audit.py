@@ -96,14 +96,14 @@ def audit(
             if summary is not None and summary.imported:
                 of_campaign = audit_foreign(opened.foreign_run(summary.id))
             elif summary is not None:
-                experiment = opened.experiment(summary.id) if loaded is None or note else loaded
+                audited = opened.experiment(summary.id) if loaded is None or note else loaded
                 trials = opened.trials(summary.id)
                 of_campaign = audit_campaign(
-                    experiment,
+                    audited,
                     trials,
                     summary.host,
                     environments=opened.environments(summary.id),
-                    texts=opened.texts(trials, experiment),
+                    texts=opened.texts(trials, audited),
                 )
             if summary is not None:
                 opened.write_findings(summary.id, of_campaign)

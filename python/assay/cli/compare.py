@@ -104,7 +104,7 @@ def _print(compared: "Compared") -> None:
     from assay.analysis.verdicts import verdict_word
     from assay.report import words
     from assay.report.terminal import print_finding
-    from assay.words import condition_name, counted, percent, ratio
+    from assay.words import condition_name, counted, percent
 
     console = Console()
     for finding in compared.findings:
@@ -115,7 +115,7 @@ def _print(compared: "Compared") -> None:
     typer.echo(
         f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
         f"equivalent within {compared.smallest_effect_percent:g}%, "
-        f"intervals of {percent(compared.confidence)}\n"
+        f"intervals of {percent(compared.confidence)} {words.together(compared.correction)}\n"
     )
     print_table(
         ["condition", "of", "ratio", "interval", "pairs", "verdict", "note"],
@@ -123,12 +123,12 @@ def _print(compared: "Compared") -> None:
             [
                 condition_name(comparison.context) if comparison.context else "the two named",
                 comparison.level,
-                ratio(comparison.ratio),
-                words.interval(comparison.interval),
+                words.size(comparison),
+                words.ends(comparison),
                 comparison.pairs,
                 verdict_word(comparison.verdict, compared.metric, compared.unit),
                 "; ".join(
-                    [comparison.reason] * bool(comparison.reason)
+                    [note for note in (comparison.reason, words.zeros(comparison)) if note]
                     + [
                         f"{counted(count, 'block')} without a pair: {reason}"
                         for reason, count in comparison.dropped.items()

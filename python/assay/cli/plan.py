@@ -54,7 +54,7 @@ LEGEND = (
 ASSUMPTIONS = (
     "It assumes that the host and the scatter stay as they were; then four of five campaigns of that"
     " length have intervals that narrow. The fewer pairs it rests on, the more blocks it asks for."
-    " Verdicts corrected for many comparisons may need more."
+    ""
 )
 ASSUMPTIONS_OF_DECISIONS = (
     "It assumes that ratios, scatter and host stay as they were; then at least four of five campaigns of"
@@ -281,8 +281,11 @@ def _of_widths(
     experiment: "Experiment", forecast: "Forecast", slowest: "ComparisonForecast"
 ) -> Iterator[str]:
     """Yield when every interval is narrow enough, and what the planned blocks give."""
+    from assay.report.words import together
+
     yield (
-        f"Intervals of {percent(forecast.confidence)} of {experiment.comparison.metric} are at most"
+        f"Intervals of {experiment.comparison.metric}, of {percent(forecast.confidence)}"
+        f" {together(experiment.comparison.correction)}, are at most"
         f" {forecast.width_percent:g}% wide after {_blocks(slowest)}; slowest is"
         f" {_name(experiment, slowest)}."
     )

@@ -150,7 +150,9 @@ def test_what_is_clear_will_be_decided() -> None:
 def test_widths_are_printed_for_a_person() -> None:
     measured()
     text = " ".join(plan("--width", "8").stdout.split())
-    assert re.search("^Intervals of 95% of throughput are at most 8% wide after about .* subject=noop", text)
+    assert re.search(
+        "^Intervals of throughput, of 95% together, are at most 8% wide after about .* subject=noop", text
+    )
     assert "planned 20 blocks, about 40 seconds: " in text
 
 

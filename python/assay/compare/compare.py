@@ -13,25 +13,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
 from assay.analysis.busy import disturbance, lost, without_busy
 from assay.analysis.idle import idleness
-from assay.analysis.pairs import HOST_CHANGED, NOT_RUN, WITHHELD, counted_trials, logarithm, not_valid
+from assay.analysis.pairs import (
+    HOST_CHANGED,
+    NOT_RUN,
+    WITHHELD,
+    Sample,
+    counted_trials,
+    not_valid,
+    sample_of,
+    value_of,
+)
 from assay.analysis.verdicts import Better, Question, decide
 from assay.compare.changes import Changes, changes
 from assay.compare.rules import RULES
 from assay.compare.sides import Side
 from assay.errors import AssayError
+from assay.experiment.types import ComparisonDesign
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
-BlockMeans = Mapping[int, float | str]
-"""Block -> mean logarithm of the metric over the trials of a condition that count, or why none does."""
+BlockValues = Mapping[int, list[float] | str]
+"""Block -> the values of the metric in the trials of a condition that count, or why none does."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,8 @@ class Compared:
     Attributes:
         metric, better, smallest_effect_percent: as the first side's experiment has them.
         unit: of the metric, the same on all sides; empty where no side gives one.
-        confidence: what was asked of every interval; more than 95% where a campaign may end early.
+        confidence: of the intervals; more than 95% where a campaign may end early.
+        correction: "family" where they hold with it all together, "none" where each does by itself.
         comparisons: by condition, then by side; `context` is the condition (empty where sides are
             conditions), `level` and `baseline` are the sides' names. They are one family.
         changes: of each later side what became of the verdicts of the first; empty where sides are
@@ -54,6 +63,7 @@ class Compared:
     better: Better
     smallest_effect_percent: float
     confidence: float
+    correction: Literal["family", "none"]
     comparisons: tuple[Comparison, ...]
     changes: tuple[Changes, ...]
     findings: tuple[Finding, ...]
@@ -77,8 +87,8 @@ def compare(sides: Sequence[Side]) -> Compared:
         _check_metric(first, side)
         _check_flaws(first, side)
     analyses = {side.held_in: summarise(side.trials, side.experiment) for side in sides}
-    samples: list[NDArray[np.float64]] = []
-    everywhere: list[NDArray[np.float64]] = []
+    samples: list[Sample] = []
+    everywhere: list[Sample] = []
     described: list[tuple[Mapping[str, Level], Side, dict[str, int]]] = []
     withheld: list[str] = []
     for context, conditions in _conditions(sides):
@@ -94,12 +104,15 @@ def compare(sides: Sequence[Side]) -> Compared:
                 withheld.append(
                     " and ".join(filter(None, (_failures(side, conditions) for side in (other, first))))
                 )
-                sample, dropped = _paired(*blocks, withheld=withheld[-1])
+                sample, dropped = _paired(blocks[0], blocks[1], design, withheld=withheld[-1])
                 samples.append(sample)
-                everywhere.append(_paired(*all_blocks, withheld=withheld[-1])[0])
+                sample, _ = _paired(all_blocks[0], all_blocks[1], design, withheld=withheld[-1])
+                everywhere.append(sample)
                 described.append((context, other, dropped))
     look = _joint_look([analysis.look for analysis in analyses.values()])
-    question = Question(design.smallest_effect_percent, design.correction, look)
+    question = Question(
+        design.smallest_effect_percent, design.correction, look, smallest_effect=design.smallest_effect
+    )
     better = [design.better] * len(samples)
     decided = decide(samples, better, question, withheld)
     all_groups = decide(everywhere, better, question, withheld)
@@ -124,6 +137,7 @@ def compare(sides: Sequence[Side]) -> Compared:
         design.better,
         design.smallest_effect_percent,
         question.confidence,
+        design.correction,
         tuple(comparisons),
         _changes(sides, analyses),
         tuple(finding for rule in RULES for finding in rule.check(sides)),
@@ -224,37 +238,40 @@ def _grouped(
     return blocks
 
 
-def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: frozenset[int]) -> BlockMeans:
+def _blocks(trials: Mapping[int, list[StoredTrial]], metric: str, without: frozenset[int]) -> BlockValues:
     """Return the blocks of a condition; `without` are the groups that do not count."""
-    means: dict[int, float | str] = {}
+    of_blocks: dict[int, list[float] | str] = {}
     for block, ended in trials.items():
-        logarithms = [
+        found = [
             HOST_CHANGED if isinstance(value, float) and trial.group in without else value
             for trial in ended
-            for value in [logarithm(trial, metric)]
+            for value in [value_of(trial, metric)]
         ]
-        values = [value for value in logarithms if isinstance(value, float)]
-        means[block] = sum(values) / len(values) if values else logarithms[-1]
-    return means
+        reasons = [value for value in found if isinstance(value, str)]
+        of_blocks[block] = [value for value in found if isinstance(value, float)] or reasons[-1]
+    return of_blocks
 
 
 def _paired(
-    first: BlockMeans, other: BlockMeans, *, withheld: str
-) -> tuple[NDArray[np.float64], dict[str, int]]:
-    """Return the log ratios of blocks, `other` to `first`, and reason -> blocks without one.
+    first: BlockValues, other: BlockValues, design: ComparisonDesign, *, withheld: str
+) -> tuple[Sample, dict[str, int]]:
+    """Return the changes of blocks, from `first` to `other`, and reason -> blocks without one.
 
     If they are withheld, there is none.
     """
-    pairs: list[float] = []
+    levels: list[list[float]] = []
+    baselines: list[list[float]] = []
     reasons: list[str] = []
     for block in sorted({*first, *other}):
-        base, mean = first.get(block, NOT_RUN), other.get(block, NOT_RUN)
+        base, values = first.get(block, NOT_RUN), other.get(block, NOT_RUN)
         if isinstance(base, str):
             reasons.append(base)
-        elif isinstance(mean, str):
-            reasons.append(mean)
+        elif isinstance(values, str):
+            reasons.append(values)
         elif withheld:
             reasons.append(WITHHELD)
         else:
-            pairs.append(mean - base)
-    return np.array(pairs, dtype=np.float64), dict(Counter(reasons))
+            levels.append(values)
+            baselines.append(base)
+    by_difference = design.smallest_effect is not None
+    return sample_of(levels, baselines, by_difference=by_difference), dict(Counter(reasons))

@@ -318,6 +318,7 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
     side: MakeSide,
 ) -> None:
     text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
+    text = text.replace("[comparison]", '[comparison]\ncorrection = "none"')
     early = side("early", flat, source=text, ended=11)
     fixed = side("fixed", flat, seed=2)
     again = side("again", flat, seed=3, source=text, ended=11)
@@ -341,6 +342,7 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
 
 def test_a_campaign_before_its_first_look_has_no_verdict(side: MakeSide) -> None:
     text = SOURCE.replace("blocks = 12", "blocks = 18\nuntil_width_percent = 3")
+    text = text.replace("[comparison]", '[comparison]\ncorrection = "none"')
     compared = compare([side("fixed", flat), side("early", flat, seed=2, source=text, ended=7)])
     assert {comparison.verdict for comparison in compared.comparisons} == {"undecided"}
     assert all("first planned look" in comparison.reason for comparison in compared.comparisons)
@@ -366,7 +368,7 @@ def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) ->
         changes: dict[int, StoredTrial] = {
             0: replace(trial, status="crashed"),
             1: replace(trial, metrics={}),
-            2: replace(trial, metrics={"throughput": 0.0}),
+            2: replace(trial, metrics={"throughput": math.inf}),
         }
         return changes.get(trial.block, trial)
 
@@ -387,7 +389,7 @@ def test_blocks_without_a_pair_have_the_reason_that_they_have(side: MakeSide) ->
         for name in ("one", "two")
     ]
     [comparison] = compare(sides).comparisons
-    assert comparison.dropped == {"not valid": 1, "metric missing": 1, "not above zero": 1, "host changed": 1}
+    assert comparison.dropped == {"not valid": 1, "metric missing": 1, "not finite": 1, "host changed": 1}
     assert comparison.pairs == BLOCKS - 4
     assert comparison.all_groups.pairs == BLOCKS - 3
 

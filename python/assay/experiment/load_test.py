@@ -152,7 +152,7 @@ def test_a_metric_whose_unit_is_time_or_memory_is_better_lower() -> None:
 def test_workloads_and_the_correction_are_read() -> None:
     comparison = read("percent = 3", 'percent = 3\nacross = ["mix"]\ncorrection = "none"').comparison
     assert (comparison.across, comparison.correction) == ({"mix": {}}, "none")
-    assert (read().comparison.across, read().comparison.correction) == ({}, "holm")
+    assert (read().comparison.across, read().comparison.correction) == ({}, "family")
     weighted = read("percent = 3", "percent = 3\nacross = { mix = { searches = 9, updates = 1.5 } }")
     assert weighted.comparison.across == {"mix": {"searches": 9, "updates": 1.5}}
     assert weighted.weight({"threads": 1, "mix": "updates"}) == 1.5
@@ -662,6 +662,7 @@ MISTAKES = {
         ),
         ("percent = 3\nacross = { mix = { searches = 1, updates = 0 } }", "20 comparison.across.mix.updates"),
         ('percent = 3\ncorrection = "bonferroni"', "20 comparison.correction"),
+        ("percent = 3\nsmallest_effect = 1", "20 comparison.smallest_effect: percent"),
         ("percent = 3\npathological = 0", "20 comparison.pathological: more than 0"),
         ("percent = 3\ngate_percent = 0", "20 comparison.gate_percent: small"),
         ("percent = 3\ngate_percent = 2", "20 comparison.gate_percent: larger gate or a smaller effect"),

@@ -74,7 +74,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     direction = partial(_direction, units, bool(subjects & commands))
     metric = document.comparison.metric or _metric(subjects, commands, fixtures)
     comparison = _comparison(document.comparison, metric, factors, direction, identical=identical)
-    _check_gate(document.design.until, comparison, ("design", "until"))
+    _check_gate(document.design.end, comparison, ("design", "until"))
     question = document.question or (
         f"How does {comparison.metric} differ by {comparison.factor}, compared with {comparison.against()}?"
     )
@@ -182,6 +182,16 @@ def _comparison(
         why = f"needs a baseline that nothing may be worse than; name it, such as baseline = {show(baseline)}"
         raise MistakeError(("comparison", "gate_percent"), why)
     smallest = table.smallest_effect_percent
+    if table.smallest_effect is not None:
+        percent_too = "smallest_effect_percent" in table.model_fields_set
+        if percent_too != bool(also):
+            why = "is given in percent too; give one of the two"
+            if also:
+                why = "needs smallest_effect_percent too, for the metrics of also"
+            raise MistakeError(("comparison", "smallest_effect"), why)
+        if table.gate_percent is not None:
+            why = "is compared by differences, and gate_percent is about a ratio; remove one of the two"
+            raise MistakeError(("comparison", "smallest_effect"), why)
     if table.gate_percent is not None and "smallest_effect_percent" not in table.model_fields_set:
         smallest = min(smallest, table.gate_percent)
     return ComparisonDesign(
@@ -189,6 +199,7 @@ def _comparison(
         factor=factor,
         baseline=baseline,
         smallest_effect_percent=smallest,
+        smallest_effect=table.smallest_effect,
         better=table.better or direction(("comparison", "metric"), metric),
         also=also,
         across=_across(table, factor, factors),
@@ -290,6 +301,9 @@ def _direction(units: Mapping[str, str], of_commands: bool, at: KeyPath, metric:
 def _check_gate(until: Until | None, comparison: ComparisonDesign, at: KeyPath) -> None:
     """Check the gate against what ends a campaign, and against the smallest effect."""
     gate, smallest = comparison.gate_percent, comparison.smallest_effect_percent
+    if comparison.smallest_effect is not None and isinstance(until, float):
+        at = ("design", "until_width_percent")
+        raise MistakeError(at, "is a width of ratios, and smallest_effect compares differences; remove one")
     if gate is None:
         if until == "gate":
             why = 'is "gate", and there is no gate; give one, such as gate_percent = 5 in [comparison]'

@@ -17,6 +17,7 @@ from assay.experiment.tables import (
     Metric,
     Name,
     NonEmptyWord,
+    PositiveEffect,
     PositivePercent,
     Table,
     ValueOrTable,
@@ -116,6 +117,8 @@ class ComparisonTable(Table):
     """Smaller differences do not interest you: intervals within it are called equivalent. Where nothing says,
     a gate below 3 is the smallest effect too.
     """
+    smallest_effect: PositiveEffect | None = None
+    """The same in the metric's own units, which is then compared by differences and not by ratios."""
     gate_percent: PositivePercent | None = None
     """A level fails if it is shown to be worse than the baseline by more than this."""
     better: Better | None = None
@@ -124,8 +127,8 @@ class ComparisonTable(Table):
     """Further metrics, compared in the same way as a family of their own."""
     across: ValueOrTable[list[str], dict[str, dict[str, Weight]]] = Field(default_factory=list)
     """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
-    correction: Literal["holm", "none"] = "holm"
-    """How the p-values of a family are corrected for their number."""
+    correction: Literal["family", "none"] = "family"
+    """Whether the intervals and verdicts of a family hold all together, or each by itself."""
     accept_invalid: bool = False
     """Whether levels some of whose trials are not valid get a verdict from their other trials."""
     accept_idle: bool = False

@@ -25,6 +25,7 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 Metric = Annotated[str, Field(pattern=NAME_PATTERN, max_length=64)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 PositivePercent = Annotated[float, Field(gt=0, le=100)]
+PositiveEffect = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 TextOrPath = TypeVar("TextOrPath", str, Path)

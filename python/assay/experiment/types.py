@@ -39,6 +39,7 @@ from assay.experiment.tables import (
     NonEmptyWord,
     OneOrMore,
     Part,
+    PositiveEffect,
     PositivePercent,
     Table,
     WithoutNul,
@@ -71,11 +72,13 @@ class ComparisonDesign(Part):
         baseline: the level of that factor that every other is compared with.
         stand_ins: levels that are the baseline where it is not there, the first that is.
         smallest_effect_percent: differences below this are of no interest; above 0, at most 100.
+        smallest_effect: the same in the metric's units, which is then compared by differences; None: by
+            ratios.
         better: whether a higher or a lower value of the metric is better.
         also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
         across: factors whose levels are workloads, over which verdicts are also given as a whole -> the
             weight of each level by its name; empty where all weigh the same.
-        correction: how the p-values of a family are corrected for their number.
+        correction: whether the intervals and verdicts of a family hold all together, or each by itself.
         accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
         accept_idle: whether trials in which practically nothing happens get a verdict, as of an empty map.
         pathological: an outcome is pathological if it is worse than this share of the median of its
@@ -94,7 +97,7 @@ class ComparisonDesign(Part):
     better: Better
     also: dict[Metric, Better] = Field(default_factory=dict)
     across: dict[str, dict[str, Weight]] = Field(default_factory=dict)
-    correction: Literal["holm", "none"] = "holm"
+    correction: Literal["family", "none"] = "family"
     accept_invalid: bool = False
     accept_idle: bool = False
     pathological: PathologicalShare | None = None
@@ -102,6 +105,7 @@ class ComparisonDesign(Part):
     gate_percent: PositivePercent | None = None
     campaigns: Annotated[int, Field(ge=1)] = 1
     ladders: tuple[tuple[Level, ...], ...] = ()
+    smallest_effect: PositiveEffect | None = None
 
     def baselines(self) -> tuple[Level, ...]:
         """Return the levels of which each context has one that its others are compared with."""

@@ -28,7 +28,7 @@ _CAMPAIGN: Mapping[str, Callable[[CampaignSummary], Any]] = {
     "finished": lambda campaign: campaign.finished,
     "host": lambda campaign: campaign.host.get("name"),
 }
-_ESTIMATE = ("ratio", "low", "high", "confidence", "p", "verdict", "pairs")
+_ESTIMATE = ("ratio", "difference", "low", "high", "confidence", "p", "verdict", "pairs")
 _VERDICT = (
     "metric",
     "level",
@@ -36,6 +36,8 @@ _VERDICT = (
     *_ESTIMATE,
     "p_adjusted",
     "reason",
+    "zeros",
+    "baseline_zeros",
     "dropped",
     *(f"all_{column}" for column in _ESTIMATE),
     "mark",
@@ -167,6 +169,8 @@ def _comparison(comparison: Comparison, names: Mapping[str, str]) -> dict[str, A
         **_estimate(comparison),
         "p_adjusted": comparison.p_adjusted,
         "reason": comparison.reason,
+        "zeros": comparison.zeros[0],
+        "baseline_zeros": comparison.zeros[1],
         "dropped": sum(comparison.dropped.values()),
     }
     for name, estimate in (("all", comparison.all_groups), *comparison.modes.items()):
@@ -177,6 +181,6 @@ def _comparison(comparison: Comparison, names: Mapping[str, str]) -> dict[str, A
 def _estimate(estimate: Estimate) -> dict[str, Any]:
     interval = estimate.interval
     ends = (interval.low, interval.high, interval.confidence) if interval else (None, None, None)
-    return dict(
-        zip(_ESTIMATE, (estimate.ratio, *ends, estimate.p, estimate.verdict, estimate.pairs), strict=True)
-    )
+    sizes = (estimate.ratio, estimate.difference)
+    values = (*sizes, *ends, estimate.p, estimate.verdict, estimate.pairs)
+    return dict(zip(_ESTIMATE, values, strict=True))

@@ -203,8 +203,8 @@ def test_a_quota_that_stopped_trials_is_an_error_and_a_held_frequency_a_note(tmp
 def test_boost_and_limits_of_each_policy_are_tuned_and_put_back(tmp_path: Path) -> None:
     values = {f"{POLICY}/boost": "1", **FREE, f"{POLICY}/scaling_max_freq": "800000"}
     system = made_machine(tmp_path / "machine", values)
-    names = ["turbo", "frequency-limit"]
-    with tuned(system, tmp_path / "journal", print, names):
+    settings = chosen(["turbo", "frequency-limit"])
+    with tuned(system, tmp_path / "journal", print, settings):
         assert system.read(f"{POLICY}/boost") == "0"
         assert system.read(f"{POLICY}/scaling_max_freq") == "4800000"
     assert {place: system.read(place) for place in values} == values

@@ -151,7 +151,7 @@ def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
     block = np.arange(len(blocks))
     differences = blocks[block, first] - blocks[block, second]
     alone = sign_flips(differences[:, :FEW]).p
-    together = COMPARISONS * sign_flips(differences, family=COMPARISONS).p
+    together = COMPARISONS * sign_flips(differences, 1 - (1 - CONFIDENCE) / COMPARISONS).p
     smallest = [p.reshape(CAMPAIGNS, COMPARISONS).min(axis=1) for p in (alone, together)]
     naive, honest = (float((p < 1 - CONFIDENCE).mean()) for p in smallest)
     return Outcome(

@@ -15,6 +15,8 @@ from assay.report.gather import Report
 from assay.report.metrics import unit_in
 from assay.report.race import NAMES
 from assay.report.trust import Trust, trust
+from assay.report.words import ends as ends_of_difference
+from assay.report.words import size, zeros
 from assay.words import condition_name, counted, in_unit, listed, number, printable, shortened
 
 _WHY_AT_MOST = 200
@@ -82,11 +84,15 @@ class Benchmark:
     @property
     def change(self) -> str:
         """By how much the metric changes, without its interval."""
+        if self.comparison.difference is not None:
+            return size(self.comparison)
         return "-" if self.comparison.ratio is None else change(self.comparison.ratio)
 
     @property
     def interval(self) -> str:
         """The ends of the interval of that."""
+        if self.comparison.difference is not None and self.comparison.interval is not None:
+            return ends_of_difference(self.comparison)
         return ends(self.comparison.interval)
 
     @property
@@ -249,7 +255,9 @@ def _of_one(answer: Answer, benchmark: Benchmark) -> str:
     gate, comparison = answer.gate_percent, benchmark.comparison
     level, baseline = str(comparison.level), str(comparison.baseline)
     if comparison.ratio is None:
-        return f"undecided: {benchmark.why}"
+        said = f"{benchmark.with_interval} {metric_name(comparison.metric)} from {baseline} to {level}"
+        differs = comparison.difference is not None
+        return f"{benchmark.result}: {said}" if differs else f"undecided: {benchmark.why}"
     more = "more" if comparison.ratio >= 1 else "less"
     takes = "takes" if is_time(comparison.metric) else "has"
     interval = f" ({benchmark.interval})" if benchmark.interval else ""
@@ -306,20 +314,21 @@ def is_time(metric: str) -> bool:
 
 
 def _why(report: Report, comparison: Comparison) -> str:
-    """Return why a benchmark is undecided, with the reason of its first trial that was not valid."""
+    """Return why a benchmark is undecided, or by which interval that is not shown it passes.
+
+    The reason of its first trial that was not valid is added.
+    """
+    if comparison.by_itself is not None:
+        return f"passes by its interval uncorrected for the family, {ends(comparison.by_itself)}"
     if "undecided" not in (comparison.gate or comparison.verdict):
-        return ""
+        return zeros(comparison)
     if not comparison.withheld:
         asked = report.experiment.comparison
         if not (comparison.gate and comparison.interval and asked.gate_percent) or report.analysis.waits:
-            return comparison.reason
-        worse = 1 + asked.gate_percent / 100
-        gate = worse if asked.better == "lower" else 1 / worse
-        of = f"the gate of {asked.gate_percent:g}%"
-        if comparison.interval.low <= gate <= comparison.interval.high:
-            return f"the interval holds {of}"
-        among = counted(report.analysis.comparisons, "benchmark")
-        return f"the interval is clear of {of}, but among {among} chance alone does that"
+            return "; ".join(filter(None, [comparison.reason, zeros(comparison)]))
+        if comparison.difference is not None:
+            return f"the gate is about a ratio, and there is none: {zeros(comparison)}"
+        return f"the interval holds the gate of {asked.gate_percent:g}%"
     failed = (
         trial.reason
         for trial in report.trials

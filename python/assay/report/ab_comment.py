@@ -55,7 +55,8 @@ def _notes(answer: Answer) -> Iterator[str]:
     """Yield what keeps benchmarks from being compared or decided."""
     for benchmark in answer.benchmarks:
         if benchmark.why:
-            yield f"{benchmark.name}: undecided: {benchmark.why}"
+            undecided = "undecided: " * benchmark.is_undecided
+            yield f"{benchmark.name}: {undecided}{benchmark.why}"
     for left in answer.left_out:
         failed = left.kind == "failed"
         yield f"{left.name}: {f'fails in {left.why}' if failed else f'{left.kind}, so not compared'}"

@@ -206,10 +206,10 @@ def test_a_reason_does_not_contradict_the_interval_beside_it() -> None:
     speed = {"noop": 1e6, "std_map_mutex": 5e5}
     report = example_report(text, lambda planned: {"throughput": speed[str(planned.levels["subject"])]})
     whys = {of.why for of in benchmarks_of(report)}
-    assert whys == {"the interval is clear of the gate of 5%, but among 6 benchmarks chance alone does that"}
+    assert whys == {"6 pairs are too few for an interval among 6 comparisons: it takes 8"}
     mixed = {"noop": 1.0, "std_map_mutex": 0.9}
     report = example_report(
-        text,
+        text.replace("blocks = 6", "blocks = 8"),
         lambda planned: {"throughput": 1e6 * mixed[str(planned.levels["subject"])] ** (planned.block % 2)},
     )
     assert {of.why for of in benchmarks_of(report)} == {"the interval holds the gate of 5%"}

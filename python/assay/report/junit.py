@@ -35,7 +35,7 @@ def junit(answer: Answer) -> str:
         elif of.is_undecided:
             SubElement(case, "skipped", message=printable(f"{said}; {of.why}"))
         else:
-            SubElement(case, "system-out").text = said
+            SubElement(case, "system-out").text = printable("; ".join(filter(None, [said, of.why])))
     for left in answer.left_out:
         case = SubElement(suite, "testcase", classname=_SUITE, name=printable(left.name))
         if left.kind == "failed":

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import astuple
 
 from assay.analysis import Comparison
-from assay.analysis.types import Aggregate
+from assay.analysis.types import Aggregate, Answer
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.report import gate, sensitivity, words
@@ -29,7 +29,8 @@ def summary(report: Report) -> str:
     origin = (
         f"Campaign {campaign.id} of {campaign.experiment}, begun {campaign.started_at:%Y-%m-%d %H:%M} UTC "
         f"on {campaign.host.get('name', 'a host without a name')}; {campaign.ended} of {campaign.planned} "
-        f"trials ended: {words.statuses(campaign.counts)}; seed {campaign.seed}. {words.look(analysis)}"
+        f"trials ended: {words.statuses(campaign.counts)}; seed {campaign.seed}. "
+        f"{words.look(analysis, report.experiment)}"
     )
     parts = [
         f"## {text(campaign.question)}",
@@ -71,8 +72,7 @@ def _rungs(report: Report) -> Iterator[str]:
                     condition_name(answer.context) if answer.context else "",
                     words.rung(answer),
                     verdict_word(answer.verdict, answer.metric, unit),
-                    words.glance(answer.ratio, report.experiment),
-                    words.glance_interval(answer.interval, report.experiment),
+                    *words.glance_size(answer, report.experiment),
                 ]
                 for answer in analysis.rungs
             ),
@@ -100,13 +100,18 @@ def _verdicts(report: Report) -> Iterator[list[str]]:
             else:
                 verdict = [
                     verdict_word(comparison.verdict, analysis.metric, unit),
-                    *_gate(comparison.gate, report),
+                    *_gate(_passes(comparison), report),
                 ]
                 yield [context, level, *verdict, *_numbers(comparison, report.experiment), median]
     for whole in analysis.aggregates:
         context = condition_name({**whole.context, "over": words.workloads(whole)})
-        verdict = [verdict_word(whole.verdict, analysis.metric, unit), *_gate(whole.gate, report)]
+        verdict = [verdict_word(whole.verdict, analysis.metric, unit), *_gate(_passes(whole), report)]
         yield [context, str(whole.level), *verdict, *_numbers(whole, report.experiment), ""]
+
+
+def _passes(answer: Answer) -> str | None:
+    """Return whether an answer passes the gate, and by which interval where that is not the one shown."""
+    return words.passes_alone(answer) or answer.gate
 
 
 def _gate(text: str | None, report: Report) -> list[str]:
@@ -115,7 +120,8 @@ def _gate(text: str | None, report: Report) -> list[str]:
 
 
 def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str]:
-    return [words.glance(answer.ratio, experiment), words.glance_interval(answer.interval, experiment)]
+    size, ends = words.glance_size(answer, experiment)
+    return [size, "; ".join(filter(None, [ends, words.zeros(answer)]))]
 
 
 def table(columns: list[str], rows: Iterable[list[str]], numbers: Collection[str] = ()) -> str:

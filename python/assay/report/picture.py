@@ -167,7 +167,7 @@ def _drawn(report: Report, answers: Sequence[Answer]) -> Iterator[float]:
     yield from (1 / smallest, smallest)
     for answer in answers:
         yield from _reported(report, answer) or ()
-        ends = (answer.interval.low, answer.interval.high) if answer.interval else ()
+        ends = (answer.interval.low, answer.interval.high) if answer.interval and answer.ratio else ()
         for value in (answer.ratio, *ends):
             if value is not None and value > 0 and drawable(value):
                 yield value
@@ -220,17 +220,17 @@ def _row(
     known = [value for value in (answer.ratio,) if value is not None and value > 0 and drawable(value)]
     ends = answer.interval
     span = None
-    if ends and ends.low > 0 and drawable(ends.low) and drawable(ends.high):
+    if known and ends and ends.low > 0 and drawable(ends.low) and drawable(ends.high):
         span = axis.span(ends.low, ends.high)
-    ratio = words.glance(answer.ratio, report.experiment)
-    interval = words.glance_interval(ends, report.experiment)
+    ratio, interval = words.glance_size(answer, report.experiment)
     unit = report.experiment.unit(answer.metric)
     word = verdict_word(answer.verdict, answer.metric, unit)
+    zeros = words.zeros(answer)
     median = "" if summary is None else f"; median {_median(report, summary)}"
     numbers = (
-        f"{ratio} times {answer.baseline}"
+        f"{ratio}{' times' if answer.difference is None else ' beside'} {answer.baseline}"
         f"{f', interval {interval}' if interval else ''}; {word}, p {p_value(answer.p_adjusted)}, "
-        f"{counted(answer.pairs, 'pair')}{median}"
+        f"{counted(answer.pairs, 'pair')}{median}{zeros and f'; {zeros}'}"
     )
     return Row(
         level=level or str(answer.level),
@@ -241,8 +241,8 @@ def _row(
         interval=span,
         ratio=ratio,
         ends=interval,
-        about=f"{answer.level}: {numbers if known else answer.reason or 'no pairs'}",
-        lacks="" if known else "withheld" if answer.withheld else "no pairs",
+        about=f"{answer.level}: {numbers if answer.pairs else answer.reason or 'no pairs'}",
+        lacks="" if known else "withheld" if answer.withheld else words.zeros(answer) or "no pairs",
         reported=axis.span(*theirs) if theirs else None,
     )
 

@@ -1,5 +1,6 @@
 """What a race came to, in a few lines: who is faster, by how much, how far to trust it."""
 
+import math
 from collections.abc import Iterator
 
 from assay.analysis import Comparison, ConditionSummary
@@ -9,7 +10,7 @@ from assay.report import words
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
 from assay.report.trust import short, trust
-from assay.words import condition_name, counted, elapsed, in_unit, percent, printable, whole_percent
+from assay.words import condition_name, counted, elapsed, in_unit, printable, whole_percent
 
 _FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 NAMES = {
@@ -55,18 +56,24 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     analysis = report.analysis
     level, baseline = str(comparison.level), str(comparison.baseline)
     by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
+    if comparison.difference is not None:
+        word = {"faster": "better", "slower": "worse"}.get(comparison.verdict, comparison.verdict)
+        ends = f" ({words.ends(comparison)})" if comparison.interval else ""
+        answer = f"{word}: {words.size(comparison)} {_name(analysis.metric)} from {baseline} to {level}{ends}"
+        return f"{answer}; {words.zeros(comparison)}"
     if comparison.ratio is None:
         word = "withheld" if comparison.withheld else "undecided"
         return f"{word}, {level} against {baseline}: {_busy(report, comparison) or comparison.reason}"
     # Of a time the inverse is the speed; of other metrics the ratio stays as it is.
     inverse = by_speed and analysis.better == "lower"
     better = "faster" if by_speed else "better"
-    effect = percent(analysis.smallest_effect_percent / 100)
+    effect = words.effect(analysis)
     said = {"faster": better, "slower": better, "equivalent": f"equivalent within {effect}"}
     word = said.get(comparison.verdict, comparison.verdict)
     if comparison.verdict == "slower":  # the other way round, the better one first
         level, baseline, inverse = baseline, level, not inverse
     value, interval = _ratio(report, comparison, inverse)
+    interval += "; " * any(comparison.zeros) + words.zeros(comparison)
     if by_speed:
         return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
     return f"{word}: {level} has {value} times the {_name(analysis.metric)} of {baseline}{interval}"
@@ -91,7 +98,7 @@ def _ratio(report: Report, comparison: Comparison, inverse: bool) -> tuple[str, 
     value, interval = comparison.ratio, comparison.interval
     assert value is not None
     ends = [] if interval is None else [interval.low, interval.high]
-    values = [1 / end for end in (value, *reversed(ends))] if inverse else [value, *ends]
+    values = [1 / end if end else math.inf for end in (value, *reversed(ends))] if inverse else [value, *ends]
     said = [words.glance(value, report.experiment) for value in values]
     return said[0], f" ({said[1]} to {said[2]})" if ends else ""
 

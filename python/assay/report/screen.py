@@ -84,11 +84,13 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
     for verdict, mark in marks.items():
         word = verdict_word(verdict, analysis.metric, unit)
         if verdict == "equivalent":
-            word = f"equivalent, within {analysis.smallest_effect_percent:g}%"
+            word = f"equivalent, within {words.effect(analysis)}"
         legend.append(f"{mark} {word}   ", STYLES[verdict])
     legend.rstrip()
     yield legend
     yield Text(f"Verdicts: {_counts(analysis.comparisons, report)}", "bold")
+    for text in _zeros(analysis.answers)[:_ZEROS_AT_MOST]:
+        yield from map(Text, wrap(f"  {text}", width))
     withheld = next((answer for answer in analysis.comparisons if answer.withheld), None)
     if withheld is not None:
         for line in wrap(f"  withheld, as {printable(withheld.reason)}", width):
@@ -138,6 +140,13 @@ def _trust(report: Report, width: int) -> Iterator[Text]:
         yield line
 
 
+def _zeros(answers: Sequence[Answer]) -> list[str]:
+    """Return of which answers values are 0, or are compared by difference."""
+    said = [(answer, words.zeros(answer)) for answer in answers]
+    places = [condition_name({**answer.context, "level": answer.level}) for answer, _ in said]
+    return [printable(f"{place}: {text}") for place, (_, text) in zip(places, said, strict=True) if text]
+
+
 def _counts(answers: Sequence[Answer], report: Report) -> str:
     """Return how many answers have which verdict, in the words for their metrics."""
     said: dict[str, int] = {}
@@ -148,6 +157,9 @@ def _counts(answers: Sequence[Answer], report: Report) -> str:
                 word = "withheld" if answer.withheld else word
                 said[word] = said.get(word, 0) + 1
     return ", ".join(f"{count} {word}" for word, count in said.items()) or "none"
+
+
+_ZEROS_AT_MOST = 3
 
 
 @dataclass(frozen=True)
@@ -268,7 +280,9 @@ def _cell(condition: ConditionSummary, comparison: Comparison | None, report: Re
 
 
 def _answer(answer: Comparison | Aggregate, experiment: Experiment) -> _Cell:
-    if answer.ratio is None:
+    if answer.ratio is None and answer.difference is None:
         return _Cell("withheld" if answer.withheld else "no pairs", verdict=answer.verdict)
-    ends = words.glance_interval(answer.interval, experiment).replace(" to ", "-")
-    return _Cell(words.glance(answer.ratio, experiment), ends or "-", answer.verdict)
+    size, ends = words.glance_size(answer, experiment)
+    return _Cell(
+        size, ends.replace(" to ", "-" if answer.difference is None else " to ") or "-", answer.verdict
+    )

@@ -1,12 +1,17 @@
 """The end of a run: what it says, and that it fits a screen of 80 by 24."""
 
+import json
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from assay.findings import Finding, Severity
@@ -16,6 +21,7 @@ from assay.report.picture import picture
 from assay.report.screen import print_screen
 from assay.report.trust import trust
 from assay.runner.types import Status
+from assay.words import json_text
 from example_report import example_report, experiment_text
 
 QUICKSTART = Path(__file__).parents[3] / "experiments" / "quickstart.toml"
@@ -99,6 +105,56 @@ def test_the_quickstart_ends_in_one_screen() -> None:
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert len([*lines, "page: ", "next: ", "$ "]) <= 24
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.002, 0.01, 0.03, 0.1]),
+    st.sampled_from([0.5, 1.0, 3.0, 10.0]),
+    st.sampled_from(["higher", "lower"]),
+)
+def test_no_interval_contradicts_its_verdict_on_the_screen_or_in_json(
+    seed: int, scatter: float, smallest: float, better: str
+) -> None:
+    random = np.random.default_rng(seed)
+    effects = {1: 0.0, 2: 0.02, 3: 0.05, 4: -0.3}
+
+    def metrics(planned: PlannedTrial) -> dict[str, float]:
+        effect = effects[int(str(planned.levels["threads"]))] * (planned.levels["subject"] != "noop")
+        return {"throughput": math.exp(effect + scatter * random.standard_normal())}
+
+    text = experiment_text(f"{TWO}\nthreads = [1, 2, 3, 4]", f'better = "{better}"', trial=FIND, blocks=12)
+    text = re.sub("smallest_effect_percent = .*", f"smallest_effect_percent = {smallest}", text)
+    report = example_report(text, metrics)
+    band = 1 + smallest / 100
+    up, down = ("faster", "slower") if better == "higher" else ("slower", "faster")
+
+    def read_off(low: float, high: float) -> str:
+        inside = 1 / band <= low and high <= band
+        return "equivalent" if inside else up if low > 1 else down if high < 1 else "undecided"
+
+    for answer in json.loads(json_text(report.analysis))["comparisons"]:
+        assert answer["verdict"] == read_off(answer["interval"]["low"], answer["interval"]["high"])
+    marks = {"▲": "faster", "▼": "slower", "=": "equivalent", "?": "undecided"}
+    cells = re.findall(r"([▲▼=?]) +[\d.]+ +([\d.]+)-([\d.]+)", shown(report))
+    assert len(cells) == len(effects)
+    for mark, low, high in cells:
+        assert marks[mark] == read_off(float(low), float(high))
+
+
+def test_the_screen_says_how_many_values_are_0_and_compares_what_is_below_0_by_difference() -> None:
+    def starved(planned: PlannedTrial) -> float:
+        return 0.0 if planned.levels["subject"] != "noop" and planned.block < 8 else 113.0
+
+    text = shown(example(speed=starved))
+    assert "▲" not in text.split("faster")[0].split("noop", 1)[1].splitlines()[1]
+    assert "0 in 8 of 12 trials of std_map_mutex" in text
+    negative = shown(example(speed=lambda planned: -5.0 - (planned.levels["subject"] == "noop")))
+    assert "+1 +1 to +1" in negative
+    assert "a difference" in negative
+    nothing = shown(example(speed=lambda _: 0.0))
+    assert "no ratio can be made" in nothing
 
 
 def mixes(names: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding, Severity
 from assay.report import gate, sensitivity, words
 from assay.report.gather import Report
-from assay.words import condition_name, counted, number, printable, ratio
+from assay.words import condition_name, counted, number, printable
 
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
 SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -46,11 +46,11 @@ def print_report(report: Report, console: Console) -> None:
     console.print(
         _text(
             f"Verdicts: {analysis.metric} by {analysis.factor} against {analysis.baseline}, "
-            f"{analysis.better} is better, equivalent within {analysis.smallest_effect_percent:g}%",
+            f"{analysis.better} is better, equivalent within {words.effect(analysis)}",
             "bold",
         )
     )
-    console.print(_text(words.look(analysis)))
+    console.print(_text(words.look(analysis, report.experiment)))
     console.print(_text(words.layout(report.experiment)))
     for line in (f"Stopped: {campaign.stopped}." * bool(campaign.stopped), gate.sentences(report)):
         if line:
@@ -90,8 +90,8 @@ def _print_verdicts(
             table.add_row(
                 level,
                 median,
-                ratio(comparison.ratio),
-                words.interval(comparison.interval),
+                words.size(comparison),
+                words.ends(comparison),
                 str(comparison.pairs),
                 _text(verdict_word(comparison.verdict, analysis.metric, unit), STYLES[comparison.verdict]),
                 *([comparison.gate] if gated else []),

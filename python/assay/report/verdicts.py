@@ -110,7 +110,7 @@ def _rows(report: Report) -> Iterator[dict[str, Any]]:
         context = condition_name(answer.context) if answer.context else ""
         if isinstance(answer, Aggregate):
             context = ", ".join(filter(None, [context, f"over {words.workloads(answer)}"]))
-        interval = answer.interval
+        interval = answer.interval if answer.difference is None else None
         yield {
             "metric": answer.metric,
             "context": context,

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, HostMode, Pathology, Verdict
-from assay.analysis.verdicts import verdict_word
+from assay.analysis.verdicts import verdict, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
@@ -15,6 +16,7 @@ from assay.runner.types import Status
 from assay.words import condition_name, counted, listed, number, percent, ratio
 
 _FINE_PERCENT = 2
+_MOST_DIGITS = 6
 GATES: tuple[Gate, ...] = ("failed", "passed", "undecided")
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
@@ -22,6 +24,40 @@ VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 def interval(value: Interval | None) -> str:
     """Return the ends of the interval of a ratio."""
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
+
+
+def size(of: Estimate, digits: int = 3) -> str:
+    """Return the ratio of an estimate or, where there is none, the difference in the metric's units."""
+    return ratio(of.ratio, digits) if of.difference is None else _signed(of.difference)
+
+
+def ends(of: Estimate) -> str:
+    """Return the ends of the interval of that."""
+    if of.difference is None or of.interval is None:
+        return interval(of.interval)
+    return f"{_signed(of.interval.low)} to {_signed(of.interval.high)}"
+
+
+def _signed(difference: float) -> str:
+    return f"{'+' * (difference > 0)}{number(difference, 3)}"
+
+
+def zeros(answer: Answer) -> str:
+    """Return how many values are 0 on either side, and why there is a difference instead of a ratio."""
+    of = answer.pairs * (len(answer.weights) if isinstance(answer, Aggregate) else 1)
+    sides = zip((answer.level, answer.baseline), answer.zeros, strict=True)
+    said = [f"0 in {count} of {of} trials of {side}" for side, count in sides if count]
+    if answer.difference is not None:
+        always = answer.zeros[1] == of
+        said.append("no ratio can be made, so it is compared by difference" if always else "a difference")
+    return "; ".join(said)
+
+
+def effect(analysis: Analysis) -> str:
+    """Return the smallest effect: in percent, or in the metric's units."""
+    if analysis.smallest_effect is None:
+        return f"{analysis.smallest_effect_percent:g}%"
+    return f"{analysis.smallest_effect:g}"
 
 
 def rung(answer: Answer) -> str:
@@ -50,7 +86,7 @@ def _here(answers: Sequence[Answer]) -> str:
         return "not measured"
     if len(answers) == 1:
         [answer] = answers
-        return ratio(answer.ratio) + (f" ({interval(answer.interval)})" if answer.interval else "")
+        return size(answer) + (f" ({ends(answer)})" if answer.interval else "")
     ratios = [answer.ratio for answer in answers if answer.ratio is not None]
     return f"{ratio(min(ratios))} to {ratio(max(ratios))} in {counted(ratios, 'context')}"
 
@@ -72,12 +108,36 @@ def glance(value: float | None, experiment: Experiment) -> str:
 
     It has two digits after the point, three where effects below 2% count.
     """
-    return ratio(value, 2 + (experiment.comparison.smallest_effect_percent < _FINE_PERCENT))
+    return ratio(value, _digits(experiment))
+
+
+def glance_size(of: Estimate, experiment: Experiment) -> tuple[str, str]:
+    """Return a ratio as `glance` does and its interval, or a difference with its own."""
+    if of.difference is not None:
+        return size(of), ends(of) if of.interval else ""
+    return glance(of.ratio, experiment), glance_interval(of.interval, experiment)
 
 
 def glance_interval(value: Interval | None, experiment: Experiment) -> str:
-    """Return the ends of the interval of such a ratio; nothing where there is none."""
-    return "" if value is None else f"{glance(value.low, experiment)} to {glance(value.high, experiment)}"
+    """Return the ends of the interval of such a ratio; nothing where there is none.
+
+    They have more digits where rounding would hide on which side of 1 or of the smallest effect they lie.
+    """
+    if value is None:
+        return ""
+    smallest = experiment.comparison.smallest_effect_percent
+    says = verdict(value, "higher", smallest)
+
+    def same(digits: int) -> bool:
+        rounded = replace(value, low=round(value.low, digits), high=round(value.high, digits))
+        return verdict(rounded, "higher", smallest) == says
+
+    digits = next(filter(same, range(_digits(experiment), _MOST_DIGITS)), _MOST_DIGITS)
+    return f"{ratio(value.low, digits)} to {ratio(value.high, digits)}"
+
+
+def _digits(experiment: Experiment) -> int:
+    return 2 + (experiment.comparison.smallest_effect_percent < _FINE_PERCENT)
 
 
 def clusters(values: Iterable[Cluster]) -> str:
@@ -123,24 +183,35 @@ def gate(analysis: Analysis) -> str:
     return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}."
 
 
+def passes_alone(answer: Answer) -> str:
+    """Return by which interval a comparison passes the gate where that is not the one that is shown."""
+    alone = answer.by_itself
+    return f"passes the gate by its interval uncorrected for the family, {interval(alone)}" if alone else ""
+
+
 def correction(experiment: Experiment, comparisons: str) -> str:
-    """Return how p-values are corrected for the number of some comparisons."""
-    if experiment.comparison.correction == "holm":
-        return f"after Holm's correction for all {comparisons}"
-    return "not corrected for the number of comparisons"
+    """Return how far the intervals of some comparisons hold together."""
+    if experiment.comparison.correction == "family":
+        return f"The intervals of all {comparisons} hold together"
+    return "Each interval holds by itself, uncorrected for the number of comparisons"
 
 
 def p_column(experiment: Experiment) -> str:
     """Return the heading of a column of p-values."""
-    return "p, corrected" if experiment.comparison.correction == "holm" else "p, not corrected"
+    return "p, corrected" if experiment.comparison.correction == "family" else "p, not corrected"
 
 
-def look(analysis: Analysis) -> str:
+def together(correction: str) -> str:
+    """Return whether a confidence is that of all intervals of a family together."""
+    return "together" if correction == "family" else "each"
+
+
+def look(analysis: Analysis, experiment: Experiment) -> str:
     """Return on which look at the results the verdicts rest."""
     seen = analysis.look
     if seen is None:
         return f"Nothing is decided yet: {analysis.waits}."
-    intervals = f"intervals of {percent(seen.confidence)}"
+    intervals = f"intervals of {percent(seen.confidence)} {together(experiment.comparison.correction)}"
     if seen.of == 1:
         return f"One look at the results, at {counted(seen.blocks, 'block')}; {intervals}."
     return (
@@ -166,11 +237,12 @@ def estimate(value: Estimate, metric: str, unit: str = "") -> str:
     word = verdict_word(value.verdict, metric, unit)
     if isinstance(value, Answer) and value.withheld:
         return f"{word}: {value.reason}"
-    if value.ratio is None:
+    if value.ratio is None and value.difference is None:
         return f"{word}, no pairs"
-    ends = "" if value.interval is None else f" ({interval(value.interval)})"
+    with_ends = "" if value.interval is None else f" ({ends(value)})"
     gate = "" if value.gate is None else f", gate {value.gate}"
-    return f"{word}, {ratio(value.ratio)}{ends}, {counted(value.pairs, 'pair')}{gate}"
+    some = f"; {said}" if isinstance(value, Answer) and (said := zeros(value)) else ""
+    return f"{word}, {size(value)}{with_ends}, {counted(value.pairs, 'pair')}{gate}{some}"
 
 
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
@@ -245,17 +317,17 @@ def statuses(counts: Mapping[Status, int]) -> str:
 def notes(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
     """Return what has to be said beside the numbers of a condition, if anything."""
     if comparison is not None and comparison.withheld:
-        return _reservations(comparison, unit)
+        return reservations(comparison, unit)
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
-    parts = [_failed(condition), pairs, condition.shape.note, *_reservations(comparison, unit)]
+    parts = [_failed(condition), pairs, condition.shape.note, *reservations(comparison, unit)]
     return [note for note in parts if note]
 
 
 def remarks(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
     """Return what `notes` says, less what stands in columns of its own on a page."""
     if comparison is not None and comparison.withheld:
-        return _reservations(comparison, unit)
-    return [note for note in (_failed(condition), *_reservations(comparison, unit)) if note]
+        return reservations(comparison, unit)
+    return [note for note in (_failed(condition), *reservations(comparison, unit)) if note]
 
 
 def dropped(answer: Answer) -> str:
@@ -267,19 +339,17 @@ def _failed(condition: ConditionSummary) -> str:
     return statuses({status: count for status, count in condition.counts.items() if status != "valid"})
 
 
-def _reservations(comparison: Comparison | None, unit: str) -> list[str]:
+def reservations(comparison: Comparison | None, unit: str) -> list[str]:
     """Return why there is no verdict, and other groups' verdicts.
 
-    Not where an interval that holds 1 says why, nor before the first look, of which the heading speaks.
+    Not where an interval says why, by holding 1.
     """
     if comparison is None:
         return []
     if comparison.withheld:
         return [f"undecided: {comparison.reason}"]
-    interval = comparison.interval
-    before_looks = comparison.p_adjusted is None
-    explained = interval is not None and (before_looks or interval.low <= 1 <= interval.high)
-    return [*([] if explained else [comparison.reason]), *otherwise(comparison, unit)]
+    reason = comparison.reason if comparison.interval is None else passes_alone(comparison)
+    return [note for note in (zeros(comparison), reason, *otherwise(comparison, unit)) if note]
 
 
 def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:

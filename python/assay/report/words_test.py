@@ -107,10 +107,12 @@ def test_groups_too_few_for_an_interval_contradict_nothing() -> None:
     ]
 
 
-def test_an_interval_that_excludes_1_without_a_verdict_is_explained() -> None:
+def test_a_gate_that_only_the_uncorrected_interval_passes_names_it() -> None:
     condition = ConditionSummary({}, {"valid": 8}, 8, 0, 1.0, None)
-    corrected = replace(DECIDED, verdict="undecided", reason="p is 0.08 after correction")
-    assert "p is 0.08 after correction" in words.notes(condition, corrected)
+    passed = replace(DECIDED, gate="passed", by_itself=Interval(0.99, 1.01, 0.95))
+    said = "passes the gate by its interval uncorrected for the family, 0.990 to 1.010"
+    assert said in words.notes(condition, passed)
+    assert said not in words.notes(condition, replace(passed, by_itself=None))
 
 
 def test_a_median_that_is_not_typical_gives_way() -> None:

@@ -1,5 +1,6 @@
 """The comparison itself: medians over threads with what they have to beat, and ratios to the baseline."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,13 +12,13 @@ from assay.analysis.types import Aggregate
 from assay.plan.types import Level
 from assay.report import words
 from assay.report.charts import drawings
-from assay.report.charts.axes import Across, Up
+from assay.report.charts.axes import Across, Up, drawable
 from assay.report.charts.defaults import over_threads
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import STEPS, Condition, Panels, thinned
 from assay.report.charts.style import VERDICTS
 from assay.report.metrics import measured
-from assay.words import condition_name
+from assay.words import condition_name, counted
 
 MANY = 15  # conditions in a panel, beyond which their rows are drawn closer
 
@@ -98,13 +99,16 @@ def _condition(panels: Panels, compared: Comparison) -> int:
 def _ratio_row(
     part: str, name: str, compared: Comparison | Aggregate, about: Mapping[str, Level], condition: int | None
 ) -> Row:
-    interval = compared.interval
+    shown = [value for value in (compared.ratio,) if value and drawable(value)]
+    interval = compared.interval if shown else None
+    ends = [] if interval is None else [interval.low, interval.high]
+    low, high = ends if ends and ends[0] > 0 and all(map(drawable, ends)) else (None, None)
     return {
         "part": part,
         "row": name,
-        "ratio": compared.ratio,
-        "low": interval and interval.low,
-        "high": interval and interval.high,
+        "ratio": shown[0] if shown else None,
+        "low": low,
+        "high": high,
         "series": compared.verdict,
         "pairs": compared.pairs,
         "about": condition_name(about) if about else "",
@@ -125,14 +129,23 @@ def _forests(panels: Panels, figures: Sequence[Figure], step: int) -> list[Figur
             workloads=any(row["part"] == "workload" for row in rows),
         )
 
-    no_pair = "There is no pair of valid trials to compare yet."
+    no_pair = "There is no ratio above 0 to draw: no pair of valid trials, or values of 0 or below."
     return together(
         [
-            figure if numbers(figure.rows, "ratio") else replace(figure, rows=(), note=no_pair)
+            _noted(figure) if numbers(figure.rows, "ratio") else replace(figure, rows=(), note=no_pair)
             for figure in figures
         ],
         specification,
     )
+
+
+def _noted(figure: Figure) -> Figure:
+    """Return a figure that says how many of its comparisons a logarithmic axis has no place for."""
+    left = sum(row["ratio"] is None and row["pairs"] > 0 for row in figure.rows)
+    if not left:
+        return figure
+    said = f"Not drawn, as there is no ratio above 0: {counted(left, 'comparison')}."
+    return replace(figure, note=" ".join(filter(None, [figure.note, said])))
 
 
 def _ratio_axis(panels: Panels, ratios: Sequence[float]) -> Up:
@@ -206,14 +219,19 @@ def pairs(panels: Panels) -> Iterator[Figure]:
     names = panels.names[panels.factor]
     curves: dict[tuple[tuple[str, Level], ...], list[Row]] = {}
     of_pairs = ratios_of_pairs(report.trials, report.experiment, analysis)
+    left: dict[tuple[tuple[str, Level], ...], str] = defaultdict(str)
     for compared, ratios in zip(analysis.comparisons, of_pairs, strict=True):
+        if len(ratios) < compared.pairs:
+            without = counted(compared.pairs - len(ratios), "pair")
+            said = f"Not drawn of {names[compared.level]}: {without} with a value that is not above 0. "
+            left[tuple(compared.context.items())] += said
         shares = [(ratio, place / len(ratios)) for place, ratio in enumerate(ratios, start=1)]
         steps = [(ratios[0], 0.0), *thinned(shares, STEPS)[0], shares[-1]] if shares else []
         curves.setdefault(tuple(compared.context.items()), []).extend(
             {"series": names[compared.level], "value": ratio, "share": share} for ratio, share in steps
         )
     figures = [
-        Figure("pairs", titled("Ratios of pairs", dict(context)), rows)
+        Figure("pairs", titled("Ratios of pairs", dict(context)), rows, left[context])
         for context, rows in curves.items()
         if rows
     ]
