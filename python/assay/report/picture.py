@@ -318,7 +318,9 @@ def _reported(report: Report, answer: Answer) -> list[float] | None:
 def _median(report: Report, summary: ConditionSummary) -> str:
     """Return the median of a condition with its unit, or why there is none."""
     text = words.typical(summary, accept_invalid=report.experiment.comparison.accept_invalid)
-    if text in ("-", "several", "varies"):
-        return {"-": "no median", "several": "several values", "varies": "no typical value"}[text]
+    why = {"-": "no median", "several": "several values", "varies": "no typical value"}
+    why[words.IDLE] = "nothing happens"
+    if text in why:
+        return why[text]
     assert summary.median is not None
     return in_unit(summary.median, unit_in(report.experiment, report.analysis.metric))

@@ -17,6 +17,8 @@ from assay.words import condition_name, counted, listed, number, percent, ratio
 
 _FINE_PERCENT = 2
 _MOST_DIGITS = 6
+IDLE = "idle"
+"""In place of a median, where practically nothing happens in trials."""
 GATES: tuple[Gate, ...] = ("failed", "passed", "undecided")
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
@@ -137,10 +139,13 @@ def _here(answers: Sequence[Answer], effects: Effects) -> str:
 def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     """Return the median where it is typical of the values, else in one word why it is not.
 
-    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work.
+    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work. Nor do
+    those in which nothing happens: a reader would take the speed of an empty map for that of a map.
     """
     if _failed(condition) and not accept_invalid:
         return "-"
+    if condition.idle:
+        return IDLE
     if condition.shape.clusters:
         return "several"
     return "varies" if condition.shape.note else number(condition.median)
@@ -337,6 +342,16 @@ def pathological_bound(experiment: Experiment) -> str:
     if comparison.better == "higher":
         return f"{comparison.metric} below {comparison.pathological:g} times the median of its condition"
     return f"{comparison.metric} above {1 / comparison.pathological:.4g} times the median of its condition"
+
+
+def idle(analysis: Analysis) -> str:
+    """Return of how many conditions trials measured nothing, and what the first one's did; empty of none."""
+    found = [condition for condition in analysis.conditions if condition.idle]
+    if not found:
+        return ""
+    all_of = "all " * (len(found) == len(analysis.conditions) > 1)
+    each = f", such as {condition_name(found[0].levels)}" if len(found) > 1 else ""
+    return f"Practically nothing happens in {all_of}{counted(found, 'condition')}{each}: {found[0].idle}."
 
 
 def probability(of: Pathology) -> tuple[str, str]:
