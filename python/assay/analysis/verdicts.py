@@ -158,10 +158,10 @@ def side_of_gate(interval: Interval | None, better: Better, gate_percent: float)
     if interval is None:
         return "undecided"
     worst = 1 + gate_percent / 100
-    low, high = interval.low, interval.high
-    if better == "higher":
-        low, high = 1 / high, 1 / low
-    return "failed" if low > worst else "passed" if high < worst else "undecided"
+    if better == "higher":  # an end may be 0
+        worst = 1 / worst
+        return "failed" if interval.high < worst else "passed" if interval.low > worst else "undecided"
+    return "failed" if interval.low > worst else "passed" if interval.high < worst else "undecided"
 
 
 def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list[Estimate]:

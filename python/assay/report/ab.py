@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from assay.analysis import Comparison
@@ -323,8 +324,10 @@ def ends(interval: Interval | None, design: ComparisonDesign) -> str:
 
 def _slowdown(benchmark: Benchmark) -> float:
     """Return how much slower a benchmark is: the ratio, or its inverse where more is better."""
-    ratio = benchmark.comparison.ratio or 1.0
-    return ratio if ratio > 1 else 1 / ratio
+    ratio = benchmark.comparison.ratio
+    if ratio is None:
+        return 1.0
+    return ratio if ratio > 1 else 1 / ratio if ratio else inf
 
 
 def is_time(metric: str) -> bool:
