@@ -216,6 +216,22 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Unplaced:
+    """Campaigns in which the median of a metric has no logarithm: they are in no series, and no step and
+    no drift tells of them.
+
+    Attributes:
+        campaigns: their numbers.
+        commits: at which these ran.
+    """
+
+    metric: str
+    levels: Mapping[str, Level]
+    campaigns: tuple[int, ...]
+    commits: tuple[Commit, ...]
+
+
+@dataclass(frozen=True)
 class History:
     """What became of an experiment.
 
@@ -224,6 +240,7 @@ class History:
         series: by metric, the main one first, then by condition; those of calibrations are in `calibrations`.
         commits: that were measured, in order.
         campaigns: how many are joined.
+        unplaced: by metric and condition, the joined campaigns whose median is not above 0 or not finite.
     """
 
     experiment: str
@@ -233,6 +250,7 @@ class History:
     calibrations: tuple[Series, ...]
     left_out: tuple[LeftOut, ...]
     campaigns: int
+    unplaced: tuple[Unplaced, ...] = ()
 
 
 def commit_of(campaign: CampaignSummary) -> Commit | None:
@@ -265,16 +283,22 @@ def history(campaigns: Iterable[Measured]) -> History:
     joined = _in_order(joined)
     design = latest.experiment.comparison
     metrics: dict[str, Better] = {design.metric: design.better, **design.also}
-    series = [
-        Series(metric, dict(levels), better, points)
-        for metric, better in metrics.items()
-        for levels, identity in wanted.items()
-        if (points := tuple(_points(joined, metric, levels, identity)))
-    ]
+    series: list[Series] = []
+    unplaced: list[Unplaced] = []
+    for metric, better in metrics.items():
+        for levels, identity in wanted.items():
+            points = [*_points(joined, metric, levels, identity)]
+            placed = tuple(point for point in points if _has_logarithm(point))
+            if placed:
+                series.append(Series(metric, dict(levels), better, placed))
+            if others := [point for point in points if not _has_logarithm(point)]:
+                numbers = tuple(point.campaign for point in others)
+                where = {point.commit.hash: point.commit for point in others}
+                unplaced.append(Unplaced(metric, dict(levels), numbers, tuple(where.values())))
     calibrations = [
         Series(metric, {}, None, points)
         for metric in CALIBRATIONS
-        if (points := tuple(_calibrated(joined, metric)))
+        if (points := tuple(filter(_has_logarithm, _calibrated(joined, metric))))
     ]
     commits = {commit.hash: commit for of in joined if (commit := commit_of(of.campaign))}
     told_of_host = _judged(calibrations)
@@ -286,6 +310,7 @@ def history(campaigns: Iterable[Measured]) -> History:
         calibrations=told_of_host,
         left_out=tuple(left_out),
         campaigns=len(joined),
+        unplaced=tuple(unplaced),
     )
 
 
@@ -380,10 +405,14 @@ def _calibrated(campaigns: Iterable[Measured], metric: str) -> Iterable[Point]:
 
 
 def _point(of: Measured, values: Sequence[float]) -> Iterable[Point]:
-    """Yield the point of a campaign where its median has a logarithm."""
-    commit, value = commit_of(of.campaign), median(values) if values else 0.0
-    if commit is not None and value > 0 and math.isfinite(value):
-        yield Point(commit, of.campaign.id, value, median_interval(values), len(values))
+    """Yield the point of a campaign where it has values."""
+    commit = commit_of(of.campaign)
+    if commit is not None and values:
+        yield Point(commit, of.campaign.id, median(values), median_interval(values), len(values))
+
+
+def _has_logarithm(point: Point) -> bool:
+    return point.value > 0 and math.isfinite(point.value)
 
 
 def _judged(series: Sequence[Series], host: Sequence[Series] = ()) -> tuple[Series, ...]:

@@ -263,6 +263,13 @@ def test_what_cannot_be_compared_is_left_out_with_its_reason() -> None:
     assert reasons[4].endswith("campaign 6, the latest: it has key_range = 200, not 100")
 
 
+def test_a_median_of_zero_or_below_is_not_dropped_without_a_word() -> None:
+    of = history(campaign(i, 0.0 if i >= 8 else 1e6 * (i != 3) - (i == 3)) for i in range(10))
+    assert [part.campaigns for part in of.unplaced] == [(3, 8, 9)] * 2
+    assert [commit.subject for commit in of.unplaced[0].commits] == ["Change 3", "Change 8", "Change 9"]
+    assert [len(series.points) for series in of.series] == [7, 7]
+
+
 def test_other_perturbations_make_another_history() -> None:
     moved = experiment(perturb=Perturb(stack=64))
     result = history([campaign(1, 1e6), campaign(2, 1e6, of=moved)])

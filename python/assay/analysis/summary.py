@@ -8,6 +8,7 @@ from itertools import count
 
 from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
 from assay.analysis.busy import is_busy, lost, without_busy
+from assay.analysis.idle import idleness
 from assay.analysis.intervals import CONFIDENCE, median, median_interval
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import (
@@ -35,7 +36,7 @@ from assay.analysis.types import (
     Pathology,
 )
 from assay.analysis.verdicts import Better, Question, decide
-from assay.experiment.types import ComparisonDesign, Experiment
+from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial, representative
 
@@ -115,15 +116,16 @@ def _summarise_conditions(
     counting = {trial.ordinal for trial in without_busy(trials, experiment)}
     return tuple(
         _summarise_condition(
-            condition, by_condition[condition_key(condition, experiment)], experiment.comparison, counting
+            condition, by_condition[condition_key(condition, experiment)], experiment, counting
         )
         for condition in experiment.conditions()
     )
 
 
 def _summarise_condition(
-    levels: Mapping[str, Level], trials: Sequence[StoredTrial], design: ComparisonDesign, counting: Set[int]
+    levels: Mapping[str, Level], trials: Sequence[StoredTrial], experiment: Experiment, counting: Set[int]
 ) -> ConditionSummary:
+    design = experiment.comparison
     valid = [trial for trial in trials if trial.status == "valid"]
     values = _finite(valid, design.metric)
     share, outcomes = design.pathological, _finite(representative(valid), design.metric)
@@ -137,6 +139,7 @@ def _summarise_condition(
         shape=shape(values),
         lost=lost(trial for trial in trials if trial.ordinal in counting),
         pathological=None if share is None else worse_than_share(outcomes, share, design.better),
+        idle=idleness(valid, experiment),
     )
 
 

@@ -68,7 +68,7 @@ def verdict(interval: Interval | None, better: Better, smallest_effect_percent: 
     return _read_off(interval, better, 1, (1 / largest, largest))
 
 
-def _of_difference(interval: Interval | None, better: Better, smallest_effect: float | None) -> Verdict:
+def verdict_of_difference(interval: Interval | None, better: Better, smallest_effect: float | None) -> Verdict:
     """Return what the interval of a difference allows to be said."""
     smallest = math.nan if smallest_effect is None else smallest_effect  # nothing lies within NaN
     return _read_off(interval, better, 0, (-smallest, smallest))
@@ -135,11 +135,11 @@ def decide(
         if estimate.difference is None:
             word = verdict(estimate.interval, direction, question.smallest_effect_percent)
         else:
-            word = _of_difference(estimate.interval, direction, question.smallest_effect)
+            word = verdict_of_difference(estimate.interval, direction, question.smallest_effect)
         passes_by: Interval | None = None
         if question.gate_percent is not None and estimate.difference is None:
             shown, own = (
-                _side(of.interval, direction, question.gate_percent) for of in (estimate, by_itself)
+                side_of_gate(of.interval, direction, question.gate_percent) for of in (estimate, by_itself)
             )
             gate = own if own == "passed" else shown
             passes_by = None if gate == shown else by_itself.interval
@@ -153,15 +153,15 @@ def decide(
     return decided
 
 
-def _side(interval: Interval | None, better: Better, gate_percent: float) -> Gate:
+def side_of_gate(interval: Interval | None, better: Better, gate_percent: float) -> Gate:
     """Return on which side of the gate an interval lies wholly."""
     if interval is None:
         return "undecided"
     worst = 1 + gate_percent / 100
-    low, high = interval.low, interval.high
-    if better == "higher":
-        low, high = 1 / high, 1 / low
-    return "failed" if low > worst else "passed" if high < worst else "undecided"
+    if better == "higher":  # an end may be 0
+        worst = 1 / worst
+        return "failed" if interval.high < worst else "passed" if interval.low > worst else "undecided"
+    return "failed" if interval.low > worst else "passed" if interval.high < worst else "undecided"
 
 
 def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list[Estimate]:

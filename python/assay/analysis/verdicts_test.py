@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from assay.analysis import verdicts
-from assay.analysis.pairs import Sample
+from assay.analysis.pairs import Sample, sample_of
 from assay.analysis.types import Estimate, Gate, Look, Verdict
 from assay.analysis.verdicts import Better, Question, fewest_pairs, verdict_word
 
@@ -221,3 +221,14 @@ def test_of_other_metrics_more_is_better_or_worse(metric: str, unit: str) -> Non
     assert verdict_word("slower", metric, unit) == "worse"
     assert verdict_word("equivalent", metric, unit) == "equivalent"
     assert verdict_word("undecided", metric, unit) == "undecided"
+
+
+@pytest.mark.parametrize(("better", "gate"), [("higher", "failed"), ("lower", "passed")])
+def test_what_always_starves_is_beyond_a_gate(better: Better, gate: Gate) -> None:
+    zeros, ones = [[0.0]] * 12, [[1.0 + place / 100] for place in range(12)]
+    sample = sample_of(zeros, ones, by_difference=False)
+    question = Question(2.0, "family", Look(1, 1, 12, 0.95), gate_percent=2.0)
+    [estimate] = verdicts.decide([sample], [better], question)
+    assert estimate.interval is not None
+    assert estimate.interval.low == 0
+    assert estimate.gate == gate

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from math import ceil, inf
+from math import ceil, inf, isfinite
 from typing import Any
 
 from assay.analysis import median
@@ -94,22 +94,34 @@ def maps_of(trials: Iterable[StoredTrial], experiment: Experiment, host: Mapping
 
 @rule("missing-metric", "The compared metric is missing or not above zero", "docs/statistics.md")
 def missing_metric(evidence: Evidence) -> Iterator[Finding]:
-    """Find valid trials that cannot be compared."""
+    """Find valid trials that cannot be compared, and those that are compared in another way."""
     comparison = evidence.experiment.comparison
     for metric in (comparison.metric, *comparison.also):
         known = sorted({name for trial in evidence.valid for name in trial.metrics} - {metric})
         such = f"Name one that they do report, such as {', '.join(known[:NAMES_AT_MOST])}."
         without = [trial for trial in evidence.valid if metric not in trial.metrics]
-        useless = [trial for trial in evidence.valid if not 0 < trial.metrics.get(metric, 1) < float("inf")]
+        values = [(trial, trial.metrics[metric]) for trial in evidence.valid if metric in trial.metrics]
         yield from evidence.of_trials(
             without,
             f"do not report {metric}: no verdict rests on them.",
             such if known else "Report it.",
         )
         yield from evidence.of_trials(
-            useless,
-            f"report no {metric} above zero: it has no ratio, and no verdict rests on them.",
-            "Compare a metric that is always above zero.",
+            [trial for trial, value in values if not isfinite(value)],
+            f"report a {metric} that is not finite: no verdict rests on them.",
+            "Compare a metric that is always a finite number.",
+        )
+        yield from evidence.of_trials(
+            [trial for trial, value in values if value == 0],
+            f"report a {metric} of 0. They count: comparisons with them are of means, not of typical trials.",
+            "Look at why they are 0; pathological in [comparison] gives the probability of bad outcomes.",
+            "note",
+        )
+        yield from evidence.of_trials(
+            [trial for trial, value in values if -inf < value < 0],
+            f"report a {metric} below 0. They count: no ratio can be made, so differences are compared.",
+            "Give smallest_effect in the metric's units; no difference is called equivalent without it.",
+            "note",
         )
 
 

@@ -65,10 +65,19 @@ def test_a_further_metric_that_is_missing() -> None:
     assert finding.message.startswith("4 of 40 valid trials do not report size")
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, float("inf")])
-def test_a_metric_that_has_no_logarithm(value: float) -> None:
+@pytest.mark.parametrize(
+    ("value", "severity", "said"),
+    [
+        (0.0, "note", "report a throughput of 0. They count"),
+        (-1.0, "note", "report a throughput below 0. They count"),
+        (float("inf"), "warning", "not finite: no verdict rests on them"),
+        (float("-inf"), "warning", "not finite: no verdict rests on them"),
+    ],
+)
+def test_a_metric_that_has_no_logarithm(value: float, severity: str, said: str) -> None:
     (finding,) = findings(sometimes(metrics=METRICS | {"throughput": value}))["missing-metric"]
-    assert "above zero" in finding.message
+    assert said in finding.message
+    assert finding.severity == severity
     assert finding.evidence == {"trials": 8, "valid": 40}
 
 

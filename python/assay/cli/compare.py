@@ -114,7 +114,7 @@ def _print(compared: "Compared") -> None:
         _print_changes(changes, compared, comparisons[0].baseline)
     typer.echo(
         f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
-        f"equivalent within {compared.smallest_effect_percent:g}%, "
+        f"equivalent within {words.effect(compared)}, "
         f"intervals of {percent(compared.confidence)} {words.together(compared.correction)}\n"
     )
     print_table(
@@ -124,7 +124,7 @@ def _print(compared: "Compared") -> None:
                 condition_name(comparison.context) if comparison.context else "the two named",
                 comparison.level,
                 words.size(comparison),
-                words.ends(comparison),
+                words.ends(comparison, compared),
                 comparison.pairs,
                 verdict_word(comparison.verdict, compared.metric, compared.unit),
                 "; ".join(

@@ -303,6 +303,8 @@ def _of_widths(
 
 def _advice(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -> Iterator[str]:
     """Yield what cannot be forecast, what would help, and what the forecast rests on."""
+    from assay.report import words
+
     comparisons = forecast.comparisons
     short = [comparison for comparison in comparisons if comparison.blocks is None]
     if short:
@@ -323,9 +325,7 @@ def _advice(experiment: "Experiment", forecast: "Forecast", trials: "Earlier") -
         yield "More blocks help more than longer trials."
     rests = f"It rests on campaign{'s' * (len(trials) > 1)} {listed([*map(str, sorted(trials))])}."
     if forecast.until == "verdict":
-        rests += (
-            f" Equivalent is what differs by less than {experiment.comparison.smallest_effect_percent:g}%."
-        )
+        rests += f" Equivalent is what differs by less than {words.effect(experiment.comparison)}."
     elif forecast.until == "gate":
         rests += f" What is shown to be worse by more than {experiment.comparison.gate_percent:g}% fails."
     yield rests

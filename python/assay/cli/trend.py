@@ -75,14 +75,14 @@ def _with_history(store: "Store") -> list[str]:
 
 
 def _print(history: "History", experiment: "Experiment", *, blank: bool) -> None:
-    from assay.report.history import headline, left_out, sentences, visible
+    from assay.report.history import headline, left_out, sentences, unplaced, visible
 
     told = list(sentences(history, experiment))
     lines = [f"{history.experiment}: {headline(history, experiment)}"]
     lines += [f"  {sentence}" for sentence in told[:SHOWN]]
     if len(told) > SHOWN:
         lines.append(f"  {len(told) - SHOWN} more changes: --json has all.")
-    lines += [visible(history), left_out(history)]
+    lines += [*(f"  {sentence}" for sentence in unplaced(history)), visible(history), left_out(history)]
     if blank:
         typer.echo()
     for line in filter(None, lines):

@@ -123,6 +123,18 @@ def test_of_noise_nothing_is_told_and_of_a_gain_nothing_worse() -> None:
     assert "Something got faster over 12 commits, 2026-10-01 to 2026-10-12, and nothing worse." in text
 
 
+def test_a_median_of_zero_is_told_of_first() -> None:
+    filled([0.0] * 8 + [-math.inf] * 2)
+    text = said()
+    assert text.startswith("parser: In 2 campaigns a median is 0 or below, of which no step tells; otherwise")
+    assert "nothing is shown to have changed over 10 commits" in text
+    assert "The median throughput is not above 0 in campaigns 9 and 10 (" in text
+    assert json.loads(trend("--json").stdout)["histories"][0]["unplaced"][0]["campaigns"] == [9, 10]
+    with Store.open(STORE) as store:
+        write_site(store, Path("site"))
+    assert "not above 0 in campaigns 9 and 10" in Path("site/history-parser.html").read_text()
+
+
 def test_what_is_left_out_is_told_with_its_reason() -> None:
     filled([0.0] * 2, commits=False)
     filled([0.0] * 4)

@@ -47,7 +47,8 @@ class Compared:
     """What sides have to say of each other.
 
     Attributes:
-        metric, better, smallest_effect_percent: as the first side's experiment has them.
+        metric, better, smallest_effect_percent, smallest_effect: as the first side's experiment has them; where
+            the last one is given, differences are compared.
         unit: of the metric, the same on all sides; empty where no side gives one.
         confidence: of the intervals; more than 95% where a campaign may end early.
         correction: "family" where they hold with it all together, "none" where each does by itself.
@@ -67,6 +68,7 @@ class Compared:
     comparisons: tuple[Comparison, ...]
     changes: tuple[Changes, ...]
     findings: tuple[Finding, ...]
+    smallest_effect: float | None = None
 
 
 def compare(sides: Sequence[Side]) -> Compared:
@@ -141,6 +143,7 @@ def compare(sides: Sequence[Side]) -> Compared:
         tuple(comparisons),
         _changes(sides, analyses),
         tuple(finding for rule in RULES for finding in rule.check(sides)),
+        design.smallest_effect,
     )
 
 

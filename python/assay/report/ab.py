@@ -4,19 +4,20 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from assay.analysis import Comparison
-from assay.analysis.types import Interval
-from assay.analysis.verdicts import verdict_word
+from assay.analysis.types import Gate, Interval, Verdict
+from assay.analysis.verdicts import side_of_gate, verdict, verdict_word
 from assay.experiment import Experiment
-from assay.experiment.types import Level, MeasuredRevision
+from assay.experiment.types import ComparisonDesign, Level, MeasuredRevision
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
 from assay.report.race import NAMES
 from assay.report.trust import Trust, trust
+from assay.report.words import digits_that_say, size, zeros
 from assay.report.words import ends as ends_of_difference
-from assay.report.words import size, zeros
 from assay.words import condition_name, counted, in_unit, listed, number, printable, shortened
 
 _WHY_AT_MOST = 200
@@ -52,6 +53,7 @@ class Benchmark:
         unit: of the metric.
         verdict: in the words for the metric.
         why: it is undecided; empty where it is not.
+        design: what was asked: it says how many digits an interval takes.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Benchmark:
     unit: str
     verdict: str
     why: str
+    design: ComparisonDesign
 
     @property
     def is_regression(self) -> bool:
@@ -92,8 +95,8 @@ class Benchmark:
     def interval(self) -> str:
         """The ends of the interval of that."""
         if self.comparison.difference is not None and self.comparison.interval is not None:
-            return ends_of_difference(self.comparison)
-        return ends(self.comparison.interval)
+            return ends_of_difference(self.comparison, self.design)
+        return ends(self.comparison.interval, self.design)
 
     @property
     def with_interval(self) -> str:
@@ -181,6 +184,7 @@ def benchmarks_of(report: Report) -> list[Benchmark]:
                 unit=unit_in(experiment, analysis.metric),
                 verdict=verdict_word(comparison.verdict, analysis.metric, experiment.unit(analysis.metric)),
                 why=_why(report, comparison),
+                design=experiment.comparison,
             )
         )
     return benchmarks
@@ -283,12 +287,12 @@ def named(names: Sequence[str]) -> str:
     return listed([shortened(name) for name in shown])
 
 
-def change(ratio: float) -> str:
+def change(ratio: float, digits: int = 1) -> str:
     """Return by how much a metric changes: +3.1%, or 12.4 times where that is much."""
     if ratio >= _HUGE:
         return f"{number(ratio, 3)} times"
-    percent = f"{100 * (ratio - 1):+.1f}%"
-    return "0.0%" if percent[1:] == "0.0%" else percent
+    percent = f"{100 * (ratio - 1):+.{digits}f}%"
+    return percent[1:] if float(percent[:-1]) == 0 else percent
 
 
 def metric_name(metric: str) -> str:
@@ -297,15 +301,33 @@ def metric_name(metric: str) -> str:
     return f"{name} time" if is_time(metric) and "time" not in name.split() else name
 
 
-def ends(interval: Interval | None) -> str:
-    """Return both ends of the interval of a change; empty without one."""
-    return "" if interval is None else f"{change(interval.low)} to {change(interval.high)}"
+def ends(interval: Interval | None, design: ComparisonDesign) -> str:
+    """Return both ends of the interval of a change; empty without one.
+
+    They have more digits where rounding would hide on which side of no change, of the smallest effect or of
+    the gate they lie.
+    """
+    if interval is None:
+        return ""
+
+    def says(interval: Interval) -> tuple[Verdict, Gate | None]:
+        gate = design.gate_percent
+        side = None if gate is None else side_of_gate(interval, design.better, gate)
+        return verdict(interval, design.better, design.smallest_effect_percent), side
+
+    def rounded(ratio: float, digits: int) -> float:
+        return 1 + round(100 * (ratio - 1), digits) / 100 if ratio < _HUGE else ratio
+
+    digits = digits_that_say(interval, says, rounded, 1)
+    return f"{change(interval.low, digits)} to {change(interval.high, digits)}"
 
 
 def _slowdown(benchmark: Benchmark) -> float:
     """Return how much slower a benchmark is: the ratio, or its inverse where more is better."""
-    ratio = benchmark.comparison.ratio or 1.0
-    return ratio if ratio > 1 else 1 / ratio
+    ratio = benchmark.comparison.ratio
+    if ratio is None:
+        return 1.0
+    return ratio if ratio > 1 else 1 / ratio if ratio else inf
 
 
 def is_time(metric: str) -> bool:
@@ -319,7 +341,8 @@ def _why(report: Report, comparison: Comparison) -> str:
     The reason of its first trial that was not valid is added.
     """
     if comparison.by_itself is not None:
-        return f"passes by its interval uncorrected for the family, {ends(comparison.by_itself)}"
+        by_itself = ends(comparison.by_itself, report.experiment.comparison)
+        return f"passes by its interval uncorrected for the family, {by_itself}"
     if "undecided" not in (comparison.gate or comparison.verdict):
         return zeros(comparison)
     if not comparison.withheld:

@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 from assay.analysis import Comparison, Interval
 from assay.analysis.types import Estimate, Gate, Verdict
-from assay.experiment.types import MeasuredRevision
-from assay.report.ab import Answer, Benchmark, LeftOut, benchmarks_of, change, metric_name, sentence
+from assay.experiment.types import ComparisonDesign, MeasuredRevision
+from assay.report.ab import Answer, Benchmark, LeftOut, benchmarks_of, change, ends, metric_name, sentence
 from assay.report.ab_comment import comment
 from assay.report.ab_screen import screen
 from assay.report.junit import junit
@@ -27,6 +27,16 @@ def revision(commit: str, name: str) -> MeasuredRevision:
     return MeasuredRevision(
         commit=commit * 40, name=name, subject="Why", committed_at=at, tree=commit, folder=Path()
     )
+
+
+DESIGN = ComparisonDesign(
+    metric="wall_ms",
+    factor="revision",
+    baseline="base",
+    better="lower",
+    smallest_effect_percent=1,
+    gate_percent=2,
+)
 
 
 def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = None) -> Benchmark:
@@ -46,7 +56,7 @@ def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = Non
         all_groups=Estimate(ratio=ratio, interval=interval, p=None, verdict=verdict, pairs=20),
     )
     return Benchmark(
-        name, comparison, 12.1, 12.1 * ratio, "ms", verdict, "why not" if gate == "undecided" else ""
+        name, comparison, 12.1, 12.1 * ratio, "ms", verdict, "why not" if gate == "undecided" else "", DESIGN
     )
 
 
@@ -213,3 +223,18 @@ def test_a_reason_does_not_contradict_the_interval_beside_it() -> None:
         lambda planned: {"throughput": 1e6 * mixed[str(planned.levels["subject"])] ** (planned.block % 2)},
     )
     assert {of.why for of in benchmarks_of(report)} == {"the interval holds the gate of 5%"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "written"),
+    [
+        (0.99, 1.01, "-1.0% to +1.0%"),
+        (1.0002, 1.05, "+0.02% to +5.00%"),  # slower
+        (0.95, 0.9998, "-5.00% to -0.02%"),  # faster
+        (0.995, 1.0104, "-0.50% to +1.04%"),  # not equivalent
+        (1.0203, 1.04, "+2.03% to +4.00%"),  # beyond the gate
+        (0.999999999, 1.5, "-0.0% to +50.0%"),
+    ],
+)
+def test_rounding_does_not_hide_on_which_side_an_end_lies(low: float, high: float, written: str) -> None:
+    assert ends(Interval(low, high, 0.95), DESIGN) == written.replace("-0.0%", "0.0%")

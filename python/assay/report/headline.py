@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from math import exp, log
+from math import exp, inf, log
 
 from assay.analysis.aa import false_alarms
 from assay.analysis.types import Answer, Verdict
@@ -69,8 +69,9 @@ def _parts(report: Report, answers: Sequence[Answer]) -> str:
 
 
 def _mean(comparisons: Sequence[Answer]) -> float:
-    """Return the geometric mean of the ratios that there are; 1 without any."""
-    logs = [log(comparison.ratio) for comparison in comparisons if comparison.ratio]
+    """Return the geometric mean of the ratios that there are; 1 without any, and 0 where one is 0."""
+    ratios = [comparison.ratio for comparison in comparisons if comparison.ratio is not None]
+    logs = [log(ratio) if ratio else -inf for ratio in ratios]
     return exp(sum(logs) / len(logs)) if logs else 1.0
 
 
@@ -92,6 +93,8 @@ def _verdicts(report: Report, comparisons: Sequence[Answer]) -> str:
 def _range(report: Report, comparisons: Sequence[Answer]) -> str:
     """Return the ratios of comparisons that are all faster or all slower; of what, where less is better."""
     ratios = sorted(comparison.ratio for comparison in comparisons if comparison.ratio is not None)
+    if len(comparisons) == 1 and comparisons[0].difference is not None and comparisons[0].interval is not None:
+        return f" ({words.size(comparisons[0])}, {words.ends(comparisons[0], report.analysis)})"
     if comparisons[0].verdict not in ("faster", "slower") or not ratios:
         return ""
     low, high = (words.glance(end, report.experiment) for end in (ratios[0], ratios[-1]))

@@ -140,6 +140,38 @@ def test_the_picture_has_a_panel_for_each_context_with_the_best_first() -> None:
     assert (drawn.one, "1") in drawn.ticks
 
 
+def test_differences_are_drawn_on_an_axis_of_their_own() -> None:
+    def signed(trial: PlannedTrial) -> dict[str, float]:
+        return {"throughput": SPEED[str(trial.levels["subject"])] - 1.01 + 0.01 * (trial.ordinal * 7 % 11)}
+
+    text = experiment_text(FACTORS, trial=MIX)
+    in_units = re.sub("smallest_effect_percent = .*", "smallest_effect = 0.2", text)
+    drawn = picture(example_report(in_units, signed))
+    assert drawn.band[0] < drawn.one < sum(drawn.band)
+    assert (drawn.one, "0") in drawn.ticks
+    assert len(drawn.ticks) > 2
+    for panel in drawn.panels:
+        better, worse = panel.rows
+        assert (better.level, worse.level) == ("tbb_hash_map", "std_map_mutex")
+        assert better.at is not None
+        assert worse.at is not None
+        assert better.at > sum(drawn.band) > drawn.band[0] > worse.at
+        assert better.interval is not None
+    # Without a smallest effect a difference has no place among ratios, and is written.
+    [row, _] = picture(example_report(text, signed)).panels[0].rows
+    assert row.at is None
+    assert re.fullmatch(r"[+-][\d.]+ \([+-][\d.]+ to [+-][\d.]+\)", row.lacks)
+
+
+def test_a_level_that_always_has_0_is_named_last() -> None:
+    def starved(trial: PlannedTrial) -> dict[str, float]:
+        subject = trial.levels["subject"]
+        return {"throughput": 0.0 if subject == "tbb_hash_map" else metrics(trial)["throughput"]}
+
+    sentence = headline(example_report(experiment_text(FACTORS, trial=MIX), starved))
+    assert sentence.index("std_map_mutex") < sentence.index("tbb_hash_map")
+
+
 def test_beside_what_others_report_levels_stand_in_the_order_of_the_file_with_the_reported_ratio() -> None:
     reported = """
 [[reported]]

@@ -1,16 +1,18 @@
 """The histories of a store's experiments, in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from assay.analysis.history import (
     FEWEST_COMMITS,
+    Commit,
     Drift,
     History,
     Measured,
     Series,
     Step,
+    Unplaced,
     history,
 )
 from assay.analysis.verdicts import verdict_word
@@ -76,13 +78,22 @@ def _headline(of: History, experiment: Experiment) -> str:
         return f"Too early to say {over}: it takes {FEWEST_COMMITS} commits."
     told = changes(of)
     if not told:
-        return f"Nothing is shown to have changed {over}."
+        nothing = "nothing" if of.unplaced else "Nothing"
+        return f"{_unplaced_first(of)}{nothing} is shown to have changed {over}."
     word = _word(told[0], experiment)
     return (
         f"Something got {word} {over}."
         if told[0].worse
-        else f"Something got {word} {over}, and nothing worse."
+        else f"Something got {word} {over}{', and nothing worse' * (not of.unplaced)}."
     )
+
+
+def _unplaced_first(of: History) -> str:
+    """Return the beginning of the headline where campaigns have no place in the history."""
+    if not of.unplaced:
+        return ""
+    campaigns = {campaign for part in of.unplaced for campaign in part.campaigns}
+    return f"In {counted(campaigns, 'campaign')} a median is 0 or below, of which no step tells; otherwise "
 
 
 def _word(change: Change, experiment: Experiment) -> str:
@@ -143,6 +154,36 @@ def changes(of: History) -> list[Change]:
 
 def _size(of: Step | Drift) -> float:
     return max(of.ratio, 1 / of.ratio)
+
+
+def unplaced(of: History) -> list[str]:
+    """Return in which campaigns a median has no logarithm, the conditions of a metric together."""
+    said: dict[tuple[str, tuple[int, ...]], list[Unplaced]] = {}
+    for part in of.unplaced:
+        said.setdefault((part.metric, part.campaigns), []).append(part)
+    return [
+        f"The median {metric}{_unplaced_where(parts, of)} is not above 0 in campaign{'s' * (len(numbers) > 1)}"
+        f" {listed([*map(str, numbers)])} ({_span(parts[0].commits)}): it has no ratio and is in no step or"
+        " drift, so look at it by itself."
+        for (metric, numbers), parts in said.items()
+    ]
+
+
+def _span(commits: Sequence[Commit]) -> str:
+    first, last = commits[0].short, commits[-1].short
+    return first if first == last else f"{first} to {last}"
+
+
+def _unplaced_where(parts: Sequence[Unplaced], of: History) -> str:
+    conditions = {
+        tuple(part.levels.items())
+        for part in (*of.series, *of.unplaced)
+        if part.metric == parts[0].metric
+    }
+    if len(parts) == len(conditions):
+        return ""
+    others = f" and in {len(parts) - 1} more conditions" if len(parts) > 1 else ""
+    return f" with {printable(condition_name(parts[0].levels))}{others}"
 
 
 def visible(of: History) -> str:

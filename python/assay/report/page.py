@@ -120,7 +120,7 @@ def history_page(history: History, experiment: Experiment) -> str:
         history=history,
         question=experiment.question,
         headline=over.headline(history, experiment),
-        sentences=list(over.sentences(history, experiment)),
+        sentences=[*over.sentences(history, experiment), *over.unplaced(history)],
         visible=over.visible(history),
         left_out=over.left_out(history),
         metrics=[figure for figure in drawn if figure not in of_host],

@@ -16,7 +16,7 @@ from assay.report import words
 from assay.report.charts.axes import drawable
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
-from assay.words import condition_name, counted, in_unit, p_value
+from assay.words import condition_name, counted, in_unit, number, p_value
 
 TICKS_AT_MOST = 7
 ROOM = 0.03  # of the axis, beyond the outermost number at either end
@@ -31,7 +31,7 @@ class Row:
         condition: the number of the condition, for its link; None where a ratio is not of one condition.
         interval: where it begins and how wide it is.
         about: all that is known of it, in a sentence.
-        lacks: in a word, why there is no ratio to draw; `about` says more.
+        lacks: where nothing can be drawn, the difference, or in a word why there is none; `about` says more.
         reported: where the ratios that others report begin, and how wide they are; None where none are given.
     """
 
@@ -59,12 +59,12 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """All panels on one logarithmic axis.
+    """All panels on one axis: a logarithmic one of ratios, or one of differences in the metric's units.
 
     Attributes:
         ticks: places and labels.
-        one: the place of a ratio of 1.
-        band: begin and width of the ratios that count as equivalent.
+        one: the place of a ratio of 1, or of a difference of 0.
+        band: begin and width of what counts as equivalent.
         backward: whether smaller ratios are better, and stand to the right.
         reported: whether some row shows what others report.
     """
@@ -103,18 +103,28 @@ def ladders(report: Report) -> Picture | None:
 
 
 def _axis(report: Report, answers: Sequence[Answer]) -> "_Axis":
-    return _Axis(list(_drawn(report, answers)), backward=report.analysis.better == "lower")
+    kind = _Axis if report.analysis.smallest_effect is None else _DifferenceAxis
+    return kind(list(_drawn(report, answers)), backward=report.analysis.better == "lower")
+
+
+def _same(report: Report) -> tuple[float, float, float]:
+    """Return what no change is, and from and to which value changes are equivalent."""
+    analysis = report.analysis
+    if analysis.smallest_effect is not None:
+        return 0, -analysis.smallest_effect, analysis.smallest_effect
+    smallest = 1 + analysis.smallest_effect_percent / 100
+    return 1, 1 / smallest, smallest
 
 
 def _picture(report: Report, axis: "_Axis", panels: list[Panel]) -> Picture:
     analysis = report.analysis
-    smallest = 1 + analysis.smallest_effect_percent / 100
+    none, low, high = _same(report)
     unit = report.experiment.unit(analysis.metric)
     return Picture(
         panels=panels,
         ticks=axis.ticks(),
-        one=axis.place(1),
-        band=axis.span(1 / smallest, smallest),
+        one=axis.place(none),
+        band=axis.span(low, high),
         better=verdict_word("faster", analysis.metric, unit),
         worse=verdict_word("slower", analysis.metric, unit),
         backward=axis.backward,
@@ -161,15 +171,56 @@ class _Axis:
         shown = next((ratios for ratios in inside if len(ratios) <= TICKS_AT_MOST), [1.0])
         return [(self.place(ratio), f"{ratio:.6g}") for ratio in shown]
 
+    @staticmethod
+    def can_place(value: float) -> bool:
+        return value > 0 and drawable(value)
+
+    @staticmethod
+    def change(answer: Answer) -> float | None:
+        """Return what is placed of an answer."""
+        return answer.ratio
+
+
+class _DifferenceAxis(_Axis):
+    """A linear axis from 0 to 100 percent."""
+
+    def __init__(self, differences: Sequence[float], *, backward: bool) -> None:
+        low, high = min(differences), max(differences)
+        room = ROOM * (high - low)
+        self._low, self._high = low - room, high + room
+        self.backward = backward
+
+    def place(self, difference: float) -> float:
+        share = (difference - self._low) / (self._high - self._low)
+        return round(100 * (1 - share if self.backward else share), 3)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return round differences, 0 among them, as many as there is room for."""
+        size = floor(log10((self._high - self._low) / TICKS_AT_MOST))
+        for step in (mantissa * 10.0**power for power in (size, size + 1) for mantissa in (1, 2, 5)):
+            first, last = ceil(self._low / step), floor(self._high / step)
+            if last - first < TICKS_AT_MOST:
+                return [(self.place(n * step), number(n * step, 3)) for n in range(first, last + 1)]
+        return [(self.place(0), "0")]
+
+    @staticmethod
+    def can_place(value: float) -> bool:
+        return drawable(value)
+
+    @staticmethod
+    def change(answer: Answer) -> float | None:
+        return answer.difference
+
 
 def _drawn(report: Report, answers: Sequence[Answer]) -> Iterator[float]:
-    smallest = 1 + report.analysis.smallest_effect_percent / 100
-    yield from (1 / smallest, smallest)
+    kind = _Axis if report.analysis.smallest_effect is None else _DifferenceAxis
+    yield from _same(report)[1:]
     for answer in answers:
         yield from _reported(report, answer) or ()
-        ends = (answer.interval.low, answer.interval.high) if answer.interval and answer.ratio else ()
-        for value in (answer.ratio, *ends):
-            if value is not None and value > 0 and drawable(value):
+        change = kind.change(answer)
+        ends = (answer.interval.low, answer.interval.high) if answer.interval and change is not None else ()
+        for value in (change, *ends):
+            if value is not None and kind.can_place(value):
                 yield value
 
 
@@ -217,10 +268,10 @@ def _row(
     level: str = "",
 ) -> Row:
     theirs = _reported(report, answer)
-    known = [value for value in (answer.ratio,) if value is not None and value > 0 and drawable(value)]
+    known = [value for value in (axis.change(answer),) if value is not None and axis.can_place(value)]
     ends = answer.interval
     span = None
-    if known and ends and ends.low > 0 and drawable(ends.low) and drawable(ends.high):
+    if known and ends and axis.can_place(ends.low) and axis.can_place(ends.high):
         span = axis.span(ends.low, ends.high)
     ratio, interval = words.glance_size(answer, report.experiment)
     unit = report.experiment.unit(answer.metric)
@@ -242,13 +293,24 @@ def _row(
         ratio=ratio,
         ends=interval,
         about=f"{answer.level}: {numbers if answer.pairs else answer.reason or 'no pairs'}",
-        lacks="" if known else "withheld" if answer.withheld else words.zeros(answer) or "no pairs",
+        lacks="" if known else _lacks(answer, ratio, interval),
         reported=axis.span(*theirs) if theirs else None,
     )
 
 
+def _lacks(answer: Answer, size: str, ends: str) -> str:
+    """Return what stands where no ratio can be drawn: the difference, or why there is none."""
+    if answer.difference is not None:
+        return f"{size} ({ends})" if ends else size
+    return "withheld" if answer.withheld else words.zeros(answer) or "no pairs"
+
+
 def _reported(report: Report, answer: Answer) -> list[float] | None:
-    """Return from and to which ratio others report of what was compared; None where they give none."""
+    """Return from and to which ratio others report of what was compared; None where they give none, or
+    differences are drawn.
+    """
+    if report.analysis.smallest_effect is not None:
+        return None
     others = report.experiment.reported_of(answer.context, answer.level, answer.baseline)
     return next((other.ratio for other in others if other.ratio), None)
 
@@ -256,7 +318,9 @@ def _reported(report: Report, answer: Answer) -> list[float] | None:
 def _median(report: Report, summary: ConditionSummary) -> str:
     """Return the median of a condition with its unit, or why there is none."""
     text = words.typical(summary, accept_invalid=report.experiment.comparison.accept_invalid)
-    if text in ("-", "several", "varies"):
-        return {"-": "no median", "several": "several values", "varies": "no typical value"}[text]
+    why = {"-": "no median", "several": "several values", "varies": "no typical value"}
+    why[words.IDLE] = "nothing happens"
+    if text in why:
+        return why[text]
     assert summary.median is not None
     return in_unit(summary.median, unit_in(report.experiment, report.analysis.metric))

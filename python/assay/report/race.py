@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from assay.analysis import Comparison, ConditionSummary
 from assay.analysis.busy import is_busy
@@ -58,7 +59,7 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
     if comparison.difference is not None:
         word = {"faster": "better", "slower": "worse"}.get(comparison.verdict, comparison.verdict)
-        ends = f" ({words.ends(comparison)})" if comparison.interval else ""
+        ends = f" ({words.ends(comparison, analysis)})" if comparison.interval else ""
         answer = f"{word}: {words.size(comparison)} {_name(analysis.metric)} from {baseline} to {level}{ends}"
         return f"{answer}; {words.zeros(comparison)}"
     if comparison.ratio is None:
@@ -97,10 +98,15 @@ def _ratio(report: Report, comparison: Comparison, inverse: bool) -> tuple[str, 
     """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
     value, interval = comparison.ratio, comparison.interval
     assert value is not None
-    ends = [] if interval is None else [interval.low, interval.high]
-    values = [1 / end if end else math.inf for end in (value, *reversed(ends))] if inverse else [value, *ends]
-    said = [words.glance(value, report.experiment) for value in values]
-    return said[0], f" ({said[1]} to {said[2]})" if ends else ""
+    if inverse:
+        value = _inverse(value)
+        interval = interval and replace(interval, low=_inverse(interval.high), high=_inverse(interval.low))
+    ends = words.glance_interval(interval, report.experiment)
+    return words.glance(value, report.experiment), f" ({ends})" if ends else ""
+
+
+def _inverse(value: float) -> float:
+    return 1 / value if value else math.inf
 
 
 def _medians(report: Report, comparisons: list[Comparison]) -> Iterator[str]:

@@ -47,7 +47,7 @@ def print_screen(report: Report, console: Console) -> None:
     if report.experiment.varied:
         lines = (*_beginning(report), *_sensitivity(report, width), *_trust(report, width))
     else:
-        lines = (*_beginning(report), *_table(report, marks, width), *_end(report, marks, width))
+        lines = (*_beginning(report), *_idle(report, width), *_table(report, marks, width), *_end(report, marks, width))
     for line in lines:
         console.print(line)
 
@@ -76,6 +76,13 @@ def _beginning(report: Report) -> Iterator[Text]:
         ratio = f"{analysis.metric} as a ratio to that of {analysis.baseline}; {analysis.better} is better"
         yield Text(printable(ratio))
     yield Text()
+
+
+def _idle(report: Report, width: int) -> Iterator[Text]:
+    """Yield before all numbers that trials measured nothing."""
+    if said := words.idle(report.analysis):
+        yield from (Text(line, "bold red") for line in wrap(printable(said), width))
+        yield Text()
 
 
 def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[Text]:

@@ -17,6 +17,7 @@ from rich.console import Console
 from assay.findings import Finding, Severity
 from assay.plan.types import PlannedTrial
 from assay.report import Report, words
+from assay.report.markdown import summary
 from assay.report.picture import picture
 from assay.report.screen import print_screen
 from assay.report.trust import trust
@@ -257,3 +258,19 @@ def test_a_ratio_has_another_digit_where_small_effects_count(value: float, coars
     for percent, written in ((3, coarse), (1, fine)):
         comparison = experiment.comparison.model_copy(update={"smallest_effect_percent": percent})
         assert words.glance(value, experiment.model_copy(update={"comparison": comparison})) == written
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_that_nothing_happens_is_said_before_the_numbers_which_are_none(accepted: bool) -> None:
+    def empty(trial: PlannedTrial) -> dict[str, float]:
+        happens = {"effective_share": 0.0, "prefill_size": 0.0, "final_size": 0.0}
+        return {"throughput": 18.7e6 + trial.ordinal, **happens}
+
+    mix = "mix = { erase = 50, find = 50 }"
+    report = example_report(experiment_text(TWO, f"accept_idle = {str(accepted).lower()}", trial=mix), empty)
+    text = shown(report)
+    assert ("18.7M" in text) == accepted
+    if not accepted:
+        assert text.index("Practically nothing happens in all 2 conditions") < text.index("idle")
+        assert text.index("idle") < text.index("Verdicts:")
+        assert "18.7M" not in summary(report)

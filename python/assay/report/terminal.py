@@ -91,7 +91,7 @@ def _print_verdicts(
                 level,
                 median,
                 words.size(comparison),
-                words.ends(comparison),
+                words.ends(comparison, analysis),
                 str(comparison.pairs),
                 _text(verdict_word(comparison.verdict, analysis.metric, unit), STYLES[comparison.verdict]),
                 *([comparison.gate] if gated else []),

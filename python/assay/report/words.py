@@ -1,13 +1,13 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
 from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, HostMode, Pathology, Verdict
-from assay.analysis.verdicts import verdict, verdict_word
+from assay.analysis.verdicts import verdict, verdict_of_difference, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Level
@@ -17,6 +17,8 @@ from assay.words import condition_name, counted, listed, number, percent, ratio
 
 _FINE_PERCENT = 2
 _MOST_DIGITS = 6
+IDLE = "idle"
+"""In place of a median, where practically nothing happens in trials."""
 GATES: tuple[Gate, ...] = ("failed", "passed", "undecided")
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
@@ -31,15 +33,58 @@ def size(of: Estimate, digits: int = 3) -> str:
     return ratio(of.ratio, digits) if of.difference is None else _signed(of.difference)
 
 
-def ends(of: Estimate) -> str:
-    """Return the ends of the interval of that."""
-    if of.difference is None or of.interval is None:
-        return interval(of.interval)
-    return f"{_signed(of.interval.low)} to {_signed(of.interval.high)}"
+class Effects(Protocol):
+    """Whatever says how large an effect has to be."""
+
+    @property
+    def smallest_effect_percent(self) -> float:
+        """Ratios that are nearer to 1 are equivalent."""
+
+    @property
+    def smallest_effect(self) -> float | None:
+        """Differences that are less are equivalent, in the metric's units."""
 
 
-def _signed(difference: float) -> str:
-    return f"{'+' * (difference > 0)}{number(difference, 3)}"
+def ends(of: Estimate, effects: Effects | None = None) -> str:
+    """Return the ends of its interval, with as many digits as the verdict that is read off them takes."""
+    if of.interval is None:
+        return "-"
+    if of.difference is None:
+        return _ends_of_ratio(of.interval, 0 if effects is None else effects.smallest_effect_percent, 3)
+
+    smallest = None if effects is None else effects.smallest_effect
+
+    def says(interval: Interval) -> Verdict:
+        return verdict_of_difference(interval, "higher", smallest)
+
+    digits = digits_that_say(of.interval, says, lambda end, digits: float(f"{end:.{digits}g}"), 3)
+    return f"{_signed(of.interval.low, digits)} to {_signed(of.interval.high, digits)}"
+
+
+def digits_that_say(
+    interval: Interval,
+    says: Callable[[Interval], object],
+    rounded: Callable[[float, int], float],
+    fewest: int,
+) -> int:
+    """Return how many digits the ends of an interval take so that what is read off them stays the same."""
+    for digits in range(fewest, _MOST_DIGITS):
+        low, high = rounded(interval.low, digits), rounded(interval.high, digits)
+        if says(replace(interval, low=low, high=high)) == says(interval):
+            return digits
+    return _MOST_DIGITS
+
+
+def _ends_of_ratio(interval: Interval, smallest_effect_percent: float, fewest: int) -> str:
+    def says(interval: Interval) -> Verdict:
+        return verdict(interval, "higher", smallest_effect_percent)
+
+    digits = digits_that_say(interval, says, round, fewest)
+    return f"{ratio(interval.low, digits)} to {ratio(interval.high, digits)}"
+
+
+def _signed(difference: float, digits: int = 3) -> str:
+    return f"{'+' * (difference > 0)}{number(difference, digits)}"
 
 
 def zeros(answer: Answer) -> str:
@@ -53,11 +98,11 @@ def zeros(answer: Answer) -> str:
     return "; ".join(said)
 
 
-def effect(analysis: Analysis) -> str:
+def effect(of: Effects) -> str:
     """Return the smallest effect: in percent, or in the metric's units."""
-    if analysis.smallest_effect is None:
-        return f"{analysis.smallest_effect_percent:g}%"
-    return f"{analysis.smallest_effect:g}"
+    if of.smallest_effect is None:
+        return f"{of.smallest_effect_percent:g}%"
+    return f"{of.smallest_effect:g}"
 
 
 def rung(answer: Answer) -> str:
@@ -77,16 +122,16 @@ def reported(report: Report) -> Iterator[tuple[str, str, str, str]]:
         ]
         over = analysis.baseline if other.over is None else other.over
         where = [f"{factor}={listed(list(map(str, levels)))}" for factor, levels in other.where.items()]
-        yield ", ".join([f"{other.level} over {over}", *where]), _here(answers), other.says, other.source
+        yield ", ".join([f"{other.level} over {over}", *where]), _here(answers, analysis), other.says, other.source
 
 
-def _here(answers: Sequence[Answer]) -> str:
+def _here(answers: Sequence[Answer], effects: Effects) -> str:
     """Return the ratios of some answers: of a single one with its interval."""
     if not answers:
         return "not measured"
     if len(answers) == 1:
         [answer] = answers
-        return size(answer) + (f" ({ends(answer)})" if answer.interval else "")
+        return size(answer) + (f" ({ends(answer, effects)})" if answer.interval else "")
     ratios = [answer.ratio for answer in answers if answer.ratio is not None]
     return f"{ratio(min(ratios))} to {ratio(max(ratios))} in {counted(ratios, 'context')}"
 
@@ -94,10 +139,13 @@ def _here(answers: Sequence[Answer]) -> str:
 def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     """Return the median where it is typical of the values, else in one word why it is not.
 
-    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work.
+    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work. Nor do
+    those in which nothing happens: a reader would take the speed of an empty map for that of a map.
     """
     if _failed(condition) and not accept_invalid:
         return "-"
+    if condition.idle:
+        return IDLE
     if condition.shape.clusters:
         return "several"
     return "varies" if condition.shape.note else number(condition.median)
@@ -114,7 +162,7 @@ def glance(value: float | None, experiment: Experiment) -> str:
 def glance_size(of: Estimate, experiment: Experiment) -> tuple[str, str]:
     """Return a ratio as `glance` does and its interval, or a difference with its own."""
     if of.difference is not None:
-        return size(of), ends(of) if of.interval else ""
+        return size(of), ends(of, experiment.comparison) if of.interval else ""
     return glance(of.ratio, experiment), glance_interval(of.interval, experiment)
 
 
@@ -125,15 +173,7 @@ def glance_interval(value: Interval | None, experiment: Experiment) -> str:
     """
     if value is None:
         return ""
-    smallest = experiment.comparison.smallest_effect_percent
-    says = verdict(value, "higher", smallest)
-
-    def same(digits: int) -> bool:
-        rounded = replace(value, low=round(value.low, digits), high=round(value.high, digits))
-        return verdict(rounded, "higher", smallest) == says
-
-    digits = next(filter(same, range(_digits(experiment), _MOST_DIGITS)), _MOST_DIGITS)
-    return f"{ratio(value.low, digits)} to {ratio(value.high, digits)}"
+    return _ends_of_ratio(value, experiment.comparison.smallest_effect_percent, _digits(experiment))
 
 
 def _digits(experiment: Experiment) -> int:
@@ -232,14 +272,14 @@ def layout(experiment: Experiment) -> str:
     )
 
 
-def estimate(value: Estimate, metric: str, unit: str = "") -> str:
+def estimate(value: Estimate, metric: str, unit: str = "", effects: Effects | None = None) -> str:
     """Return a verdict on a metric with what it rests on, in one line."""
     word = verdict_word(value.verdict, metric, unit)
     if isinstance(value, Answer) and value.withheld:
         return f"{word}: {value.reason}"
     if value.ratio is None and value.difference is None:
         return f"{word}, no pairs"
-    with_ends = "" if value.interval is None else f" ({ends(value)})"
+    with_ends = "" if value.interval is None else f" ({ends(value, effects)})"
     gate = "" if value.gate is None else f", gate {value.gate}"
     some = f"; {said}" if isinstance(value, Answer) and (said := zeros(value)) else ""
     return f"{word}, {size(value)}{with_ends}, {counted(value.pairs, 'pair')}{gate}{some}"
@@ -277,7 +317,7 @@ def further(report: Report) -> Iterator[str]:
     for answer in (*analysis.aggregates, *analysis.rungs, *analysis.also):
         place = condition_name({analysis.factor: answer.level, **answer.context})
         unit = report.experiment.unit(answer.metric)
-        verdict_there = estimate(answer, answer.metric, unit)
+        verdict_there = estimate(answer, answer.metric, unit, analysis)
         if not isinstance(answer, Aggregate):
             yield f"{answer.metric}, {place}: {verdict_there}"
             continue
@@ -302,6 +342,16 @@ def pathological_bound(experiment: Experiment) -> str:
     if comparison.better == "higher":
         return f"{comparison.metric} below {comparison.pathological:g} times the median of its condition"
     return f"{comparison.metric} above {1 / comparison.pathological:.4g} times the median of its condition"
+
+
+def idle(analysis: Analysis) -> str:
+    """Return of how many conditions trials measured nothing, and what the first one's did; empty of none."""
+    found = [condition for condition in analysis.conditions if condition.idle]
+    if not found:
+        return ""
+    all_of = "all " * (len(found) == len(analysis.conditions) > 1)
+    each = f", such as {condition_name(found[0].levels)}" if len(found) > 1 else ""
+    return f"Practically nothing happens in {all_of}{counted(found, 'condition')}{each}: {found[0].idle}."
 
 
 def probability(of: Pathology) -> tuple[str, str]:
