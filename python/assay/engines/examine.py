@@ -48,7 +48,8 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
     def examined(engine: Engine) -> Judged:
         if why := _refusal(engine, reseed_every):
             return Judged(engine, reseed_every, unavailable=why)
-        seeds: tuple[Part, ...] = ("seeds",) if engine.replayable and reseed_every is None else ()
+        has_seeds = engine.replayable and not engine.shared and reseed_every is None
+        seeds: tuple[Part, ...] = ("seeds",) if has_seeds else ()
         counts = draw(engine, reseed_every, "bits", "keys", "streams", *seeds)
         others = None if _refusal(engine, other) else draw(engine, other, "bits")
         return Judged(

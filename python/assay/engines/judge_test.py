@@ -82,6 +82,7 @@ def counted(seed: int) -> Counts:
             "compared": N,
             "differing": generator.binomial(N, 0.5, 64).tolist(),
         },
+        "seeds": {"alike": [], "zero_is_one": False, "repeats": True},
     }
 
 
