@@ -208,8 +208,7 @@ def tuned(
     with open_journal(folder, system) as journal:
         if journal.pending:
             raise AssayError(
-                f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first,"
-                " or run without --tuned"
+                f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first"
             )
         try:
             for line in problems(tune(system, journal, settings)):

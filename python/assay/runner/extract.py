@@ -20,9 +20,14 @@ _METRIC = "[a-z][a-z0-9_]{0,63}"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 # What makes a number a part of a longer one. A sign after a digit or a word is a range or a dash, and a point
 # that no digit follows is the end of a sentence.
-_BEGUN_BEFORE = re.compile(r"(\d\.?|(?<![\w.])\.|\de[+-]?|(?<![\w.)\]+-])-)$", re.ASCII | re.IGNORECASE)
+# Marks between digits that separate nothing else: a raised decimal point, and those of Arabic script.
+_MARKS = "\N{MIDDLE DOT}\N{ARABIC DECIMAL SEPARATOR}\N{ARABIC THOUSANDS SEPARATOR}"
+_BEGUN_BEFORE = re.compile(
+    rf"(\d[.{_MARKS}]?|(?<![\w.])\.|\de[+-]?|(?<![\w.)\]+-])-)$", re.ASCII | re.IGNORECASE
+)
 _GOES_ON_AFTER = re.compile(
-    r"\.?\d|e[+-]?\d| ?[*x\N{MULTIPLICATION SIGN}\N{MIDDLE DOT}] ?10[^\s\d.,]", re.ASCII | re.IGNORECASE
+    rf"[.{_MARKS}]?\d|e[+-]?\d| ?[*x\N{{MULTIPLICATION SIGN}}\N{{MIDDLE DOT}}] ?10[^\s\d.,]",
+    re.ASCII | re.IGNORECASE,
 )
 _MINUS = "\N{MINUS SIGN}"
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]*$", re.ASCII | re.IGNORECASE)

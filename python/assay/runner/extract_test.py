@@ -253,6 +253,13 @@ def test_lines_are_looked_for_once_and_no_further_than_the_second_of_a_name(
         (r"\W(\d+)$", "a: \N{MINUS SIGN}5", "'5', which is only a part of the number at '-5'"),
         (r"x(\d+)", "0x10", "'10', which is only a part of the number at '0x10'"),
         (r"a: ([\d.]+)", "a: 1.5 x 10^6", "'1.5', which is only a part of the number at '1.5 x 10^'"),
+        (r"a: (\d+)", "a: 3\N{ARABIC DECIMAL SEPARATOR}14", "'3', which is only a part of the number at"),
+        (r"(\d+) ops", "1\N{ARABIC THOUSANDS SEPARATOR}234 ops", "'234', which is only a part of the number"),
+        (
+            r"a: (\d+)",
+            "a: 3\N{MIDDLE DOT}14",
+            "'3', which is only a part of the number at '3\N{MIDDLE DOT}1'",
+        ),
     ],
 )
 def test_a_part_of_a_number_is_refused(pattern: str, printed: str, part: str) -> None:

@@ -1,14 +1,18 @@
 """Real processes say in which surroundings they run; what belongs to a machine is changed on a made one."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from assay.host.journal import journal_folder, open_journal
 from assay.host.priority import allowed
 from assay.host.testing import CPU, made_machine
+from assay.host.tune import restore
 from assay.runner import energy
 from assay.runner.process import CannotStartError
 from assay.runner.surroundings import surrounded
@@ -106,6 +110,40 @@ def test_a_machine_has_the_governor_and_share_while_the_process_runs(
         assert (system.read(GOVERNOR), system.read(SHARE)) == ("ondemand", "-1")
         assert around.state == {"governor": "ondemand", "real-time-share": "-1"}
     assert (system.read(GOVERNOR), system.read(SHARE)) == ("powersave", "950000")
+
+
+@pytest.mark.parametrize("ended_by", [KeyboardInterrupt, CannotStartError])
+def test_whatever_ends_a_trial_the_governor_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended_by: type[BaseException]
+) -> None:
+    monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
+    system = made_machine(tmp_path / "machine")
+    wanted = {"frequency_governor": "performance"}
+    with pytest.raises(ended_by), surrounded(wanted, Path(sys.executable), 60, system):
+        raise ended_by("the trial")
+    assert system.read(GOVERNOR) == "powersave"
+
+
+def test_if_assay_is_killed_in_a_trial_the_next_one_names_the_command_that_puts_back_the_governor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HOST_STATE", str(tmp_path / "state"))
+    system = made_machine(tmp_path / "machine")
+    wanted = {"frequency_governor": "performance"}
+    child = os.fork()
+    if child == 0:
+        with surrounded(wanted, Path(sys.executable), 60, system):
+            os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert system.read(GOVERNOR) == "performance"
+    with (
+        pytest.raises(CannotStartError, match=r"`assay host restore` first$"),
+        surrounded(wanted, Path(sys.executable), 60, system),
+    ):
+        pass
+    with open_journal(journal_folder(), system) as journal:
+        restore(system, journal, lambda place, now, was: None)
+    assert system.read(GOVERNOR) == "powersave"
 
 
 def test_a_machine_without_governors_refuses_one(tmp_path: Path) -> None:
