@@ -163,7 +163,8 @@ def unplaced(of: History) -> list[str]:
         said.setdefault((part.metric, part.campaigns), []).append(part)
     return [
         f"The median {metric}{_unplaced_where(parts, of)} is not above 0 in"
-        f" campaign{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])} ({_span(parts[0].commits)}): it has no ratio and is in no step or"
+        f" campaign{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])}"
+        f" ({_span(parts[0].commits)}): it has no ratio and is in no step or"
         " drift, so look at it by itself."
         for (metric, numbers), parts in said.items()
     ]
