@@ -109,9 +109,9 @@ def _together(members: Sequence[Sample], weights: Sequence[float], *, by_differe
     level, baseline = np.zeros((2, len(members[0].level)))
     for member, weight in zip(members, weights, strict=True):
         mean = np.mean([member.level, member.baseline]) if member.level.size else 0
-        scale = weight if as_they_are or not mean else weight / mean
-        level += scale * member.level
-        baseline += scale * member.baseline
+        unit = 1 if as_they_are or not mean else mean
+        level += weight * (member.level / unit)
+        baseline += weight * (member.baseline / unit)
     return of_means(level, baseline, (zeros[0], zeros[1]), by_difference=by_difference)
 
 

@@ -287,11 +287,11 @@ def history(campaigns: Iterable[Measured]) -> History:
     unplaced: list[Unplaced] = []
     for metric, better in metrics.items():
         for levels, identity in wanted.items():
-            points = [*_points(joined, metric, levels, identity)]
-            placed = tuple(point for point in points if _has_logarithm(point))
+            measured = [*_points(joined, metric, levels, identity)]
+            placed = tuple(point for point in measured if _has_logarithm(point))
             if placed:
                 series.append(Series(metric, dict(levels), better, placed))
-            if others := [point for point in points if not _has_logarithm(point)]:
+            if others := [point for point in measured if not _has_logarithm(point)]:
                 numbers = tuple(point.campaign for point in others)
                 where = {point.commit.hash: point.commit for point in others}
                 unplaced.append(Unplaced(metric, dict(levels), numbers, tuple(where.values())))

@@ -82,7 +82,7 @@ class ConditionSummary:
         lost: the share of their processor time that its trials lost to other work, in the mean; None where
             that is unknown.
         pathological: None where the experiment names no bound, or nothing has values above zero.
-        idle: what its typical trial measured if practically nothing happened in it; empty where something did.
+        idle: what its typical trial measured if practically nothing happened in it, else empty.
     """
 
     levels: Mapping[str, Level]

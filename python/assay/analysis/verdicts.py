@@ -68,7 +68,9 @@ def verdict(interval: Interval | None, better: Better, smallest_effect_percent: 
     return _read_off(interval, better, 1, (1 / largest, largest))
 
 
-def verdict_of_difference(interval: Interval | None, better: Better, smallest_effect: float | None) -> Verdict:
+def verdict_of_difference(
+    interval: Interval | None, better: Better, smallest_effect: float | None
+) -> Verdict:
     """Return what the interval of a difference allows to be said."""
     smallest = math.nan if smallest_effect is None else smallest_effect  # nothing lies within NaN
     return _read_off(interval, better, 0, (-smallest, smallest))

@@ -202,9 +202,9 @@ def _threads(settings: Mapping[str, Any]) -> int:
 
 def _numbers_of_a_thread(evidence: Evidence, trial: StoredTrial) -> float | None:
     """Return how many numbers a thread drew at least, warm-up included; None where nobody knows."""
-    if "throughput" not in trial.metrics:
-        return None
     settings = evidence.settings(trial)
+    if "throughput" not in trial.metrics or "duration_ms" not in settings:  # as commands have none
+        return None
     seconds = (settings.get("warm_up_ms", 0) + _duration_ms(evidence, trial)) / 1000
     draws = 2 if settings.get("draws") == "two" else 1
     return float(trial.metrics["throughput"] * seconds / _threads(settings) * draws)

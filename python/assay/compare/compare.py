@@ -47,8 +47,8 @@ class Compared:
     """What sides have to say of each other.
 
     Attributes:
-        metric, better, smallest_effect_percent, smallest_effect: as the first side's experiment has them; where
-            the last one is given, differences are compared.
+        metric, better, smallest_effect_percent, smallest_effect: as the first side's experiment has
+            them; where the last one is given, differences are compared.
         unit: of the metric, the same on all sides; empty where no side gives one.
         confidence: of the intervals; more than 95% where a campaign may end early.
         correction: "family" where they hold with it all together, "none" where each does by itself.

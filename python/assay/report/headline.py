@@ -93,7 +93,11 @@ def _verdicts(report: Report, comparisons: Sequence[Answer]) -> str:
 def _range(report: Report, comparisons: Sequence[Answer]) -> str:
     """Return the ratios of comparisons that are all faster or all slower; of what, where less is better."""
     ratios = sorted(comparison.ratio for comparison in comparisons if comparison.ratio is not None)
-    if len(comparisons) == 1 and comparisons[0].difference is not None and comparisons[0].interval is not None:
+    if (
+        len(comparisons) == 1
+        and comparisons[0].difference is not None
+        and comparisons[0].interval is not None
+    ):
         return f" ({words.size(comparisons[0])}, {words.ends(comparisons[0], report.analysis)})"
     if comparisons[0].verdict not in ("faster", "slower") or not ratios:
         return ""

@@ -162,8 +162,9 @@ def unplaced(of: History) -> list[str]:
     for part in of.unplaced:
         said.setdefault((part.metric, part.campaigns), []).append(part)
     return [
-        f"The median {metric}{_unplaced_where(parts, of)} is not above 0 in campaign{'s' * (len(numbers) > 1)}"
-        f" {listed([*map(str, numbers)])} ({_span(parts[0].commits)}): it has no ratio and is in no step or"
+        f"The median {metric}{_unplaced_where(parts, of)} is not above 0 in"
+        f" campaign{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])}"
+        f" ({_span(parts[0].commits)}): it has no ratio and is in no step or"
         " drift, so look at it by itself."
         for (metric, numbers), parts in said.items()
     ]
@@ -175,11 +176,9 @@ def _span(commits: Sequence[Commit]) -> str:
 
 
 def _unplaced_where(parts: Sequence[Unplaced], of: History) -> str:
-    conditions = {
-        tuple(part.levels.items())
-        for part in (*of.series, *of.unplaced)
-        if part.metric == parts[0].metric
-    }
+    metric = parts[0].metric
+    conditions = {tuple(series.levels.items()) for series in of.series if series.metric == metric}
+    conditions |= {tuple(part.levels.items()) for part in of.unplaced if part.metric == metric}
     if len(parts) == len(conditions):
         return ""
     others = f" and in {len(parts) - 1} more conditions" if len(parts) > 1 else ""

@@ -47,7 +47,12 @@ def print_screen(report: Report, console: Console) -> None:
     if report.experiment.varied:
         lines = (*_beginning(report), *_sensitivity(report, width), *_trust(report, width))
     else:
-        lines = (*_beginning(report), *_idle(report, width), *_table(report, marks, width), *_end(report, marks, width))
+        lines = (
+            *_beginning(report),
+            *_idle(report, width),
+            *_table(report, marks, width),
+            *_end(report, marks, width),
+        )
     for line in lines:
         console.print(line)
 

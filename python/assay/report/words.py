@@ -122,7 +122,12 @@ def reported(report: Report) -> Iterator[tuple[str, str, str, str]]:
         ]
         over = analysis.baseline if other.over is None else other.over
         where = [f"{factor}={listed(list(map(str, levels)))}" for factor, levels in other.where.items()]
-        yield ", ".join([f"{other.level} over {over}", *where]), _here(answers, analysis), other.says, other.source
+        yield (
+            ", ".join([f"{other.level} over {over}", *where]),
+            _here(answers, analysis),
+            other.says,
+            other.source,
+        )
 
 
 def _here(answers: Sequence[Answer], effects: Effects) -> str:

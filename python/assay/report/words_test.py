@@ -131,6 +131,11 @@ def test_a_median_that_is_not_typical_gives_way() -> None:
     assert words.clusters(several.clusters) == "1 (50%), 9 (50%)"
 
 
+def interval_of(written: str) -> Interval:
+    low, high = map(float, written.split(" to "))
+    return Interval(low, high, 0.95)
+
+
 OFF = st.floats(-0.01, 0.01).filter(lambda off: off == 0 or abs(off) > 1e-5)
 
 
@@ -141,16 +146,17 @@ def test_what_is_read_off_written_ends_is_the_verdict(
     low, high = sorted(edge + by for edge, by in zip(edges, off, strict=True))
     of = Estimate((low + high) / 2, Interval(low, high, 0.95), None, "undecided", 9)
     design = experiment().comparison.model_copy(update={"smallest_effect_percent": 3})
-    shown = [float(end) for end in words.ends(of, design).split(" to ")]
-    assert verdict(Interval(*shown, 0.95), "higher", 3) == verdict(Interval(low, high, 0.95), "higher", 3)
+    shown = interval_of(words.ends(of, design))
+    assert verdict(shown, "higher", 3) == verdict(Interval(low, high, 0.95), "higher", 3)
 
 
 @given(st.tuples(*[st.sampled_from([0.0, -2.0, 2.0])] * 2), st.tuples(OFF, OFF))
 def test_what_is_read_off_the_written_ends_of_a_difference_is_the_verdict(
     edges: tuple[float, float], off: tuple[float, float]
 ) -> None:
-    interval = Interval(*sorted(edge + by for edge, by in zip(edges, off, strict=True)), 0.95)
+    low, high = sorted(edge + by for edge, by in zip(edges, off, strict=True))
+    interval = Interval(low, high, 0.95)
     of = Estimate(None, interval, None, "undecided", 9, difference=interval.low)
     design = experiment().comparison.model_copy(update={"smallest_effect": 2.0})
-    shown = Interval(*map(float, words.ends(of, design).split(" to ")), 0.95)
+    shown = interval_of(words.ends(of, design))
     assert verdict_of_difference(shown, "higher", 2.0) == verdict_of_difference(interval, "higher", 2.0)
