@@ -2,9 +2,9 @@
 
 import os
 import re
-import time
 import signal
 import stat
+import time
 from pathlib import Path
 
 import pytest
