@@ -359,7 +359,8 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     from assay.runner.process import Interrupted, StopSignals
 
     ends = began + within_s
-    check = cut(fewest_blocks(experiment), ends, _BLOCK)
+    before_s = time.monotonic() - began  # seconds on a machine that is busy or reads its disk
+    check = cut(fewest_blocks(experiment), ends, _BLOCK, before_s=before_s)
     trials = len(experiment.conditions())
     check(_SHORTEST_TRIAL_S * trials, _USUAL_TRIAL_S * trials)
     try:
@@ -384,7 +385,7 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
             typer.echo("stopped in the rehearsal; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
     left_s = ends - time.monotonic()
-    blocks = blocks_within(experiment, block_s, left_s, _BLOCK)
+    blocks = blocks_within(experiment, block_s, left_s, _BLOCK, before_s=before_s)
     return design(blocks, block_s, left_s)
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,12 @@ def test_a_race_of_too_many_entrants_for_its_time_is_refused_at_once(folder: Pat
     message = refused("echo {n} {m} >> log", "echo {n}", *parameters, "--within", "10s")
     assert re.search(r"takes about 50 minutes, .* give it more time: --within \d+h$", message)
     assert not (folder / "log").exists()
+
+
+def test_the_time_that_a_slow_start_takes_is_in_the_time_that_is_advised() -> None:
+    check = timed.cut(6, time.monotonic() + 1, "every entrant once", before_s=9)
+    with pytest.raises(timed.TooLittleTimeError, match=r"--within 12s$"):
+        check(0.3, 0.3)
 
 
 def test_cleanups_run_after_a_rehearsal_that_failed(folder: Path) -> None:

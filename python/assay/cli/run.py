@@ -234,7 +234,7 @@ def carried_out(
             if campaign.number is None:
                 raise
             raise AssayError(
-                f"{error}; nothing is lost: put it right (build it), then go on with: "
+                f"{error}; nothing is lost: once that is corrected, go on with: "
                 f"{invocation('resume', '--campaign', str(campaign.number), store=store.path)}"
             ) from error
         except Interrupted as interrupted:

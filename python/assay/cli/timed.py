@@ -43,7 +43,15 @@ def written(length_s: float) -> str:
     return f"{math.ceil(length_s / 60)}m" if length_s < 90 * 60 else f"{math.ceil(length_s / 3600)}h"
 
 
-def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what: str, shares: int = 1) -> int:
+def blocks_within(
+    experiment: "Experiment",
+    block_s: float,
+    left_s: float,
+    what: str,
+    shares: int = 1,
+    *,
+    before_s: float = _START_S,
+) -> int:
     """Return how many blocks there is time for.
 
     Args:
@@ -52,6 +60,7 @@ def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what:
         left_s: the time that is left.
         what: is in a block, for the message.
         shares: how many campaigns share the time of `--within`.
+        before_s: of it, that had passed before the rehearsal.
 
     Raises:
         TooLittleTimeError: there is too little time for the fewest blocks that a verdict takes.
@@ -61,7 +70,7 @@ def blocks_within(experiment: "Experiment", block_s: float, left_s: float, what:
     if blocks < fewest <= left_s / block_s:
         blocks = fewest
     if blocks < fewest:
-        raise _too_little_time(block_s, fewest, what, shares)
+        raise _too_little_time(block_s, fewest, what, shares, before_s)
     return blocks
 
 
@@ -74,7 +83,9 @@ def fewest_blocks(experiment: "Experiment") -> int:
     return max(FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
 
 
-def cut(fewest: int, ends: float, what: str, shares: int = 1) -> Callable[[float, float], None]:
+def cut(
+    fewest: int, ends: float, what: str, shares: int = 1, *, before_s: float = _START_S
+) -> Callable[[float, float], None]:
     """Return what ends a rehearsal when it has shown, long before its end, that there is too little time.
 
     It raises TooLittleTimeError where blocks as long as the part of one that was run would not fit.
@@ -84,18 +95,21 @@ def cut(fewest: int, ends: float, what: str, shares: int = 1) -> Callable[[float
         ends: the moment of the monotonic clock when the time is over.
         what: is in a block, for the message.
         shares: how many campaigns share the time of `--within`.
+        before_s: of it, that had passed before the rehearsal.
     """
 
     def check(part_s: float, block_s: float) -> None:
         if fewest * part_s > ends - time.monotonic():
-            raise _too_little_time(block_s, fewest, what, shares)
+            raise _too_little_time(block_s, fewest, what, shares, before_s)
 
     return check
 
 
-def _too_little_time(block_s: float, fewest: int, what: str, shares: int) -> TooLittleTimeError:
+def _too_little_time(
+    block_s: float, fewest: int, what: str, shares: int, before_s: float
+) -> TooLittleTimeError:
     block = duration(block_s) if block_s >= _ROUGHLY_S else f"about {elapsed(block_s)}"
-    needed = shares * (fewest * block_s / _SHARE_OF_TIME + block_s + _START_S)
+    needed = shares * (fewest * block_s / _SHARE_OF_TIME + block_s + max(_START_S, before_s))
     return TooLittleTimeError(
         f"a block, {what}, takes {block}, and a verdict takes at least {fewest:,} "
         f"blocks; give it more time: --within {written(needed)}"

@@ -31,7 +31,7 @@ def _of_seeds(wrong: Sequence[int]) -> Iterator[str]:
     if len(bits) == SEED_BITS:
         yield "every seed gives the same numbers: it is ignored"
     elif bits:
-        yield f"seeds that differ in {runs('bit', bits)} alone give the same numbers"
+        yield f"{runs('bit', bits)} of the seed make{_s(bits)} no difference"
     if ZERO_IS_ONE in wrong and 0 not in bits:
         yield "the seeds 0 and 1 give the same numbers"
 
