@@ -75,6 +75,12 @@ void phase_keys::share_out(any_map& map, structure structure, const request& req
                           ? "phase: the map is empty, so that nothing can be drained; prefill it"
                           : "phase: the map holds all keys, so that it cannot grow; prefill less");
   }
+  if (phase.size && *phase.size != keys_.size()) {
+    throw bad_request("phase.size: " + std::to_string(*phase.size) + " keys are to be " +
+                      (drains ? "erased, and the map holds " : "inserted, and there is room for ") +
+                      std::to_string(keys_.size()) +
+                      (drains ? "; prefill more, or drain fewer" : "; prefill less, or add fewer"));
+  }
   if (phase.sorted) std::ranges::sort(keys_);
   for (unsigned i = 0; i < workers.size(); ++i) {
     const auto [begin, end] = part_of(keys_.size(), i, workers.size());
