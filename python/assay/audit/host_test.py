@@ -23,6 +23,7 @@ from assay.audit.testing import (
     trials,
 )
 from assay.findings import Finding
+from assay.host.settings import SET_BY_TRIAL
 
 FAST, SLOW = CALIBRATION, CALIBRATION | {"core_to_core_ns": 190.0}
 
@@ -324,7 +325,7 @@ def test_settings_that_programs_make_for_a_condition_are_compared(own: str, seve
         own_way = subject == "other" and (own != "governor by chance" or block != 3)
         return {"host": "loud" if own_way else "quiet"}
 
-    loud = {**SETTINGS["loud"], "set by the program": own.removesuffix(" by chance")}
+    loud = {**SETTINGS["loud"], SET_BY_TRIAL: own.removesuffix(" by chance")}
     (finding,) = findings(change, environments=SETTINGS | {"loud": loud})["host-settings"]
     assert finding.severity == severity
     assert "governor: " in finding.where[0]
