@@ -129,11 +129,12 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials lost processor time to other programs."""
     if evidence.experiment.comparison.knows_no_host:
         return
-    shares = {
-        condition_name(condition.levels): condition.lost
-        for condition in evidence.analysis.conditions
-        if condition.lost is not None and condition.lost > _DISTURBED
-    }
+    shares: dict[str, float] = {}
+    deliberate: dict[str, float] = {}
+    for condition in evidence.analysis.conditions:
+        if condition.lost is not None and condition.lost > _DISTURBED:
+            loaded = evidence.experiment.surroundings(condition.levels).get("busy_processes")
+            (deliberate if loaded else shares)[condition_name(condition.levels)] = condition.lost
     busy = {name: share for name, share in shares.items() if is_busy(share)}
     disturbed = {name: share for name, share in shares.items() if name not in busy}
     severity: Severity = "error"
@@ -148,6 +149,16 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
     turned = f"such load has turned verdicts, and {done}"
     yield from _lost(busy, BUSY, turned, severity)
     yield from _lost(disturbed, _DISTURBED, "intervals widen, and ratios may shift", "warning")
+    if deliberate:
+        worst = max(deliberate.values())
+        yield Finding(
+            f"In {counted(deliberate, 'condition')} the experiment itself keeps processors busy"
+            f" (busy_processes): threads lost up to {whole_percent(worst)} of their processor time.",
+            tuple(f"{name}: {whole_percent(share)}" for name, share in deliberate.items()),
+            {"conditions": len(deliberate), "worst_percent": 100 * worst},
+            "Nothing, if the question is about load; other work would not be told from it.",
+            "note",
+        )
 
 
 def _lost(shares: Mapping[str, float], limit: float, effect: str, severity: Severity) -> Iterator[Finding]:

@@ -59,6 +59,14 @@ def test_what_trials_lost_to_other_work(share: float, more: str, severity: str, 
     assert finding.evidence == {"conditions": 1, "worst_percent": pytest.approx(100 * share)}
 
 
+def test_load_that_the_experiment_asks_for_is_a_note() -> None:
+    planned = experiment(trial="busy_processes = 2", more='busy = "count"')
+    (finding,) = [of for of in audit(planned, trials(planned, loses(0.35)), HOST) if of.rule == "busy-host"]
+    assert finding.severity == "note"
+    assert "the experiment itself keeps processors busy (busy_processes)" in finding.message
+    assert finding.where == ("subject=other, threads=2: 35%",)
+
+
 @pytest.mark.parametrize("metric", ["simulated_instructions_per_operation", "computed_joules"])
 def test_load_is_not_mentioned_where_it_has_no_part_in_what_is_compared(metric: str) -> None:
     planned = experiment()

@@ -189,7 +189,7 @@ class LocalExecutor:
             derived={**of_host, **energy.metrics(reported, joules_between(joules_before, joules_after))},
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
-            host={**self._host, **around.state, **_set_by(result or {})},
+            host={**self._host, **_with_own(around.state, result or {})},
         )
 
     @contextmanager
@@ -290,10 +290,11 @@ def _run_of(trial: PlannedTrial) -> CommandRun:
     return CommandRun.model_validate(trial.request.get("run", {}), strict=False)
 
 
-def _set_by(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings of the host that a program says it changed, and which these were."""
-    settings = result.get("host", {})
-    return {**settings, SET_BY_TRIAL: ", ".join(sorted(settings))} if settings else {}
+def _with_own(state: Mapping[str, str], result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what surrounds a trial, what its program says it changed of the host, and the names of both."""
+    own = result.get("host", {})
+    names = {*own, *filter(None, state.get(SET_BY_TRIAL, "").split(", "))}
+    return {**state, **own, **({SET_BY_TRIAL: ", ".join(sorted(names))} if names else {})}
 
 
 def _placement(trial: PlannedTrial) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import pytest
 from assay import programs, protocol
 from assay.experiment.programs import PROCESS_METRICS
 from assay.experiment.types import Extraction
+from assay.host.settings import SET_BY_TRIAL
 from assay.plan.types import PlannedTrial
 from assay.runner import load, local
 from assay.runner.local import LocalExecutor
@@ -542,6 +543,16 @@ def test_what_a_trial_says_of_the_host_takes_the_place_of_what_was_read_before(
     outcome = only(executor, command(tmp_path, f"print('''{valid}''')", "protocol"))
     assert outcome.host["swap"] == "mine"
     assert "address-randomisation" in outcome.host
+
+
+def test_what_the_experiment_and_the_program_set_of_the_host_is_named_together(
+    tmp_path: Path, executor: LocalExecutor
+) -> None:
+    executor.surroundings_of = lambda _levels: {"scheduling": "batch"}
+    valid = json.dumps(json.loads(VALID) | {"host": {"memory-lock": "locked"}})
+    outcome = only(executor, command(tmp_path, f"print('''{valid}''')", "protocol"))
+    assert outcome.host["scheduling"] == "batch"
+    assert outcome.host[SET_BY_TRIAL] == "memory-lock, scheduling"
 
 
 def test_a_command_may_print_its_metrics_as_json(tmp_path: Path, executor: LocalExecutor) -> None:
