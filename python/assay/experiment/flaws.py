@@ -133,7 +133,8 @@ def flaws_of(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 def lesson_of(flaw: str) -> str:
     """Return the name of the lesson that explains a flaw."""
-    return flaw.replace("_", "-")
+    # Effective updates hide that updates are lost, so that both have one lesson.
+    return "effective-updates" if flaw == "lost_updates" else flaw.replace("_", "-")
 
 
 def marked(flaws: tuple[str, ...]) -> str:
