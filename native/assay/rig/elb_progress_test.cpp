@@ -100,7 +100,8 @@ subject_entry subject_of(std::string name, decltype(held_types::build) build) {
           .description = "an entry set",
           .max_threads = std::nullopt,
           .holds_nothing = false,
-          .types = {{datum::kind::uint64, datum::kind::uint64, std::move(build)}},
+          // A key takes `per_key` entries of a word, of which some bits may be for other things.
+          .types = {{datum::kind::uint32, datum::kind::uint64, std::move(build)}},
           .operations = {operation::insert, operation::erase, operation::find},
           .lock_free = true};
 }

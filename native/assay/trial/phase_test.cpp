@@ -371,8 +371,8 @@ TEST(phase, without_anything_to_do_is_refused) {
   grow.prefill.size = 1001;
   EXPECT_THAT(refusal_of(grow), HasSubstr("phase: the map holds all keys"));
   grow.prefill.size = 900;
-  grow.phase->size = 102;
-  EXPECT_THAT(refusal_of(grow), HasSubstr("102 keys are to be inserted, and there is room for "));
+  grow.phase->size = 300;
+  EXPECT_THAT(refusal_of(grow), HasSubstr("300 keys are to be inserted, and there is room for "));
 }
 
 TEST(phase, can_be_replayed_where_its_keys_follow_from_the_seed) {

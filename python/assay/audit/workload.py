@@ -232,7 +232,8 @@ def engine_state(evidence: Evidence, trial: StoredTrial) -> float | None:
     bits, drawn = trial.metrics.get("engine_state_bits"), _numbers_of_a_thread(evidence, trial)
     if not bits or drawn is None or {"array", "reseed_every"} & engine.keys():
         return None
-    threads, states = _threads(evidence.settings(trial)), 2.0**bits
+    threads = _threads(evidence.settings(trial))
+    states = 2.0 ** min(bits, 1000)  # as doubles go; the Mersenne Twister has 19,937
     if engine.get("name") == "mm3":
         return -math.expm1(-((threads * drawn) ** 2) / 2 / states)
     return min(1.0, threads * (threads - 1) * drawn / states) if threads > 1 else float(drawn > states)
