@@ -29,16 +29,17 @@ using ends = std::array<std::uint64_t, 8>;  // ascending
   return subject.takes_any_key ? 0 : 1;
 }
 [[nodiscard]] inline std::uint64_t greatest_key(const subject_entry& subject, datum::kind kind) {
-  if (kind == datum::kind::uint32) return UINT32_MAX;
-  return subject.takes_any_key ? UINT64_MAX : UINT64_MAX >> 1U;
+  const std::uint64_t all = kind == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+  return subject.takes_any_key ? all : all >> 1U;  // as trials ask for, at most
 }
 
 // Three at each end, and two where numbers with a sign go from their greatest to their least, or
-// where those of 64 bits no longer fit into 32.
+// else where they no longer fit into half of their bits.
 [[nodiscard]] constexpr ends ends_between(std::uint64_t least, std::uint64_t greatest) {
   const std::uint64_t middle = greatest == UINT64_MAX   ? std::uint64_t{1} << 63U
                                : greatest == UINT32_MAX ? std::uint64_t{1} << 31U
-                                                        : std::uint64_t{1} << 32U;
+                               : greatest > UINT32_MAX  ? std::uint64_t{1} << 32U
+                                                        : std::uint64_t{1} << 16U;
   return {least, least + 1, least + 2, middle - 1, middle, greatest - 2, greatest - 1, greatest};
 }
 [[nodiscard]] inline ends end_keys(const subject_entry& subject, datum::kind kind) {
