@@ -98,7 +98,7 @@ struct limits {
   if (*allowed.preload != '\0') {
     setenv("LD_PRELOAD", allowed.preload, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread
   }
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   execv(*command, command);
   fail(*command);
 }
@@ -153,7 +153,7 @@ class signals {
     sigemptyset(&awaited_);
     sigaddset(&awaited_, SIGCHLD);
     sigaddset(&awaited_, SIGTERM);
-    sigprocmask(SIG_BLOCK, &awaited_, &before_);
+    pthread_sigmask(SIG_BLOCK, &awaited_, &before_);
   }
 
   // Waits for a signal, for as long as given at most.
@@ -373,10 +373,10 @@ int main(int count, char** arguments) {
   dprintf(report, "]}");
   if (WIFSIGNALED(failed)) {
     // No core file of this one either.
-    rlimit none{};
+    const rlimit none{};
     setrlimit(RLIMIT_CORE, &none);
     std::signal(WTERMSIG(failed), SIG_DFL);
-    sigprocmask(SIG_SETMASK, &noted.before(), nullptr);
+    pthread_sigmask(SIG_SETMASK, &noted.before(), nullptr);
     std::raise(WTERMSIG(failed));
   }
   return WEXITSTATUS(failed);

@@ -1820,7 +1820,7 @@ template <class K, class V, class Reclaim, class Compare, class Synchronisation,
 shape bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::shape() const {
   shape_sum sum;
   // Records may also have separators as owners.
-  std::unordered_set<const void*> met;
+  std::unordered_set<const void*> met;  // NOLINT(misc-const-correctness): with a key in the word
   const auto add_key = [&](const key_word& word) {
     if constexpr (!words::has_key) {
       if (!met.insert(word).second) return;

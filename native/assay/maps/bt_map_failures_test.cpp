@@ -527,14 +527,14 @@ TEST(bt_map_shape, of_known_maps) {
   EXPECT_LE(found.nodes, 1000 / 35 + 3U);
   EXPECT_EQ(found.max_depth, 3U);
   EXPECT_EQ(found.mean_depth, 3.0);
-  EXPECT_EQ(found.bytes, (*found.nodes - 3) * 768 + 3 * 384);
+  EXPECT_EQ(found.bytes, (*found.nodes - 3) * 768 + 3U * 384);
 }
 
 // What the allocator gave for records and boxes, of which separators keep some for longer than
 // pairs do: what the map says, and what glibc adds to each allocation.
 template <class K, class V>
 void know_their_bytes() {
-  bt_map<K, V, reclaim::epochs, std::less<K>, bt::optimistic, small> map;
+  bt_map<K, V, reclaim::epochs, std::less<>, bt::optimistic, small> map;
   std::vector<std::pair<K, V>> pairs;
   for (int i = 1000; i < 2000; ++i) {
     if constexpr (std::is_same_v<K, std::string>) {
@@ -547,7 +547,7 @@ void know_their_bytes() {
   map.load_sorted(pairs.begin(), pairs.end());
   const auto given = static_cast<std::uint64_t>(bytes_in_use - before) + sizeof(void*);
   shape found = map.shape();
-  EXPECT_LE(found.bytes, given + 3 * 64 * 16);
+  EXPECT_LE(found.bytes, given + 3U * 64 * 16);
   EXPECT_LE(given, *found.bytes + 24 * (*found.nodes + 3000));
 }
 

@@ -36,6 +36,7 @@
 #define ASSAY_PROBE_PROBE_H_
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -292,7 +293,7 @@ class summary {
   // Leaves out what is infinite or not a number. The mean and the sum of squared differences from
   // it are updated after Welford (1962), which loses no digits where the mean is large.
   void record(double value) const noexcept {
-    if (!detail::here.have(first_) || value - value != 0) return;
+    if (!detail::here.have(first_) || !std::isfinite(value)) return;
     std::uint64_t* const words = detail::here.words + first_;
     const std::uint64_t count = ++words[0];
     const auto number = [&](int i) { return std::bit_cast<double>(words[i]); };

@@ -45,7 +45,7 @@ class entries_as_map final : public any_map {
     return std::make_unique<handle>(set_->attach(), made_++);
   }
   void for_each(const visitor& visit) override {
-    for (const number entry : set_->walk()) visit(entry / per_key, entry % per_key);
+    for (const number entry : set_->walk()) visit(asked_as(entry / per_key), entry % per_key);
   }
   std::optional<std::string> broken_invariant() override { return set_->broken_invariant(); }
 
@@ -60,7 +60,7 @@ class entries_as_map final : public any_map {
       throw not_offered();
     }
     answer ask(const question& asked) override {
-      const number first = asked.key * per_key;
+      const number first = held_as(asked.key) * per_key;
       const number last = first + per_key - 1;
       ++turn_;
       switch (asked.kind) {
@@ -89,6 +89,12 @@ class entries_as_map final : public any_map {
     number next_;
     unsigned turn_ = 0;
   };
+
+  // The last entries of a word are the sets' own, so that keys of the upper half are held lower
+  // down. The rig asks for a few at each end, and for none between.
+  static constexpr number half = number{1} << 30U;
+  static number held_as(number key) { return key < half ? key : key - half; }
+  static number asked_as(number key) { return key < half / 2 ? key : key + half; }
 
   static constexpr number handles = 64;  // at most
   std::unique_ptr<any_entry_set> set_;

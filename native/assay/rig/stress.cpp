@@ -49,8 +49,8 @@ workload::mix mix_of(const subject_entry& subject) {
 // A map whose keys from 1 to 8 are at the ends of their type. It has insert, erase and find.
 class map_at_ends final : public any_map {
  public:
-  map_at_ends(std::unique_ptr<any_map> map, const ends& keys, const map_hints& hints)
-      : map_(std::move(map)), keys_(keys), hints_(hints) {}
+  map_at_ends(std::unique_ptr<any_map> map, const ends& keys, map_hints hints)
+      : map_(std::move(map)), keys_(keys), hints_(std::move(hints)) {}
 
   std::unique_ptr<any_handle> attach() override {
     return std::make_unique<handle>(map_->attach(), keys_, hints_);

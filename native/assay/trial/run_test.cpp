@@ -11,6 +11,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -502,7 +503,7 @@ struct descending_map : test_map<descending_map> {
   static constexpr bool ordered = true;
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (auto at = elements.rbegin(); at != elements.rend(); ++at) visit(at->first, at->second);
+    for (const auto& [key, value] : elements | std::views::reverse) visit(key, value);
   }
 };
 

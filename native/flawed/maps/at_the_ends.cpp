@@ -32,7 +32,8 @@ static const subject<unchecked_greatest> registered_unchecked_greatest{
 
 // While a thread inserts, others do not find an element that `Derived` hides.
 template <class Derived, class K, class V>
-class hides_while_it_inserts : public test_map<Derived, sound_ordered_map<K, V>> {
+class hides_while_it_inserts  // NOLINT(bugprone-crtp-constructor-accessibility)
+    : public test_map<Derived, sound_ordered_map<K, V>> {
  public:
   bool insert(const K& key, const V& value) {
     ++inserting_;
