@@ -527,7 +527,7 @@ TEST(bt_map_shape, of_known_maps) {
   EXPECT_LE(found.nodes, 1000 / 35 + 3U);
   EXPECT_EQ(found.max_depth, 3U);
   EXPECT_EQ(found.mean_depth, 3.0);
-  EXPECT_EQ(found.bytes, (*found.nodes - 3) * 768 + 3U * 384);
+  EXPECT_EQ(found.bytes, (*found.nodes - 3) * 768 + std::uint64_t{3} * 384);
 }
 
 // What the allocator gave for records and boxes, of which separators keep some for longer than
@@ -547,7 +547,7 @@ void know_their_bytes() {
   map.load_sorted(pairs.begin(), pairs.end());
   const auto given = static_cast<std::uint64_t>(bytes_in_use - before) + sizeof(void*);
   shape found = map.shape();
-  EXPECT_LE(found.bytes, given + 3U * 64 * 16);
+  EXPECT_LE(found.bytes, given + std::uint64_t{3} * 64 * 16);
   EXPECT_LE(given, *found.bytes + 24 * (*found.nodes + 3000));
 }
 

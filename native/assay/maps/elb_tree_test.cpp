@@ -544,7 +544,7 @@ TEST(elb_shape, of_known_trees) {
   EXPECT_EQ(tree.shape().bytes, 256 + bytes_of_internal);
   for (std::uint64_t entry = 21; entry <= 40; ++entry) handle.insert(entry);
   EXPECT_EQ(tree.shape().nodes, 3U);
-  EXPECT_EQ(tree.shape().bytes, 2U * 256 + bytes_of_internal);
+  EXPECT_EQ(tree.shape().bytes, std::uint64_t{2} * 256 + bytes_of_internal);
 }
 
 }  // namespace

@@ -410,7 +410,7 @@ void tell_the_shape_of_a_list(std::uint64_t bytes_of_internal) {
   EXPECT_EQ(found.nodes, 5U);
   EXPECT_EQ(found.max_depth, 3U);
   EXPECT_EQ(found.mean_depth, (2 + 3 + 3) / 3.0);
-  EXPECT_EQ(found.bytes, 3U * 16 + 2 * bytes_of_internal);
+  EXPECT_EQ(found.bytes, std::uint64_t{3} * 16 + 2 * bytes_of_internal);
   for (std::uint64_t key = 1; key <= 3; ++key) handle.erase(key);
   EXPECT_EQ(map.shape().nodes, 0U);
 }

@@ -90,11 +90,12 @@ class entries_as_map final : public any_map {
     unsigned turn_ = 0;
   };
 
-  // The last entries of a word are the sets' own, so that keys of the upper half are held lower
+  // The last entries of a word are the sets' own, so that great keys are held lower
   // down. The rig asks for a few at each end, and for none between.
-  static constexpr number half = number{1} << 30U;
-  static number held_as(number key) { return key < half ? key : key - half; }
-  static number asked_as(number key) { return key < half / 2 ? key : key + half; }
+  static constexpr number least_moved = number{1} << 24U;  // a wide word has room for 56 bits
+  static constexpr number by = (number{1} << 31U) - least_moved;
+  static number held_as(number key) { return key < least_moved ? key : key - by; }
+  static number asked_as(number key) { return key < least_moved / 2 ? key : key + by; }
 
   static constexpr number handles = 64;  // at most
   std::unique_ptr<any_entry_set> set_;

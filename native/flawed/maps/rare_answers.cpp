@@ -137,7 +137,7 @@ class range_in_pieces : public test_map<range_in_pieces, ordered_numbers> {
         visit(next->first, next->second);
         first = next->first + 1;
       }
-      more = met == most;
+      more = met == most && first > 0;  // none is greater than the greatest
     }
   }
 };
