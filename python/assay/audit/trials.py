@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import ceil, inf, isfinite
+from statistics import median_low
 from typing import Any
 
-from assay.analysis import median
 from assay.analysis.idle import idleness
 from assay.audit.design import processors_of
 from assay.audit.limits import (
@@ -189,7 +189,10 @@ _LATE = 0.05  # of the measured interval
 
 @rule("warm-up", "Warm-up is measured", f"{WARMUP}; {BENCHMARKING}")
 def warm_up(evidence: Evidence) -> Iterator[Finding]:
-    """Find trials of which a good part passes before they are steady."""
+    """Find conditions most of whose trials are steady only after a good part of what is measured.
+
+    If half of them are late, the host may have changed its speed within those.
+    """
     late: dict[str, float] = {}
     wanted = 0.0
     for name, trials in evidence.valid_by_condition.items():
@@ -199,7 +202,7 @@ def warm_up(evidence: Evidence) -> Iterator[Finding]:
             for trial in trials
             if "steady_after_ms" in trial.metrics and not _waits(evidence, trial)
         ]
-        median_ms = median(after) if after else 0.0
+        median_ms = median_low(after) if after else 0.0
         if after and median_ms > _LATE * settings["duration_ms"]:
             late[name] = median_ms
             wanted = max(wanted, settings.get("warm_up_ms", 0) + median_ms)

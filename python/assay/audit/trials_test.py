@@ -221,11 +221,12 @@ def test_a_warm_up_that_is_too_short_is_lengthened() -> None:
     assert "trial.warm_up_ms to 500," in finding.remedy
 
 
-def test_one_trial_that_warms_up_late_says_nothing_of_a_condition() -> None:
+@pytest.mark.parametrize(("late", "found"), [(1, False), (5, False), (6, True)])
+def test_a_condition_warms_up_late_if_most_of_its_trials_do(*, late: int, found: bool) -> None:
     def change(block: int, _subject: str, _threads: int) -> dict[str, Any]:
-        return {"metrics": METRICS | {"steady_after_ms": 700.0}} if block == 0 else {}
+        return {"metrics": METRICS | {"steady_after_ms": 700.0 if block < late else 0.0}}
 
-    assert findings(change) == {}
+    assert ("warm-up" in findings(change, blocks=10)) == found
 
 
 @pytest.mark.parametrize("metric", ["iteration_p50_ns", "real_time_ns"])
