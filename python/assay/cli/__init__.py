@@ -24,9 +24,7 @@ def main(program: str = "assay") -> None:
     import sys
     import traceback
 
-    from typer import TyperException
-
-    from assay.cli.usage import explain
+    from assay.cli.usage import run
     from assay.errors import AssayError
     from assay.words import printable
 
@@ -44,9 +42,11 @@ def main(program: str = "assay") -> None:
         """Python writes what is left of the output when it ends, and would complain once more."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
-    # What the machine lacks, not what a program got wrong.
+    # What the machine lacks, or the reader of the output; not what a program got wrong.
     environment = {
+        errno.ECONNRESET,
         errno.EDQUOT,
+        errno.EFBIG,
         errno.EIO,
         errno.EMFILE,
         errno.ENFILE,
@@ -54,18 +54,19 @@ def main(program: str = "assay") -> None:
         errno.ENOSPC,
         errno.EROFS,
     }
+    if _fill_closed_streams():
+        environment.add(errno.EBADF)
     try:
-        code = app(prog_name=program, standalone_mode=False)
+        code = run(app, program)
+        sys.stdout.flush()  # while what goes wrong can still be said
+    except BrokenPipeError:
+        drop_output()
+        sys.exit(128 + _signal.SIGPIPE)
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # Typer and Rich end with 1
             drop_output()
             sys.exit(128 + _signal.SIGPIPE)
         raise
-    except TyperException as error:
-        if type(error).__name__ != "NoArgsIsHelpError":  # the message of which is the help
-            fail(explain(error))
-        print(error.message)
-        sys.exit(2)
     except AssayError as error:
         fail(str(error))
     except MemoryError:
@@ -80,3 +81,24 @@ def main(program: str = "assay") -> None:
         fail(f"{where}{error.strerror}")
     else:
         sys.exit(code)
+
+
+def _fill_closed_streams() -> bool:
+    """Have every standard stream, and return whether standard output was closed; what is printed then fails.
+
+    A store that is opened in the place of a closed one would be printed into.
+    """
+    import os
+    import sys
+
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)
+    closed = sys.stdout is None
+    if closed:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    return closed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import JsonOption, print_json, whole_option
+from assay.cli.options import JsonOption, folder_option, print_json, whole_option
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def energy(
     ] = False,
     figures: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER", help="With --microbenchmarks: draw energy, power, time and the model's error."
+        folder_option(
+            "--figures", text="With --microbenchmarks: draw energy, power, time and the model's error."
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assay.cli.completion import complete_engines
-from assay.cli.options import LARGEST_WHOLE, JsonOption, print_json, whole_option
+from assay.cli.options import LARGEST_WHOLE, JsonOption, folder_option, print_json, whole_option
 from assay.cli.report import tell_page
 from assay.errors import AssayError
 
@@ -48,9 +48,7 @@ def engines(
         int | None, whole_option("Judge them reseeded with new entropy every N numbers.")
     ] = None,
     seed: Annotated[int, whole_option("Where all streams come from.", 0, LARGEST_WHOLE - 1)] = 1,
-    output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the page and the pictures.")
-    ] = OUTPUT,
+    output: Annotated[Path, folder_option("--output", text="Folder for the page and the pictures.")] = OUTPUT,
     as_json: JsonOption = False,
 ) -> None:
     """Judge random number engines before you draw from them.
@@ -80,7 +78,7 @@ def engines(
         print_judged,
         seeds_of_program,
     )
-    from assay.files import write
+    from assay.files import check_writable
 
     if names and all_wanted:
         raise AssayError("--all judges every engine; leave out either it or the names")
@@ -107,7 +105,7 @@ def engines(
     wanted = [] if own else chosen(names or [])
     if not as_json:
         # A folder that cannot be written is refused before a minute is spent on what should go there.
-        write(output / "index.html", "")
+        check_writable(output / "index.html", "--output")
     judged = (
         [judge_numbers(given, "file" if file else "program", seeds, notice)]
         if given is not None

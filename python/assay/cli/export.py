@@ -7,6 +7,7 @@ import typer
 
 from assay.cli.options import DEFAULT_STORE, CampaignOption, StoreOption
 from assay.errors import AssayError
+from assay.files import STANDARD_OUTPUT, write
 
 
 def export(
@@ -15,7 +16,10 @@ def export(
         typer.Argument(metavar="FORMAT", hidden=True),
     ],
     campaign: CampaignOption = None,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the files.")] = Path("export"),
+    output: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="Folder for the files; -: print the one of a summary or tool."),
+    ] = Path("export"),
     chart: Annotated[
         list[str] | None,
         typer.Option(
@@ -41,6 +45,8 @@ def export(
     if chart and form not in ("svg", "png", "pdf"):
         raise AssayError(f"--chart is for svg, png and pdf; {form} has none")
     if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
+        if output == STANDARD_OUTPUT:
+            raise AssayError(f"--output -: {form} is several files; name a folder")
         extras.require("pandas", f"assay export {form}")
         if form == "parquet":
             extras.require("pyarrow", "assay export parquet")
@@ -50,7 +56,6 @@ def export(
             for file in write_tables(data, campaign, form, output):
                 typer.echo(file)
         return
-    from assay import files
     from assay.report import gather
 
     if form == "google-benchmark" or form == "hyperfine":  # noqa: PLR1714
@@ -58,15 +63,17 @@ def export(
 
         with Store.open(store, create=False) as opened:
             text, what = export_for(form, opened, opened.campaign(campaign))
-        typer.echo(f"{files.write(output / f'{form}.json', text)}: {what}")
+        _write_one(output, f"{form}.json", text, what)
         return
     if form == "markdown":
         from assay.report.markdown import summary
 
         with Store.open(store, create=False) as opened:
             text = summary(gather(opened, opened.campaign(campaign).id))
-        typer.echo(files.write(output / "summary.md", text))
+        _write_one(output, "summary.md", text)
         return
+    if output == STANDARD_OUTPUT:
+        raise AssayError(f"--output -: {form} is for files, which may be several; name a folder")
     extras.require("vl_convert", f"assay export {form}")
     from assay.report.figures import write_figures
 
@@ -74,3 +81,11 @@ def export(
         written = write_figures(gather(opened, opened.campaign(campaign).id), form, output, chart or ())
     for file, figure in written:
         typer.echo(f"{file}: {figure.title}{f'. {figure.note}' if figure.note else ''}")
+
+
+def _write_one(folder: Path, name: str, text: str, what: str = "") -> None:
+    """Write the one file that there is, or print it."""
+    if folder == STANDARD_OUTPUT:
+        write(folder, text)
+    else:
+        typer.echo(f"{write(folder / name, text)}{f': {what}' if what else ''}")

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.invocation import invocation
-from assay.cli.options import JsonOption, QuietOption, StoreOption, print_json, whole_option
+from assay.cli.options import (
+    JsonOption,
+    QuietOption,
+    StoreOption,
+    folder_option,
+    print_json,
+    whole_option,
+)
 from assay.errors import AssayError
 from assay.words import elapsed, nearest, one_line, printable
 
@@ -53,7 +60,7 @@ def inspect(
             metavar="FOLDER", help="Folder of the project. Default: the folder NAME, or else the present one."
         ),
     ] = None,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the pages.")] = OUTPUT,
+    output: Annotated[Path, folder_option("--output", text="Folder for the pages.")] = OUTPUT,
     store: StoreOption = STORE,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -71,6 +78,7 @@ def inspect(
     """
     from assay.checks import build_functions, find_project
     from assay.experiment import load, overridden
+    from assay.files import check_writable
     from assay.inspection import costs, profiled, search
     from assay.inspection.page import Inspection, write_inspection
     from assay.runner.process import Interrupted, StopSignals
@@ -79,6 +87,7 @@ def inspect(
         if not quiet:
             typer.echo(line, err=True)
 
+    check_writable(output / name / "index.html", "--output")
     drawn = secrets.randbelow(2**32 - 1) + 1 if seed is None else seed
     project, known = find_project(name, directory)
     if project is None:

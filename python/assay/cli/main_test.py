@@ -1,5 +1,7 @@
 import errno
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -157,3 +159,35 @@ def test_a_reader_that_leaves_early_is_no_mistake() -> None:
             [sys.executable, "-m", "assay", "--help"], stdout=output, stderr=subprocess.PIPE, check=False
         )
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@pytest.mark.parametrize("words", ["--version", "-h", "", "run -h"])
+@pytest.mark.parametrize(
+    ("redirection", "why"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+)
+def test_output_that_cannot_be_written_is_an_error(words: str, redirection: str, why: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m assay {words} {redirection}"
+    ended = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (2, f"error: the output could not be written: {why}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report --output -",
+        "engines --all --output -",
+        "inspect f --output -",
+        "energy --microbenchmarks --figures -",
+        "new subject x --directory -",
+        "export csv --output -",
+        "export svg --output -",
+    ],
+)
+def test_standard_output_is_no_folder(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = subprocess.run(
+        [sys.executable, "-m", "assay", *words.split()], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert re.fullmatch("error: .*name (the|a) folder\n", ended.stderr)
+    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ import typer
 from assay import files
 from assay.cli.completion import complete_subjects
 from assay.cli.invocation import invocation
+from assay.cli.options import folder_option
 from assay.errors import AssayError
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -20,9 +21,7 @@ _LONGEST = 64  # as of the experiment that is named after it
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
 ProjectOption = Annotated[
     Path | None,
-    typer.Option(
-        "--directory", metavar="FOLDER", help="Folder to write; it must not exist yet. Default: the name."
-    ),
+    folder_option("--directory", text="Folder to write; it must not exist yet. Default: the name."),
 ]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.completion import complete_campaigns, complete_experiments
+from assay.files import STANDARD_OUTPUT
 from assay.words import json_text, printable
 
 if TYPE_CHECKING:
@@ -30,6 +31,17 @@ class Level(StrEnum):
 
 LARGEST_WHOLE = 2**53
 """Every JSON reader holds whole numbers up to it."""
+
+
+def folder_option(*names: str, text: str) -> Any:
+    """Return the option for a folder of files; `-`, which is standard output, is refused: it has one."""
+
+    def parse(name: str) -> Path:
+        if name == str(STANDARD_OUTPUT):
+            raise ValueError("- is standard output, and these are files of a folder; name the folder")
+        return Path(name)
+
+    return typer.Option(*names, parser=parse, metavar="FOLDER", help=text)
 
 
 def real(least: float, most: float = math.inf) -> Callable[[str], float]:

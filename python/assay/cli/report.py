@@ -15,6 +15,7 @@ from assay.cli.options import (
     VerboseOption,
     campaign_option,
     end,
+    folder_option,
     print_json,
 )
 from assay.errors import AssayError
@@ -33,9 +34,7 @@ def report(
     store: StoreOption = DEFAULT_STORE,
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "--output", metavar="FOLDER", help="Folder for the site. Default: STORE-report beside the store."
-        ),
+        folder_option("--output", text="Folder for the site. Default: STORE-report beside the store."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -3,9 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from typer import BadParameter, TyperException
+from typer import BadParameter, Typer, TyperException
 from typer.core import TyperCommand, TyperOption
 
+from assay.errors import AssayError
 from assay.words import listed
 
 
@@ -27,6 +28,21 @@ class Command(TyperCommand):
             if isinstance(option, TyperOption) and times > 1 and not (option.multiple or option.is_flag):
                 raise BadParameter("is given more than once; give it once", ctx, option)
         return super().parse_args(ctx, args)
+
+
+def run(app: Typer, program: str) -> Any:
+    """Run a command line, and return its exit code.
+
+    Raises:
+        AssayError: its words cannot be understood.
+    """
+    try:
+        return app(prog_name=program, standalone_mode=False)
+    except TyperException as error:
+        if type(error).__name__ != "NoArgsIsHelpError":  # the message of which is the help
+            raise AssayError(explain(error)) from error
+        print(error.message)
+        return 2
 
 
 def explain(error: TyperException) -> str:

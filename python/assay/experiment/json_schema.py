@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.experiment.schema import Document
 from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES, Settings
+from assay.files import write
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _WHOLE = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**53}
@@ -175,4 +176,4 @@ PUBLISHED = {"experiment": experiment_schema, "trial-request": request_schema}
 if __name__ == "__main__":
     for name, schema in PUBLISHED.items():
         file = Path(str(files("assay.protocol") / f"{name}.schema.json"))
-        file.write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")
+        write(file, json.dumps(schema(), indent=2) + "\n")
