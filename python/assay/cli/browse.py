@@ -1,6 +1,7 @@
 """`assay list`, `assay show`, `assay query`: what is in the store."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -23,6 +24,7 @@ from assay.cli.options import (
 from assay.cli.subjects import Structure, listed_subjects, print_subjects
 from assay.cli.trial import outline, summary
 from assay.errors import AssayError
+from assay.words import counted, printable
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -148,6 +150,8 @@ def query(
         resource.setrlimit(resource.RLIMIT_DATA, (QUERY_BYTES, unlimited[1]))
         try:
             columns, rows = opened.query(sql, campaign=campaign)
+            if not rows and (found := _other_kind(opened, sql, campaign)):
+                typer.echo(f"no row; {found}", err=True)
             if as_json:
                 print_json({"columns": columns, "rows": [[*map(_json_value, row)] for row in rows]})
             else:
@@ -159,6 +163,27 @@ def query(
             ) from error
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, unlimited)
+
+
+_QUOTED_NUMBER = re.compile(r"'(-?\d+(?:\.\d+)?|true|false)'")
+_PLAIN_NUMBER = re.compile(r"(?<![\w'.])(-?\d+(?:\.\d+)?)(?![\w'.])")
+
+
+def _other_kind(store: "Store", sql: str, campaign: int | None) -> str:
+    """Say if a query would find rows with its numbers written as texts, or the other way round.
+
+    SQL never finds 1000000 equal to '1000000', and which of them a level is, the user need not know.
+    """
+    for written, as_other, advice in (
+        (_QUOTED_NUMBER, r"\1", "without quotes"),
+        (_PLAIN_NUMBER, r"'\1'", "in quotes"),
+    ):
+        other = written.sub(as_other, sql)
+        if other != sql:
+            with suppress(AssayError):
+                if rows := store.query(other, campaign=campaign)[1]:
+                    return f"with numbers {advice} the query finds {counted(rows, 'row')}: {printable(other)}"
+    return ""
 
 
 def _open(path: Path) -> "Store":

@@ -169,6 +169,27 @@ def test_query_prints_a_table_or_json() -> None:
     assert assay("query", "select subject from trials where 0").splitlines() == ["subject", "-------"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        (
+            "threads = '2'",
+            "without quotes the query finds 2 rows: select subject from trials where threads = 2",
+        ),
+        ("threads = 2", ""),
+        ("threads || '' = 2 limit 1", "in quotes the query finds 1 row: "),
+        ("subject = 'other' or threads = 77", ""),
+        ("(threads = 2) = 'true'", "without quotes the query finds 2 rows: "),
+    ],
+)
+def test_a_query_that_finds_nothing_says_where_numbers_are_texts_or_texts_numbers(
+    condition: str, hint: str
+) -> None:
+    result = CliRunner().invoke(app, ["query", f"select subject from trials where {condition}"])
+    assert hint in result.stderr
+    assert bool(hint) == ("no row; " in result.stderr)
+
+
 def test_a_query_gives_json_whatever_sqlite_answers() -> None:
     def refuse(constant: str) -> float:
         raise AssertionError(f"{constant} is not JSON")

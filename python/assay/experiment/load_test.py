@@ -714,7 +714,11 @@ MISTAKES = {
     ],
     "blocks = 12": [
         ("blocks = true", "13 design.blocks: true"),
-        ("blocks = {}", "13 design.blocks: {}"),
+        ("blocks = {}", "13 design.blocks: not a table"),
+        (
+            "blocks = { minutes = 1, at_most = 5 }",
+            '13 design.blocks: write minutes = 1 beside it; remove "at_most"',
+        ),
         ("blocks = 0", "13 design.blocks: 0"),
         ("blocks = 12\nblocks = 3", "14 not TOML: twice"),
         (f"blocks = {'9' * 5000}", "13 not TOML: digits"),

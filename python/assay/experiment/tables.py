@@ -1,7 +1,8 @@
 """What every table of an experiment's TOML file has in common, and the words that its keys share."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -10,6 +11,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    ModelWrapValidatorHandler,
     Tag,
     ValidationError,
     ValidatorFunctionWrapHandler,
@@ -18,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from assay.words import nearest, show
+from assay.words import listed, nearest, show
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -83,6 +85,33 @@ class Table(Part):
                         "unknown_key", "unknown key; {hint}", {"key": key, "hint": hint}
                     )
         return table
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explain_tables_in_place_of_values(cls, table: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(table)
+        except ValidationError as error:
+            for details in error.errors(include_url=False):
+                key, *rest = details["loc"] or ("",)
+                wrong_kind = details["type"].endswith(("_type", "literal_error"))
+                if wrong_kind and not rest and key in cls.model_fields and isinstance(details["input"], dict):
+                    raise _not_a_table(str(key), details["input"], cls) from None
+            raise
+
+
+def _not_a_table(key: str, given: Mapping[str, Any], model: type[Table]) -> PydanticCustomError:
+    """Return the error for a table in place of a single value: it says where the keys of the table belong."""
+    known = [name for name in given if name != key and model.may_hold(name)]
+    unknown = [name for name in given if name not in known]
+    meaning = " ".join((model.model_fields[key].description or "").split()).rstrip(".")
+    advice = (
+        [f"write {listed([f'{name} = {show(given[name])}' for name in known])} beside it"] if known else []
+    )
+    if unknown:
+        advice.append(f"remove {listed([*map(show, unknown)])}")
+    why = "; ".join([f"takes a single value{f' ({meaning})' if meaning else ''}, not a table", *advice])
+    return misplaced(key, why)
 
 
 def misplaced(key: str, why: str) -> PydanticCustomError:
