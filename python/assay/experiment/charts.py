@@ -2,7 +2,7 @@
 
 import re
 
-from assay.experiment.factors import Factors, levels_of
+from assay.experiment.factors import LevelsByName, levels_of
 from assay.experiment.mistakes import MistakeError, check_known
 from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import AXES, Chart
@@ -11,7 +11,7 @@ from assay.words import nearest, show
 _MOST_FACETS = 2  # charts that every report has take as many as there are factors
 
 
-def read_chart(index: int, chart: Chart, factors: Factors) -> Chart:
+def read_chart(index: int, chart: Chart, factors: LevelsByName) -> Chart:
     """Return the chart of that number in the text with the levels that its filter names.
 
     Raises:
@@ -36,7 +36,7 @@ def _check_axis(
     at: tuple[str | int, ...],
     name: str,
     shows: str,
-    factors: Factors,
+    factors: LevelsByName,
 ) -> None:
     if shows == "factor":
         check_known(at, name, factors, "factor")

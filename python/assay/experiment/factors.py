@@ -13,6 +13,8 @@ from assay.words import listed, nearest, show
 
 Changes = dict[str, dict[Level, dict[str, Any]]]
 Factors = Mapping[str, Sequence[Level]]
+LevelsByName = Mapping[str, Mapping[str, Level]]
+"""Factor -> name of a level -> the level, so that each of many rules finds its levels at once."""
 
 
 def read_factors(factors: Mapping[str, Any], fixed: Collection[str]) -> Changes:
@@ -136,16 +138,21 @@ def label_of(value: Any) -> Level:
     return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
-def level_of(key: KeyPath, factor: str, level: Any, factors: Factors) -> Level:
+def levels_by_name(factors: Factors) -> LevelsByName:
+    """Return the levels of each factor by their names."""
+    return {factor: {str(level): level for level in levels} for factor, levels in factors.items()}
+
+
+def level_of(key: KeyPath, factor: str, level: Any, factors: LevelsByName) -> Level:
     """Return the level that is written at a key: 2 and "2" mean the same."""
-    by_name = {str(known): known for known in factors[factor]}
+    by_name = factors[factor]
     name = str(label_of(level))
     if name not in by_name:
         raise MistakeError(key, f"{show(level)} is not a level of {factor}; {nearest(name, list(by_name))}")
     return by_name[name]
 
 
-def levels_of(at: KeyPath, rule: Mapping[str, Any], factors: Factors) -> dict[str, tuple[Level, ...]]:
+def levels_of(at: KeyPath, rule: Mapping[str, Any], factors: LevelsByName) -> dict[str, tuple[Level, ...]]:
     """Read a rule that names one level, or a list of them, of each of some factors."""
     named = {}
     for factor, levels in rule.items():

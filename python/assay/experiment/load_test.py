@@ -269,6 +269,17 @@ def test_only_conditions_that_a_rule_includes_are_run_less_those_excluded() -> N
     ]
 
 
+def test_each_of_many_levels_may_have_a_rule() -> None:
+    """1,000 rules, 2,000 conditions: if each condition looked at each rule, this would take 15 s."""
+    levels = range(1, 1_001)
+    rules = ", ".join(f'{{ duration_ms = {level}, subject = "two" }}' for level in levels if level != 7)
+    text = SMALLEST.replace("[trial]", f"duration_ms = {[*levels]}\n[trial]")
+    text += f"[design]\nblocks = 2\nexclude = [{rules}]\n[comparison]\nfactor = 'subject'\n"
+    experiment = parse(text, FILE)
+    assert len(experiment.conditions()) == 1_001
+    assert {"subject": "two", "duration_ms": 7} in experiment.conditions()
+
+
 def test_groups_are_repeated_twice_unless_the_design_says_otherwise() -> None:
     assert read().design.repeat == 2
     assert read("blocks = 12", "blocks = 12\nrepeat = 0").design.repeat == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
-from assay.experiment.factors import label_of, level_of
+from assay.experiment.factors import label_of, level_of, levels_by_name
 from assay.experiment.mistakes import MistakeError, check_known, dotted, placed, validated
 from assay.experiment.read import check_conditions, check_resolved, filling_the_time, read_rules
 from assay.experiment.schema import DesignTable
@@ -122,7 +122,7 @@ def _set_levels(experiment: Experiment, factor: str, words: Sequence[str]) -> Ex
     for word in words:
         value = _value(word)
         try:
-            level = level_of((), factor, word, {factor: tuple(held)})
+            level = level_of((), factor, word, levels_by_name({factor: tuple(held)}))
             change = held[level]
         except MistakeError:
             tables = any(isinstance(change.get(factor), dict) for change in held.values())
@@ -209,4 +209,5 @@ def _levels(rule: str, factors: Mapping[str, Sequence[Level]]) -> tuple[str, lis
     # The name of a level may itself hold a comma, or a space at an end.
     is_name = words in map(str, factors[factor])
     levels = [words] if is_name else [level.strip() for level in words.split(",")]
-    return factor, [level_of((), factor, level, factors) for level in levels]
+    named = levels_by_name({factor: factors[factor]})
+    return factor, [level_of((), factor, level, named) for level in levels]

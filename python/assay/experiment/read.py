@@ -10,7 +10,16 @@ from typing import Any
 
 from assay.experiment.charts import read_chart
 from assay.experiment.events import is_simulated, simulated_metric
-from assay.experiment.factors import Factors, check_changes, level_of, levels_of, origin_of, read_factors
+from assay.experiment.factors import (
+    Factors,
+    LevelsByName,
+    check_changes,
+    level_of,
+    levels_by_name,
+    levels_of,
+    origin_of,
+    read_factors,
+)
 from assay.experiment.flaws import LESSONS, flaws_of, lesson_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
@@ -92,6 +101,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     protocol_defaults = _PROTOCOL_DEFAULTS
     if subjects <= commands | fixtures:
         protocol_defaults = {} if subjects <= commands else _FIXTURE_DEFAULTS
+    named = levels_by_name(factors)
     experiment = Experiment(
         name=document.name or _name(path.stem, "is missing, and the file's name is"),
         question=question,
@@ -115,9 +125,9 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         ab=document.ab,
         pitfall=document.pitfall,
         validations=document.validations,
-        charts=tuple(read_chart(index, chart, factors) for index, chart in enumerate(document.charts)),
+        charts=tuple(read_chart(index, chart, named) for index, chart in enumerate(document.charts)),
         reported=tuple(
-            _reported(index, other, comparison, factors)
+            _reported(index, other, comparison, named)
             for index, other in enumerate(() if identical else document.reported)
         ),
     )
@@ -218,9 +228,10 @@ def _ladders(
 ) -> tuple[tuple[Level, ...], ...]:
     """Return the levels of each ladder, on which each has one place."""
     read: list[tuple[Level, ...]] = []
+    named = levels_by_name(factors)
     for number, ladder in enumerate(ladders):
         at = ("comparison", "ladders", number)
-        rungs = tuple(level_of((*at, place), factor, level, factors) for place, level in enumerate(ladder))
+        rungs = tuple(level_of((*at, place), factor, level, named) for place, level in enumerate(ladder))
         _check_apart(at, rungs)
         read.append(rungs)
     return tuple(read)
@@ -274,7 +285,8 @@ def _baselines(stated: Any, factor: str, factors: Factors) -> list[Level]:
     named = stated if isinstance(stated, list) else [stated]
     if not named:
         raise MistakeError(at, "an empty list names no level; name one")
-    levels = [level_of(at, factor, level, factors) for level in named]
+    known = levels_by_name(factors)
+    levels = [level_of(at, factor, level, known) for level in named]
     _check_apart(at, levels)
     return levels
 
@@ -331,10 +343,11 @@ def read_rules(key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -
     for index, rule in enumerate(rules):
         if not rule:
             raise MistakeError(("design", key, index), "an empty rule matches everything; name a factor")
-    return tuple(levels_of(("design", key, index), rule, factors) for index, rule in enumerate(rules))
+    named = levels_by_name(factors)
+    return tuple(levels_of(("design", key, index), rule, named) for index, rule in enumerate(rules))
 
 
-def _reported(index: int, other: Reported, comparison: ComparisonDesign, factors: Factors) -> Reported:
+def _reported(index: int, other: Reported, comparison: ComparisonDesign, factors: LevelsByName) -> Reported:
     """Return what others report of the levels that it names."""
     at = ("reported", index)
     level = level_of((*at, "level"), comparison.factor, other.level, factors)
@@ -377,6 +390,7 @@ def check_resolved(experiment: Experiment) -> None:
     _check_resolved_blocks(design.blocks)
     _check_gate(design.blocks.until, experiment.comparison, ("design", "blocks", "until"))
     _check_varied(experiment)
+    by_name = levels_by_name(factors)
     named: list[tuple[KeyPath, str, Sequence[Level]]] = []
     for key, rules in (("include", design.include), ("exclude", design.exclude)):
         for index, rule in enumerate(rules):
@@ -387,11 +401,13 @@ def check_resolved(experiment: Experiment) -> None:
         named += [
             (("chart", index, "filter", factor), factor, levels) for factor, levels in chart.filter.items()
         ]
-        read_chart(index, chart.model_copy(update={"filter": {}}), factors)
+        read_chart(index, chart.model_copy(update={"filter": {}}), by_name)
     for at, factor, levels in named:
         check_known(at, factor, factors, "factor")
         for level in levels if whole else ():
-            check_known(at, level, factors[factor], f"level of {factor}")
+            found = by_name[factor].get(str(level))
+            if (type(found), found) != (type(level), level):
+                check_known(at, level, factors[factor], f"level of {factor}")
     check_conditions(experiment)
     check_units(experiment)
     measured = {

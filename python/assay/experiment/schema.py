@@ -46,6 +46,7 @@ from assay.experiment.types import (
     Weight,
 )
 
+_MOST_CHARTS = 100  # a page draws each, and each takes some 100 ms and 20 kB
 _MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
 
 
@@ -202,7 +203,9 @@ class Document(Table):
     """Whether the experiment misleads on purpose."""
     validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
     """Rules that every result must pass."""
-    charts: Annotated[tuple[Chart, ...], Listed] = Field(alias="chart", default=())
+    charts: Annotated[tuple[Chart, ...], Listed, Field(max_length=_MOST_CHARTS)] = Field(
+        alias="chart", default=()
+    )
     """Charts that the report has beside its own."""
     reported: Annotated[tuple[Reported, ...], Listed] = ()
     """What others report of the levels that are compared."""

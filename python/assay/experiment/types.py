@@ -5,7 +5,7 @@ What is here is written to stores as JSON, which later versions have to read: se
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain, pairwise, product
 from os.path import normpath
@@ -671,11 +671,11 @@ class Experiment(Part):
     def conditions(self) -> list[dict[str, Level]]:
         """Return every condition that is not left out, as factor -> level; the last factor varies fastest."""
         every = (dict(zip(self.changes, levels, strict=True)) for levels in product(*self.changes.values()))
-        include, exclude = self.design.include, self.design.exclude
+        included, excluded = _matcher(self.design.include), _matcher(self.design.exclude)
         return [
             condition
             for condition in every
-            if (not include or _matches(condition, include)) and not _matches(condition, exclude)
+            if (not self.design.include or included(condition)) and not excluded(condition)
         ]
 
     def subjects(self) -> set[str]:
@@ -784,5 +784,20 @@ class Experiment(Part):
         return subject in self.programs and self.programs[subject].fixture
 
 
-def _matches(condition: Mapping[str, Level], rules: Rules) -> bool:
-    return any(all(condition[factor] in levels for factor, levels in rule.items()) for rule in rules)
+def _matcher(rules: Rules) -> Callable[[Mapping[str, Level]], bool]:
+    """Return what tells whether a condition matches a rule; it looks at the rules of its levels alone."""
+    leading: dict[tuple[str, Level], list[dict[str, frozenset[Level]]]] = {}
+    for rule in rules:
+        levels_of = {factor: frozenset(levels) for factor, levels in rule.items()}
+        factor = min(levels_of, key=lambda name: len(levels_of[name]))
+        for level in levels_of[factor]:
+            leading.setdefault((factor, level), []).append(levels_of)
+
+    def matches(condition: Mapping[str, Level]) -> bool:
+        return any(
+            all(condition[other] in levels for other, levels in rule.items())
+            for led in condition.items()
+            for rule in leading.get(led, ())
+        )
+
+    return matches
