@@ -752,22 +752,23 @@ class Experiment(Part):
         """Return the same for a condition: of several revisions, that in the worktree of its own."""
         return self.revisions.place(self.folder, condition[REVISION]) if self.revisions else self.folder
 
+    def program_in_worktree(self, condition: Mapping[str, Level], subject: str) -> Program | None:
+        """Return the program of a subject where a condition runs: in the worktree of its revision."""
+        program, revisions = self.programs.get(subject), self.revisions
+        if program is None or revisions is None:
+            return program
+        run, level = program.run, condition[REVISION]
+        if run.input is not None:
+            run = run.model_copy(update={"input": revisions.place(run.input, level)})
+        return program.model_copy(update={"path": revisions.place(program.path, level), "run": run})
+
     def in_worktree(self, condition: Mapping[str, Level]) -> Self:
         """Return the experiment as it is where a condition runs: in the worktree of its revision."""
         revisions = self.revisions
         if revisions is None:
             return self
-
-        def place(path: Path) -> Path:
-            return revisions.place(path, condition[REVISION])
-
-        programs = {}
-        for subject, program in self.programs.items():
-            run = program.run
-            if run.input is not None:
-                run = run.model_copy(update={"input": place(run.input)})
-            programs[subject] = program.model_copy(update={"path": place(program.path), "run": run})
-        path = place(self.path.absolute())
+        programs = {subject: self.program_in_worktree(condition, subject) for subject in self.programs}
+        path = revisions.place(self.path.absolute(), condition[REVISION])
         return self.model_copy(update={"path": path, "programs": programs, "revisions": None})
 
     def in_worktrees(self) -> dict[str, Self]:

@@ -119,9 +119,9 @@ class Layouts:
 
     def _link(self, trial: PlannedTrial) -> "_Linked | str":
         """Return the program of a trial, or why it cannot be linked."""
-        there = self._experiment.in_worktree(trial.levels)
-        own = there.programs.get(trial.request["subject"])
-        key = f"{own.table} in {there.folder}" if own and own.link else trial.program
+        own = self._experiment.program_in_worktree(trial.levels, trial.request["subject"])
+        there = self._experiment.folder_of(trial.levels).absolute()
+        key = f"{own.table} in {there}" if own and own.link else trial.program
         if key in self._linked:
             return self._linked[key]
         program = Path(trial.program)
@@ -129,7 +129,7 @@ class Layouts:
         record = program.with_name(program.name + RECORD)
         link: Link
         if own and own.link:
-            link = Command(own.table, own.link, there.folder, self._show_output, self._stop)
+            link = Command(own.table, own.link, there, self._show_output, self._stop)
             name = f"subjects.{own.table}.link"
         elif own and own.is_command and not record.is_file():
             return "it has no link command"

@@ -200,7 +200,7 @@ def _drawn(
     # The layout is that of the block or configuration, in a repetition too.
     shared = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
     subject = settings["subject"]
-    own = experiment.in_worktree(trial.levels).programs.get(subject)
+    own = experiment.program_in_worktree(trial.levels, subject)
     is_command = experiment.is_command(subject)
     asked = {name: value for name, value in drawn.items() if not is_command or name not in _OF_THE_PROCESS}
     perturbation = shared | asked
