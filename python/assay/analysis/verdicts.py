@@ -22,9 +22,9 @@ Better = Literal["higher", "lower"]
 
 _SPEED_BY_NAME = re.compile(
     rf"(?:^|[^a-z0-9])(?:throughput|speed|latency|time|duration|elapsed|{TIME})"
-    r"(?:[^a-z0-9](?:p[0-9]+|median|mean|per[^a-z0-9].*))?$"
+    r"(?:[^a-z0-9](?:p[0-9]+|median|mean|per[^a-z0-9].*))?\Z"
 )
-_SPEED_BY_UNIT = re.compile(rf"{TIME}\b|.*(?:/|\bper\b)\s*{TIME}$")
+_SPEED_BY_UNIT = re.compile(rf"{TIME}\b|.*(?:/|\bper\b)\s*{TIME}\Z")
 
 
 @dataclass(frozen=True)

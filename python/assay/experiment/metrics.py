@@ -10,14 +10,14 @@ TIME = r"(?:ns|us|µs|μs|ms|s|sec|seconds?|min|minutes?|h|hours?)"
 
 _MEMORY = r"(?:bytes?|[kKMGT]?i?B)"
 _BY_UNIT: tuple[tuple[re.Pattern[str], Better], ...] = (
-    (re.compile(rf"{TIME}(?:\s*/|\s+per\b|$)"), "lower"),
-    (re.compile(rf".*(?:/|\bper\b)\s*{TIME}$"), "higher"),
-    (re.compile(rf"{_MEMORY}(?:\s*/|\s+per\b|$)"), "lower"),
+    (re.compile(rf"{TIME}(?:\s*/|\s+per\b|\Z)"), "lower"),
+    (re.compile(rf".*(?:/|\bper\b)\s*{TIME}\Z"), "higher"),
+    (re.compile(rf"{_MEMORY}(?:\s*/|\s+per\b|\Z)"), "lower"),
 )
 _BY_NAME: tuple[tuple[re.Pattern[str], Better], ...] = (
-    (re.compile(r".*((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)$"), "lower"),
-    (re.compile("energy_(j|delay[23]?)$"), "lower"),
-    (re.compile(rf".*(?:throughput|_per_{TIME})$"), "higher"),
+    (re.compile(r".*((?<!_per)_(ns|us|ms|s)|_bytes|_per_operation|faults|switches|migrations)\Z"), "lower"),
+    (re.compile(r"energy_(j|delay[23]?)\Z"), "lower"),
+    (re.compile(rf".*(?:throughput|_per_{TIME})\Z"), "higher"),
 )
 
 

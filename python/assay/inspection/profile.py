@@ -176,7 +176,7 @@ def parse_perf(text: str) -> _Sampled:
     for line in text.splitlines():
         if sample := re.match(r"\s*[0-9a-f]{4,} (.*)", line):
             functions[_short(sample[1])] += 1
-        elif place := re.match(r"\s+(\S+):(\d+)$", line):
+        elif place := re.match(r"\s+(\S+):(\d+)\Z", line):
             lines[place[1], int(place[2])] += 1
     return _Sampled(lines, functions)
 
@@ -236,7 +236,7 @@ def parse_callgrind(text: str) -> _Counted:
             names["function" if called[1] == "cfn" else "file"].setdefault(called[2], called[3])
         elif line.startswith("calls="):
             of_a_call = True
-        elif cost := re.match(r"(\+\d+|-\d+|\*|\d+)((?: \d+)*)$", line):
+        elif cost := re.match(r"(\+\d+|-\d+|\*|\d+)((?: \d+)*)\Z", line):
             where = cost[1]
             number = number if where == "*" else number + int(where) if where[0] in "+-" else int(where)
             if of_a_call:

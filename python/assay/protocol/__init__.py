@@ -4,23 +4,37 @@
 """
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.validators import extend
 
 Message = Literal["trial-request", "trial-result", "calibration-request", "calibration-result"]
 
 _DEEPEST = 100
 
 
+def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
+    """Check a pattern as JSON Schema means it: Python's `$` would let a line end follow."""
+    if isinstance(value, str) and not re.search(re.sub(r"\$\Z", r"\\Z", pattern), value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+_Validator: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, {"pattern": _pattern}
+)
+
+
 @cache
 def validator(message: Message) -> Draft202012Validator:
     """Return the validator of one kind of message."""
     text = files(__package__).joinpath(f"{message}.schema.json").read_text(encoding="utf-8")
-    return Draft202012Validator(json.loads(text))
+    return _Validator(json.loads(text))
 
 
 def parse(message: Message, text: str) -> dict[str, Any]:

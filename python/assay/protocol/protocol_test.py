@@ -25,6 +25,7 @@ def test_a_message_that_follows_its_schema_comes_back() -> None:
         (json.dumps(RESULT | {"status": "fine"}), r"\$.status"),
         (json.dumps(RESULT | {"status": "invalid"}), "'reason' is a required property"),
         (json.dumps(RESULT | {"metrics": {"Bad name": 1}}), "Bad name"),
+        (json.dumps(RESULT | {"metrics": {"ends_in_a_line\n": 1}}), "does not match"),
         (json.dumps(RESULT | {"metrics": {"throughput": "2.5"}}), r"\$.metrics.throughput"),
         (json.dumps(RESULT | {"surprise": 1}), "surprise"),
     ],

@@ -332,7 +332,7 @@ def _slowdown(benchmark: Benchmark) -> float:
 
 def is_time(metric: str) -> bool:
     """Return whether a metric is a length of time."""
-    return re.search(r"(?<!_per)_(ns|us|ms|s)$", metric) is not None
+    return re.search(r"(?<!_per)_(ns|us|ms|s)\Z", metric) is not None
 
 
 def _why(report: Report, comparison: Comparison) -> str:

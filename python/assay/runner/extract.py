@@ -23,14 +23,14 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNO
 # Marks between digits that separate nothing else: a raised decimal point, and those of Arabic script.
 _MARKS = "\N{MIDDLE DOT}\N{ARABIC DECIMAL SEPARATOR}\N{ARABIC THOUSANDS SEPARATOR}"
 _BEGUN_BEFORE = re.compile(
-    rf"(\d[.{_MARKS}]?|(?<![\w.])\.|\de[+-]?|(?<![\w.)\]+-])-)$", re.ASCII | re.IGNORECASE
+    rf"(\d[.{_MARKS}]?|(?<![\w.])\.|\de[+-]?|(?<![\w.)\]+-])-)\Z", re.ASCII | re.IGNORECASE
 )
 _GOES_ON_AFTER = re.compile(
     rf"[.{_MARKS}]?\d|e[+-]?\d| ?[*x\N{{MULTIPLICATION SIGN}}\N{{MIDDLE DOT}}] ?10[^\s\d.,]",
     re.ASCII | re.IGNORECASE,
 )
 _MINUS = "\N{MINUS SIGN}"
-_HEXADECIMAL = re.compile(r"0x[0-9a-f]*$", re.ASCII | re.IGNORECASE)
+_HEXADECIMAL = re.compile(r"0x[0-9a-f]*\Z", re.ASCII | re.IGNORECASE)
 # Numbers as languages write them: digits in groups of three, and a comma for the decimal point.
 _GROUPS = " ,.'_\N{RIGHT SINGLE QUOTATION MARK}\N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}"
 _GROUPED = re.compile(
@@ -39,7 +39,7 @@ _GROUPED = re.compile(
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _TIME = re.compile(r"\d+(:\d\d)+([.,]\d+)?", re.ASCII)
 _NEIGHBOURS = 4  # groups of digits, on each side of a number, of which it may be a part
-_NEIGHBOURS_BEFORE = re.compile(rf"(?:\d+[{_GROUPS}:]){{1,{_NEIGHBOURS}}}$", re.ASCII)
+_NEIGHBOURS_BEFORE = re.compile(rf"(?:\d+[{_GROUPS}:]){{1,{_NEIGHBOURS}}}\Z", re.ASCII)
 _NEIGHBOURS_AFTER = re.compile(rf"(?:[{_GROUPS}:]\d+){{1,{_NEIGHBOURS}}}", re.ASCII)
 _WITHIN = 100  # characters on each side of a number
 _STICKS = "%#^_\N{PER MILLE SIGN}\N{DEGREE SIGN}\N{MULTIPLICATION SIGN}\N{SUPERSCRIPT MINUS}"
