@@ -16,6 +16,15 @@ Value = TypeVar("Value")
 RUNS_AT_MOST = 5
 """The most runs of numbers that a sentence lists."""
 
+QUOTED_AT_MOST = 200
+"""The most characters that a message quotes of what somebody gave."""
+
+MESSAGE_AT_MOST = 2000
+"""The most characters of a line of a message."""
+
+LINES_AT_MOST = 100
+"""The most lines of a message."""
+
 NAMES_AT_MOST = 10
 """The most names that a hint lists if none is near."""
 
@@ -224,3 +233,34 @@ def quoted(text: str) -> str:
 def printable(text: str) -> str:
     """Return text that someone else wrote in one line that moves no cursor and changes no colour."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def message(text: str, given: Iterable[str] = ()) -> list[str]:
+    """Return the lines of a message as they may be shown: printable, and none of them long.
+
+    Args:
+        text: the message, which may quote what somebody else wrote.
+        given: the words of the command line. They are quoted on one line, and as what is between blanks,
+            by their start and end: a path says most at its end.
+    """
+    for word in given:
+        for part in (word, word.partition("=")[2]):
+            if len(part) > QUOTED_AT_MOST or "\n" in part:
+                text = text.replace(part, _clipped(printable(part), QUOTED_AT_MOST))
+    lines = text.splitlines()
+    if len(lines) > LINES_AT_MOST:
+        lines[LINES_AT_MOST:] = [f"and {len(lines) - LINES_AT_MOST} more"]
+    long_word = rf"\S{{{QUOTED_AT_MOST + 1},}}"
+    return [
+        _clipped(
+            re.sub(long_word, lambda found: _clipped(found[0], QUOTED_AT_MOST), printable(line)),
+            MESSAGE_AT_MOST,
+        )
+        for line in lines
+    ]
+
+
+def _clipped(text: str, length: int) -> str:
+    """Return the start and the end of a text that may be long."""
+    half = (length - 3) // 2
+    return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"

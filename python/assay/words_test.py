@@ -122,3 +122,20 @@ def test_a_number_has_the_unit_that_people_say(value: float, unit: str, text: st
 def test_a_verb_agrees_with_the_number() -> None:
     assert [words.agreed(count, "rests", "rest") for count in (0, 1, 2)] == ["rest", "rests", "rest"]
     assert words.agreed(["one"], "rests", "rest") == "rests"
+
+
+def test_a_message_keeps_the_start_and_the_end_of_a_long_word() -> None:
+    (line,) = words.message(f"/{'a' * 1000}/map.toml: is not there")
+    assert len(line) < 250
+    assert line.startswith("/aaa")
+    assert line.endswith("aaa/map.toml: is not there")
+
+
+def test_a_message_of_many_lines_says_how_many_more() -> None:
+    assert words.message("x\n" * 1000)[-1] == "and 900 more"
+
+
+def test_words_that_were_given_stay_on_one_line() -> None:
+    assert words.message("a=one\ntwo: no such level", ["--set", "a=one\ntwo"]) == [
+        "a=one\\ntwo: no such level"
+    ]

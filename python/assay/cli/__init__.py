@@ -24,24 +24,19 @@ def main(program: str = "assay") -> None:
     import sys
     import traceback
 
-    from assay.cli.usage import run
+    from assay.cli.usage import accept_any_name, fail, run
     from assay.errors import AssayError
-    from assay.words import printable
 
     if program == "assay":
         from assay.cli.commands import app
     else:
         from assay.cli.governor import app
 
-    def fail(message: str) -> None:
-        for line in message.splitlines():
-            print(f"error: {printable(line)}", file=sys.stderr)
-        sys.exit(2)
-
     def drop_output() -> None:
         """Python writes what is left of the output when it ends, and would complain once more."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
+    accept_any_name()
     # What the machine lacks, or the reader of the output; not what a program got wrong.
     environment = {
         errno.ECONNRESET,
@@ -49,6 +44,7 @@ def main(program: str = "assay") -> None:
         errno.EFBIG,
         errno.EIO,
         errno.EMFILE,
+        errno.ENAMETOOLONG,
         errno.ENFILE,
         errno.ENOMEM,
         errno.ENOSPC,

@@ -106,6 +106,36 @@ def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
     assert remedy in message
 
 
+@pytest.mark.parametrize(
+    "hostile", ["\x1b[31m", "\u202e", "x" * 10**6, "a " * 10**5, "one\ntwo", "bad\udcff"]
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "run",
+        "show",
+        "compare",
+        "list --store",
+        "list subjects --with",
+        "report --campaign",
+        "import",
+        "energy",
+    ],
+)
+def test_messages_quote_little_and_nothing_that_moves_a_cursor(
+    words: str, hostile: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["assay", *words.split(), hostile])
+    assert exit_code() == 2
+    output, message = capsys.readouterr()
+    assert output == ""
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
+    assert message.removesuffix("\n").isprintable()
+    assert len(message) < 1000
+
+
 def test_no_words_at_all_get_the_help(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,13 +1,15 @@
 """A command line that cannot be understood, explained in one line."""
 
+import io
+import sys
 from collections import Counter
-from typing import Any
+from typing import Any, NoReturn
 
 from typer import BadParameter, Typer, TyperException
 from typer.core import TyperCommand, TyperOption
 
 from assay.errors import AssayError
-from assay.words import listed
+from assay.words import listed, message
 
 
 class Command(TyperCommand):
@@ -27,7 +29,23 @@ class Command(TyperCommand):
         for option, times in Counter(order).items():
             if isinstance(option, TyperOption) and times > 1 and not (option.multiple or option.is_flag):
                 raise BadParameter("is given more than once; give it once", ctx, option)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except UnicodeEncodeError as error:
+            raise BadParameter(f"{listed(args)}: not all of it is UTF-8", ctx) from error
+
+
+def accept_any_name() -> None:
+    """Have names printed that are not UTF-8."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a test may have another one
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def fail(mistake: str) -> NoReturn:
+    """Print what a user can put right, and end with 2."""
+    for line in message(mistake, sys.argv[1:]):
+        print(f"error: {line}", file=sys.stderr)
+    sys.exit(2)
 
 
 def run(app: Typer, program: str) -> Any:
@@ -56,6 +74,6 @@ def explain(error: TyperException) -> str:
     if isinstance(error, BadParameter) and error.message and error.param:
         place = error.param.get_error_hint().replace("'", "")
         return f"{command}{place}: {error.message.removeprefix('Value error, ').removesuffix('.')}"
-    message = error.format_message().removesuffix(".").replace(". Did", "; did")
-    remedy = "" if message.endswith("?") else f"; see {context.command_path} -h" if context else "; see -h"
-    return f"{command}{message[0].lower()}{message[1:]}{remedy}"
+    text = error.format_message().removesuffix(".").replace(". Did", "; did")
+    remedy = "" if text.endswith("?") else f"; see {context.command_path} -h" if context else "; see -h"
+    return f"{command}{text[0].lower()}{text[1:]}{remedy}"
