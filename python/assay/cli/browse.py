@@ -146,8 +146,7 @@ def query(
     import resource
 
     with _open(store) as opened:
-        unlimited = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (QUERY_BYTES, unlimited[1]))
+        unlimited = limit_memory()
         try:
             columns, rows = opened.query(sql, campaign=campaign)
             if not rows and (found := _other_kind(opened, sql, campaign)):
@@ -184,6 +183,16 @@ def _other_kind(store: "Store", sql: str, campaign: int | None) -> str:
                 if rows := store.query(other, campaign=campaign)[1]:
                     return f"with numbers {advice} the query finds {counted(rows, 'row')}: {printable(other)}"
     return ""
+
+
+def limit_memory() -> tuple[int, int]:
+    """Give this process at most `QUERY_BYTES` of memory, and return the limits that it had."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    most = [limit for limit in (*before, QUERY_BYTES) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(most), before[1]))
+    return before
 
 
 def _open(path: Path) -> "Store":

@@ -1,6 +1,9 @@
 import asyncio
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,8 +26,9 @@ VERDICT = {
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Datasette:
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Datasette:
     """A store of one trial as `command` has Datasette open it."""
+    monkeypatch.setenv("ASSAY_SERVE_HOSTS", "lab.example")
     path = tmp_path / "assay.sqlite"
     trial = PlannedTrial(0, 0, 0, {"subject": "<b>"}, {"seed": 9}, "/bin/x", {}, 1.0, 512)
     with Store.open(path) as store:
@@ -58,10 +62,10 @@ def _valid(metrics: dict[str, float]) -> Outcome:
     )
 
 
-def get(served: Datasette, path: str) -> Any:
+def get(served: Datasette, path: str, **headers: str) -> Any:
     async def answer() -> Any:
         await served.invoke_startup()
-        return await served.client.get(path, follow_redirects=True)
+        return await served.client.get(path, follow_redirects=True, headers=headers)
 
     return asyncio.run(answer())
 
@@ -110,6 +114,64 @@ def test_a_sql_box_begins_with_a_query_on_verdicts(served: Datasette) -> None:
 def test_the_report_is_served_beside_the_store(served: Datasette) -> None:
     assert get(served, "/report/index.html").text == "the report"
     assert 'href="/report/index.html"' in get(served, "/").text
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("localhost", 200), ("127.0.0.1:8001", 200), ("[::1]:8001", 200), ("LOCALHOST:1", 200)),
+        *(
+            ("elsewhere.example", 421),
+            ("127.0.0.1.elsewhere.example:8001", 421),
+            ("", 421),
+            ("localhost\n", 421),
+        ),
+        ("lab.example", 200),
+    ],
+)
+def test_only_names_of_this_host_are_answered(served: Datasette, host: str, status: int) -> None:
+    assert get(served, "/", Host=host).status_code == status
+
+
+def test_a_value_that_is_too_long_is_an_error_page(served: Datasette) -> None:
+    assert get(served, "/assay.json?sql=select+length(zeroblob(1000000000))").status_code == 400
+    assert get(served, "/").status_code == 200
+
+
+def test_a_query_beyond_the_memory_does_not_end_the_server(tmp_path: Path) -> None:
+    """A real server, asked through a real socket for more memory than it may have."""
+    Store.open(tmp_path / "assay.sqlite").close()
+    words = [
+        "prlimit",
+        "--data=1000000000",
+        sys.executable,
+        "-m",
+        "assay",
+        "serve",
+        "--port",
+        "0",
+        "--store",
+        str(tmp_path / "assay.sqlite"),
+    ]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as server:
+        assert server.stderr is not None
+        try:
+            port = next(
+                found[1] for line in server.stderr if (found := re.search(r"127\.0\.0\.1:(\d+)", line))
+            )
+
+            def ask(path: str, host: str = "localhost") -> int:
+                connection = HTTPConnection("127.0.0.1", int(port))
+                connection.request("GET", path, headers={"Host": host})
+                return connection.getresponse().status
+
+            sql = f"select {','.join(['zeroblob(200000000)'] * 10)}"
+            assert ask(f"/assay.json?sql={quote(sql)}") == 500
+            assert ask("/") == 200
+            assert ask("/", "elsewhere.example") == 421
+        finally:
+            server.terminate()
+            server.stderr.close()
 
 
 def test_the_command_names_what_is_there(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
-"""Links from the rows of a store to the pages of its report, and the functions of `assay query`."""
+"""Links from rows of a store to pages of its report, with the functions and limits of `assay query`."""
 
+import os
+import re
 import sqlite3
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from datasette import hookimpl  # type: ignore[import-untyped]  # nor are its decorators typed
 from markupsafe import Markup
 
-from assay.store.query import add_aggregates
+from assay.store.query import LONGEST_BYTES, add_aggregates
 from assay.words import ratio
 
 if TYPE_CHECKING:
@@ -23,8 +26,37 @@ LATEST_VERDICTS = "select * from verdicts where campaign = (select max(campaign)
 
 @hookimpl  # type: ignore[untyped-decorator]
 def prepare_connection(conn: sqlite3.Connection) -> None:
-    """Add `median(x)` and `quantile(x, p)`."""
+    """Add `median(x)` and `quantile(x, p)`, and limit what a query puts on disk and into one value."""
+    conn.execute("PRAGMA temp_store = MEMORY")
+    conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_BYTES)
     add_aggregates(conn, [])
+
+
+@hookimpl  # type: ignore[untyped-decorator]
+def asgi_wrapper() -> Callable[[Any], Any]:
+    """Refuse requests to a host that is not this one.
+
+    A page elsewhere whose name leads to 127.0.0.1 could else read the store through a browser here.
+    """
+    allowed = {"localhost", "127.0.0.1", "[::1]", *os.environ.get("ASSAY_SERVE_HOSTS", "").lower().split()}
+
+    def wrap(app: Any) -> Any:
+        async def checked(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                hosts = [
+                    value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"
+                ]
+                if len(hosts) != 1 or re.sub(r":[0-9]*\Z", "", hosts[0]) not in allowed:
+                    said = b"421: this name is not allowed; use 127.0.0.1, or allow it with --allow-host\n"
+                    headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(said))]
+                    await send({"type": "http.response.start", "status": 421, "headers": headers})
+                    await send({"type": "http.response.body", "body": said})
+                    return
+            await app(scope, receive, send)
+
+        return checked
+
+    return wrap
 
 
 @hookimpl  # type: ignore[untyped-decorator]
