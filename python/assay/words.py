@@ -225,6 +225,11 @@ def one_line(text: str, length: int = 120) -> str:
     return shortened(" ".join(text.split()), length)
 
 
+def storable(text: str) -> str:
+    """Return text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
+    return text.encode(errors="replace").decode()
+
+
 def quoted(text: str) -> str:
     """Show what someone else printed: its start, in one line and in quotes."""
     return f"'{printable(shortened(text.strip()))}'"

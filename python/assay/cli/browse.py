@@ -24,7 +24,7 @@ from assay.cli.options import (
 from assay.cli.subjects import Structure, listed_subjects, print_subjects
 from assay.cli.trial import outline, summary
 from assay.errors import AssayError
-from assay.words import counted, printable
+from assay.words import counted, printable, shortened
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -209,19 +209,21 @@ def _campaigns(store: "Store") -> dict[str, Any]:
             {
                 "campaign": campaign.id,
                 "experiment": campaign.experiment,
-                "started": campaign.started_at,
+                "started": None if campaign.damage else campaign.started_at,
                 "planned": campaign.planned,
                 "ended": campaign.ended,
                 **{status: campaign.counts.get(status, 0) for status in get_args(Status)},
                 "state": _state(campaign),
                 "foreign": origin.tool if (origin := campaign.imported) else None,
             }
-            for campaign in store.campaigns()
+            for campaign in store.campaigns(damaged=True)
         ]
     }
 
 
 def _state(campaign: "CampaignSummary") -> str:
+    if campaign.damage:
+        return f"damaged: {shortened(campaign.damage)}"
     if campaign.imported:
         return f"foreign, of {campaign.imported.tool}"
     if campaign.stopped:

@@ -35,6 +35,7 @@ from assay.cli import (
     run,
     sensitivity,
     serve,
+    store,
     trend,
 )
 from assay.cli.usage import Command
@@ -87,6 +88,14 @@ new_app.command("subject", cls=Command)(new.subject)
 new_app.command("fixture", cls=Command)(new.fixture)
 new_app.command("function", cls=Command)(new.function)
 app.add_typer(new_app, name="new")
+store_app = typer.Typer(
+    no_args_is_help=True,
+    help="Check a store, or remove a campaign from it.",
+    epilog="Example: `assay store check`",
+)
+store_app.command("check", cls=Command)(store.check)
+store_app.command("remove", cls=Command)(store.remove)
+app.add_typer(store_app, name="store")
 host_app = typer.Typer(
     no_args_is_help=True,
     help="Judge, tune and restore this machine.",

@@ -7,7 +7,7 @@ import typer
 
 from assay.cli.invocation import invocation
 from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, print_table
-from assay.words import printable, shortened
+from assay.words import printable, shortened, storable
 
 if TYPE_CHECKING:
     from assay.foreign import ForeignRun
@@ -36,6 +36,7 @@ def import_(
 
     Example: `assay import build/results.json`, `assay import target/criterion`
     """
+    from assay.audit import audit_foreign
     from assay.report.foreign import gather_foreign
     from assay.store import Store
 
@@ -43,14 +44,15 @@ def import_(
     with Store.open(store) as opened:
         held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
         reports = []
-        for run, origin in runs:
+        audited = [audit_foreign(run) for run, _ in runs]  # before anything is written
+        for (run, origin), findings in zip(runs, audited, strict=True):
             known = held.get(origin.sha256)
             if known is not None:
                 typer.echo(f"{origin.file} is campaign {known} already", err=True)
             number = opened.import_run(run, origin) if known is None else known
             held[origin.sha256] = number
             reports.append(gather_foreign(opened, number))
-            opened.write_findings(number, reports[-1].findings)
+            opened.write_findings(number, findings)
     for run, origin in runs:
         for message in run.left_out:
             typer.echo(f"left out of {origin.file}: {printable(message)}", err=True)
@@ -88,7 +90,7 @@ def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[s
         digest = hashlib.sha256()
         for part in files_of(file):
             digest.update(part.read_bytes())
-        runs.append((run, Imported(run.tool, run.version, str(file), digest.hexdigest())))
+        runs.append((run, Imported(run.tool, run.version, storable(str(file)), digest.hexdigest())))
     for message in refused if runs else refused[:-1]:
         typer.echo(f"error: {printable(message)}", err=True)
     if not runs:

@@ -1,6 +1,7 @@
 """`assay report`: what a campaign says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +53,7 @@ def report(
     from assay.report.site import write_foreign_page, write_page, write_site
     from assay.store import Store
 
-    with Store.open(store, create=False) as opened:
+    with Store.open(store, create=False) as opened, _others(opened, campaign, as_json, folder):
         summary = opened.campaign(campaign)
         if summary.imported:
             foreign = gather_foreign(opened, summary.id)
@@ -80,6 +81,20 @@ def report(
 
         tell(gathered, opened, as_json, None if as_json and folder is None else write, verbose=verbose)
     end(fail_on, gathered.findings, gathered.analysis.answers)
+
+
+@contextmanager
+def _others(store: "Store", campaign: int | None, as_json: bool, folder: Path | None) -> Iterator[None]:
+    """Write the pages of all other campaigns where the last one cannot be read."""
+    from assay.report.site import write_site
+    from assay.store import UnreadableError
+
+    try:
+        yield
+    except UnreadableError:
+        if campaign is None and not (as_json and folder is None):
+            typer.echo(f"page of the others: {write_site(store, folder)}", err=True)
+        raise
 
 
 def tell(

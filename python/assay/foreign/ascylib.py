@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 from assay.foreign.harness import Harness, Run, one_process
 from assay.foreign.types import Benchmark, Fact, MapRun
+from assay.words import storable
 
 _SHARES = (("insert_percent", "insr"), ("erase_percent", "rems"))
 
@@ -40,7 +41,9 @@ def _read(run: Run) -> Benchmark:
         prefill_inserts=True,
         rounded=rounded is not None,
     )
-    return one_process(PurePath(run.source.removesuffix(".gz")).stem, parameters, throughput, map_run, wrong)
+    return one_process(
+        storable(PurePath(run.source.removesuffix(".gz")).stem), parameters, throughput, map_run, wrong
+    )
 
 
 def _requested(run: Run) -> dict[str, Fact]:

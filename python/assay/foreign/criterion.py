@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from assay.foreign.document import LARGEST, ForeignError, Place, fail, parse, text_of
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary, told_apart
-from assay.words import listed, quoted, shortened
+from assay.words import listed, quoted, shortened, storable
 
 TOOL = "Criterion.rs"
 
@@ -124,7 +124,7 @@ def _place(results: Path, top: Path | None) -> str:
     if not parts:
         remedy = "import the folder target/criterion, whose subfolders are named after benchmarks"
         fail(str(results), "", "has no benchmark.json that names the benchmark", remedy)
-    return "/".join(parts)
+    return storable("/".join(parts))
 
 
 def _raw(file: Path) -> _Raw | None:

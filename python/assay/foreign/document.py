@@ -5,12 +5,13 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
 from assay.errors import AssayError
 from assay.foreign.types import Fact
-from assay.words import shortened, show
+from assay.words import shortened, show, storable
 
 AGAIN = "let the tool write the file again"
 
@@ -27,7 +28,7 @@ class ForeignError(AssayError):
 
 def fail(source: str, place: str, mistake: str, remedy: str = AGAIN) -> NoReturn:
     """Raise the error of a place in a file."""
-    raise ForeignError(f"{source}: {f'{place}: ' if place else ''}{mistake}; {remedy}")
+    raise ForeignError(storable(f"{source}: {f'{place}: ' if place else ''}{mistake}; {remedy}"))
 
 
 def text_of(file: Path) -> str:
@@ -140,7 +141,14 @@ class Place:
 
     def facts(self) -> dict[str, Fact]:
         """Return the fields of an object that are plain values."""
-        return {name: value for name, value in self.object().items() if isinstance(value, Fact)}
+        return {name: plain(value) for name, value in self.object().items() if isinstance(value, Fact)}
+
+
+def plain(value: Fact) -> Fact:
+    """Return a value; where no double or 64 bits hold the number, its text."""
+    if isinstance(value, float):
+        return value if isfinite(value) else json.dumps(value)
+    return value if isinstance(value, str) or abs(value) < 2**63 else str(value)
 
 
 def scaled(values: tuple[float, ...], factor: float) -> tuple[float, ...]:

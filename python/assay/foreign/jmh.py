@@ -6,7 +6,7 @@ throughput in operations a second, whatever units the file has.
 
 from collections.abc import Mapping
 
-from assay.foreign.document import Place, scaled
+from assay.foreign.document import Place, plain, scaled
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, shared_and_own, told_apart
 
 TOOL = "JMH"
@@ -38,7 +38,13 @@ def jmh(document: Place) -> ForeignRun:
 
 def _fact(value: object) -> Fact:
     """Return a plain value, or a list such as that of the arguments of a virtual machine in one line."""
-    return value if isinstance(value, Fact) else " ".join(map(str, value)) if isinstance(value, list) else ""
+    return (
+        plain(value)
+        if isinstance(value, Fact)
+        else " ".join(map(str, value))
+        if isinstance(value, list)
+        else ""
+    )
 
 
 def _benchmark(result: Place, requested: Mapping[str, Fact]) -> Benchmark:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator
 
-from assay.foreign.document import Place, scaled
+from assay.foreign.document import Place, plain, scaled
 from assay.foreign.types import Benchmark, ForeignRun, Measure, told_apart
 
 TOOL = "pyperf"
@@ -28,7 +28,7 @@ def pyperf(document: Place) -> ForeignRun:
     metadata = document.get("metadata")
     common = metadata.object() if metadata else {}
     benchmarks = told_apart(_benchmark(benchmark, metadata) for benchmark in document["benchmarks"].items())
-    host = {name: common[name] for name in _HOST if isinstance(common.get(name), str | int | float)}
+    host = {name: plain(common[name]) for name in _HOST if isinstance(common.get(name), str | int | float)}
     return ForeignRun(TOOL, str(common.get("perf_version", "")), benchmarks, randomised=False, host=host)
 
 

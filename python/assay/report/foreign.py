@@ -211,13 +211,14 @@ def _ours(store: Store, units: Container[str]) -> Iterator[Beside]:
     for campaign in ours_beside(store):
         try:
             experiment = store.experiment(campaign.id)
+            metric = experiment.comparison.metric
+            common = common_unit(experiment, metric)
+            if experiment.varied or common is None or common[0] not in units:
+                continue
+            beside = _beside(store, campaign, experiment, common)
         except UnreadableError:
             continue
-        metric = experiment.comparison.metric
-        common = common_unit(experiment, metric)
-        if experiment.varied or common is None or common[0] not in units:
-            continue
-        yield _beside(store, campaign, experiment, common)
+        yield beside
         found += 1
         if found == BESIDE_AT_MOST:
             return

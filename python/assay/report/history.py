@@ -54,6 +54,8 @@ def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment
         if campaign.experiment == experiment and campaign.ended:
             with suppress(UnreadableError):
                 campaigns.append(Measured(campaign, store.experiment(campaign.id), store.trials(campaign.id)))
+    if not campaigns and any(campaign.experiment == experiment for campaign in store.campaigns()):
+        raise UnreadableError(f"no campaign of {experiment} in {store.path} can be read")
     if not campaigns:
         known = dict.fromkeys(campaign.experiment for campaign in store.campaigns() if campaign.ended)
         raise AssayError(

@@ -74,13 +74,13 @@ def write_site(store: Store, directory: Path | None = None, gathered: Iterable[R
     directory = _prepared(store, directory)
     known = {report.campaign.id: report for report in gathered}
     for campaign in store.campaigns():
-        written = _summary(directory, campaign) or {}
-        changed = written.get("made_from") != _made_from(campaign, store, directory)
-        if changed or written.get("beside") != _beside(campaign, store):
-            if campaign.imported:
-                _write_foreign(gather_foreign(store, campaign.id), store, directory)
-                continue
-            with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
+        with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
+            written = _summary(directory, campaign) or {}
+            changed = written.get("made_from") != _made_from(campaign, store, directory)
+            if changed or written.get("beside") != _beside(campaign, store):
+                if campaign.imported:
+                    _write_foreign(gather_foreign(store, campaign.id), store, directory)
+                    continue
                 report = known.get(campaign.id) or gather(store, campaign.id)
                 _write_campaign(report, store, directory, page_alone=not changed)
     _write_histories(store, directory)
@@ -202,7 +202,10 @@ def _write_histories(store: Store, directory: Path, only: str | None = None) -> 
         made_from = {"made_from": _digest((_version(), *((of.id, of.ended) for of in campaigns)))}
         if _read(mark) == made_from:
             continue
-        history, experiment = gathered_history(store, name)
+        try:
+            history, experiment = gathered_history(store, name)
+        except UnreadableError:
+            continue
         if history.campaigns >= FEWEST_CAMPAIGNS:
             from assay.report import page  # noqa: PLC0415 - Altair is slow to load
 
@@ -266,7 +269,7 @@ def _summary(directory: Path, campaign: CampaignSummary) -> dict[str, Any] | Non
 
 def _write_index(store: Store, directory: Path) -> Path:
     experiments: dict[str, list[tuple[CampaignSummary, dict[str, Any] | None]]] = {}
-    for campaign in reversed(store.campaigns()):
+    for campaign in reversed(store.campaigns(damaged=True)):
         experiments.setdefault(campaign.experiment, []).append((campaign, _summary(directory, campaign)))
     content = render(
         "index.html",

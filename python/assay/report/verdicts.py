@@ -1,6 +1,7 @@
 """What a campaign says now, for the store's views `findings` and `verdicts`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from assay.experiment.question import Asked, asked, differences, of_trials
 from assay.report import words
 from assay.report.gather import Report
 from assay.store import Store, UnreadableError
-from assay.store.types import CampaignSummary
+from assay.store.types import CampaignSummary, StoredTrial
 from assay.words import condition_name
 
 _VERDICTS: Mapping[str, Verdict] = {"better": "faster", "worse": "slower"}
@@ -93,6 +94,10 @@ def _trials(store: Store, campaign_id: int) -> frozenset[tuple[tuple[str, str], 
 def how_far(report: Report, store: Store) -> list[Meaning]:
     """Return how far the verdict of each comparison holds, as far as the store tells."""
     replicated = about_sensitivity(report.campaign, store)
+    replicates: Sequence[StoredTrial] = ()
+    if replicated:
+        with suppress(UnreadableError):
+            replicates = store.trials(replicated.id)
     return meanings(
         report.trials,
         report.experiment,
@@ -100,7 +105,7 @@ def how_far(report: Report, store: Store) -> list[Meaning]:
         host=str(report.campaign.host.get("name", "")),
         elsewhere=elsewhere(report.campaign, store),
         asked_otherwise=asked_otherwise(report.campaign, store),
-        replicates=store.trials(replicated.id) if replicated else (),
+        replicates=replicates,
     )
 
 

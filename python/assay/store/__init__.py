@@ -9,7 +9,8 @@
 `docs/reference/store.md` lists the tables, views and functions.
 """
 
+from assay.store.reading import DamagedError, UnreadableError
 from assay.store.sqlite import path_of, runner_lock
-from assay.store.store import Store, UnreadableError
+from assay.store.store import Store
 
-__all__ = ["Store", "UnreadableError", "path_of", "runner_lock"]
+__all__ = ["DamagedError", "Store", "UnreadableError", "path_of", "runner_lock"]

@@ -154,6 +154,11 @@ def _explain(
     if code not in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
         return
     message = str(error)
+    if message == "malformed JSON":
+        raise AssayError(
+            "a row that the query reads is damaged (malformed JSON): `assay store check` names its campaign,"
+            " and --campaign N reads another one alone"
+        ) from error
     missing = re.fullmatch(r"no such (column|table): (.+)", message)
     if missing is None:
         raise AssayError(f"SQLite does not understand the query: {message}") from error

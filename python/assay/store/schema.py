@@ -1,7 +1,7 @@
 """The tables of the store. A row is written once: triggers refuse to change or delete a trial."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -56,9 +56,16 @@ class Utc(TypeDecorator[datetime]):
         """Drop the time zone after a change to UTC."""
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Say again that it is UTC."""
-        return None if value is None else value.replace(tzinfo=UTC)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """Say again that it is UTC; what is not a moment stays as it is, and who reads it checks that."""
+        return _moment
+
+
+def _moment(value: Any) -> Any:
+    try:
+        return datetime.fromisoformat(value).replace(tzinfo=UTC)
+    except (TypeError, ValueError):
+        return value
 
 
 class ExperimentColumns(TypedColumns):

@@ -1,7 +1,6 @@
 """What is SQLite's own: how a store's file is located, opened, written and locked, and what can go wrong."""
 
 import fcntl
-import json
 import os
 import shutil
 import sqlite3
@@ -19,6 +18,7 @@ from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.exc import DBAPIError
 
 from assay.errors import AssayError
+from assay.store.reading import from_json
 from assay.store.schema import metadata, to_json
 
 APPLICATION_ID = 0x41737379
@@ -32,7 +32,7 @@ _FINDINGS = """
 CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'rule' AS rule,
   value ->> 'severity' AS severity, value ->> 'message' AS message, value ->> 'where' AS places,
   value ->> 'evidence' AS evidence, value ->> 'remedy' AS remedy, value ->> 'trials' AS trials
-FROM audit, json_each(findings)
+FROM audit, json_each(CASE WHEN json_valid(findings) THEN findings ELSE '[]' END)
 WHERE audit.id IN (SELECT max(id) FROM audit GROUP BY campaign_id)
 """
 _VERDICTS = """
@@ -40,7 +40,7 @@ CREATE VIEW verdicts AS SELECT campaign_id AS campaign, concluded_at, value ->> 
   value ->> 'context' AS context, value ->> 'level' AS level, value ->> 'baseline' AS baseline,
   value ->> 'verdict' AS verdict, value ->> 'ratio' AS ratio, value ->> 'low' AS low,
   value ->> 'high' AS high, value ->> 'p' AS p, value ->> 'pairs' AS pairs, value ->> 'reason' AS reason
-FROM conclusion, json_each(verdicts)
+FROM conclusion, json_each(CASE WHEN json_valid(verdicts) THEN verdicts ELSE '[]' END)
 WHERE conclusion.id IN (SELECT max(id) FROM conclusion GROUP BY campaign_id)
 """
 _CAMPAIGNS = """
@@ -243,13 +243,15 @@ def _engine(file: Path) -> Engine:
         URL.create("sqlite", database=str(file)),
         connect_args={"timeout": BUSY_TIMEOUT_S},
         json_serializer=to_json,
-        json_deserializer=json.loads,
+        json_deserializer=from_json,
     )
 
     # The sqlite3 module would begin transactions late and by guesswork; SQLAlchemy's events do it by rule.
     @event.listens_for(engine, "connect")
     def _(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
+        # What is not UTF-8 can be read too.
+        connection.text_factory = lambda data: data.decode(errors="replace")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
 
@@ -307,10 +309,7 @@ def _create(engine: Engine) -> None:
             for view in (_FINDINGS, _VERDICTS, _CAMPAIGNS):
                 connection.exec_driver_sql(view)
             for table, change in product(_KEPT, ("UPDATE", "DELETE")):
-                connection.exec_driver_sql(
-                    f"CREATE TRIGGER {table}_refuses_{change.lower()} BEFORE {change} ON {table} "
-                    f"BEGIN SELECT RAISE(ABORT, 'a store only grows: {table} rows are never changed'); END"
-                )
+                _refuse(connection, table, change)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
             connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     # WAL is a property of the file and cannot be set within a transaction.
@@ -326,6 +325,40 @@ def _create(engine: Engine) -> None:
                 time.sleep(0.01)
             else:
                 return
+
+
+def _refuse(connection: Connection, table: str, change: str) -> None:
+    """Have SQLite refuse a kind of change of a table."""
+    connection.exec_driver_sql(
+        f"CREATE TRIGGER {table}_refuses_{change.lower()} BEFORE {change} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, 'a store only grows: {table} rows are never changed'); END"
+    )
+
+
+@contextmanager
+def deletable(connection: Connection) -> Iterator[None]:
+    """Permit a transaction to delete rows; afterwards SQLite refuses it as before."""
+    for table in _KEPT:
+        connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {table}_refuses_delete")
+    yield
+    for table in _KEPT:
+        _refuse(connection, table, "DELETE")
+
+
+def integrity(connection: Connection) -> list[str]:
+    """Return what SQLite itself finds wrong with the file; nothing of a sound one."""
+    found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+    return [] if found == ["ok"] else [*found]
+
+
+def foreign_keys(connection: Connection) -> Iterator[tuple[int | None, str]]:
+    """Yield the campaign (None if unknown) and the text of each row that refers to a missing one."""
+    campaign_of = {"campaign": "id", "record": "(SELECT campaign_id FROM trial WHERE id = trial_id)"}
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
+        column = campaign_of.get(table, "NULL" if table == "view_column" else "campaign_id")
+        statement = f"SELECT {column} FROM {table} WHERE rowid = ?"  # noqa: S608 - names of ours
+        number = connection.exec_driver_sql(statement, (row,)).scalar_one_or_none()
+        yield number, f"row {row} of {table} refers to a row of {parent} that is missing"
 
 
 @contextmanager
@@ -354,7 +387,8 @@ def damaged(path: Path, what: str) -> AssayError:
 def _raise_explained(error: sqlite3.Error, path: Path, after_full: str) -> None:
     # The low byte of SQLite's code is the kind of error; errors of the Python module have none.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+        # ERROR: a table or a column is missing, as all that Assay itself asks is right.
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR:
             raise damaged(path, str(error)) from error
         case sqlite3.SQLITE_FULL:
             raise _full(path, after_full) from error

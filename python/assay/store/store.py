@@ -18,9 +18,11 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
+    delete,
     func,
     insert,
     select,
+    union,
 )
 from sqlalchemy.exc import IntegrityError
 
@@ -30,10 +32,17 @@ from assay.foreign import ForeignRun
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.extract import pairs
 from assay.runner.types import Outcome, Status
-from assay.store import schema
+from assay.store import reading, schema
 from assay.store.ended import kept_of
 from assay.store.imported import Imported, trials_of
 from assay.store.query import Rows, run_query
+from assay.store.reading import (
+    PLANNED,
+    DamagedError,
+    UnreadableError,
+    reason_of,
+    row_of,
+)
 from assay.store.schema import (
     audit,
     campaign,
@@ -45,24 +54,30 @@ from assay.store.schema import (
     view_column,
 )
 from assay.store.schema import experiment as experiments
-from assay.store.sqlite import LARGEST, Database, explained, insert_new, taken_names
+from assay.store.sqlite import (
+    LARGEST,
+    Database,
+    deletable,
+    explained,
+    foreign_keys,
+    insert_new,
+    integrity,
+    taken_names,
+)
 from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
-from assay.words import json_text
+from assay.words import json_text, storable
 
 if TYPE_CHECKING:
     from assay.findings import Finding
 
-_PLANNED = TypeAdapter(PlannedTrial)
 _FOREIGN = TypeAdapter(ForeignRun)
 _RECORDS_AT_ONCE = 500
+_OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
+"""Tables whose rows name their campaign, those first that refer to another."""
 
 _IN_COLUMNS = {"status", "started_at", "wall_s"}
 """What of an outcome has a column, and does not stand in the record again."""
-
-
-class UnreadableError(AssayError):
-    """A campaign has no experiment that can be read: another tool made it, or another version of Assay."""
 
 
 class Store:
@@ -125,14 +140,23 @@ class Store:
     def import_run(self, run: ForeignRun, origin: Imported) -> int:
         """Write what another tool measured as a campaign that has ended, and return its number.
 
-        It is written in one transaction: a trial for each process of each benchmark.
+        It is written in one transaction: a trial for each process of each benchmark. What is written is what
+        `foreign_run` reads, so that nothing gets in that it refuses.
+
+        Raises:
+            AssayError: it could not be read again.
         """
+        resolved = _FOREIGN.dump_json(run).decode()
+        try:
+            run = _FOREIGN.validate_python(reading.from_json(resolved))
+        except ValidationError as error:
+            raise AssayError(f"{origin.file} cannot be stored: {reason_of(error)}") from error
         planned = trials_of(run, datetime.now(UTC))
         row = {
             "question": f"What {run.tool} measured ({origin.file}).",
             "seed": 0,
             "source": "",
-            "resolved": _storable(_FOREIGN.dump_json(run).decode()),
+            "resolved": resolved,
             "host": origin.host_of(run),
         }
         with self._database.write("import it again") as connection:
@@ -144,9 +168,8 @@ class Store:
 
     def foreign_run(self, campaign_id: int) -> ForeignRun:
         """Return what another tool measured, of a campaign that was imported."""
-        statement = select(campaign.c.resolved).where(campaign.c.id == campaign_id)
-        (row,) = self._rows(campaign_id, statement)
-        return _FOREIGN.validate_json(row["resolved"])
+        with row_of(campaign_id, "what was imported"):
+            return _FOREIGN.validate_json(self._head(campaign_id)["resolved"])
 
     def experiment(self, campaign_id: int) -> Experiment:
         """Return the experiment of a campaign, as it was resolved when the campaign began.
@@ -155,8 +178,7 @@ class Store:
             AssayError: there is no such campaign.
             UnreadableError: it was imported from another tool, or another version of Assay wrote it.
         """
-        columns = (campaign.c.resolved, campaign.c.source, campaign.c.host)
-        (row,) = self._rows(campaign_id, select(*columns).where(campaign.c.id == campaign_id))
+        row = self._head(campaign_id)
         if origin := Imported.of(row["host"]):
             raise UnreadableError(
                 f"campaign {campaign_id} was imported from {origin.tool}: it has no verdict, and is compared"
@@ -171,6 +193,18 @@ class Store:
                 " use that one, or run it again; `assay list`, `show` and `query` read its trials"
             ) from error
         return resolved.model_copy(update={"source": row["source"]})
+
+    def _head(self, campaign_id: int) -> RowMapping:
+        """Return the experiment of a campaign, its text and its host."""
+        columns = (campaign.c.resolved, campaign.c.source, campaign.c.host)
+        (row,) = self._rows(campaign_id, select(*columns).where(campaign.c.id == campaign_id))
+        with row_of(campaign_id, "its host"):
+            reading.HOST.validate_python(row["host"])
+        with row_of(campaign_id, "its source"):
+            reading.TEXT.validate_python(row["source"])
+        with row_of(campaign_id, "its experiment"):
+            reading.OBJECT.validate_python(reading.from_json(row["resolved"]))
+        return row
 
     def decide(self, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial] = ()) -> None:
         """Write a decision and, in the same transaction, add the trials that it asks for to the plan.
@@ -189,7 +223,7 @@ class Store:
                 ) from error
             connection.execute(
                 insert(schema.decision),
-                {"campaign_id": campaign_id, **vars(decision), "reason": _storable(decision.reason)},
+                {"campaign_id": campaign_id, **vars(decision), "reason": storable(decision.reason)},
             )
 
     def pending(self, campaign_id: int) -> list[PlannedTrial]:
@@ -212,7 +246,8 @@ class Store:
         """Return what was decided in the course of a campaign, the first decision first."""
         columns = _columns(Decision, decision)
         statement = select(*columns).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
-        return [Decision(**row) for row in self._rows(campaign_id, statement)]
+        rows = self._rows(campaign_id, statement)
+        return [_checked(reading.DECISION, campaign_id, "a decision", row) for row in rows]
 
     def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
         """Write the findings of an audit of a campaign, which the view `findings` then shows.
@@ -229,7 +264,10 @@ class Store:
         self._write_latest(schema.conclusion, "concluded_at", campaign_id, verdicts)
 
     def verdicts(self, experiment: str) -> dict[int, list[dict[str, Any]]]:
-        """Return campaign -> what `write_verdicts` wrote last, of the campaigns of an experiment."""
+        """Return campaign -> what `write_verdicts` wrote last, of the campaigns of an experiment.
+
+        What is damaged is not among it: `damages` tells of it, and the next report writes it again.
+        """
         conclusion = schema.conclusion
         statement = (
             select(conclusion.c.campaign_id, conclusion.c.verdicts)
@@ -239,11 +277,12 @@ class Store:
             .order_by(conclusion.c.id)
         )
         with self._database.read() as connection:
-            return dict(connection.execute(statement).all())
+            latest: dict[int, Any] = dict(connection.execute(statement).all())
+        return {number: rows for number, rows in latest.items() if not _unfit(reading.VERDICTS, rows)}
 
     def _write_latest(self, table: Table, moment: str, campaign_id: int, rows: Sequence[Any]) -> None:
         """Write what was found of a campaign now, unless it is what was found the last time."""
-        content = json.loads(_storable(json_text(rows)))
+        content = json.loads(storable(json_text(rows)))
         kept = next(column for column in table.columns if isinstance(column.type, JSON))
         latest = select(kept).where(table.c.campaign_id == campaign_id).order_by(table.c.id.desc())
         with self._database.write("try again") as connection:
@@ -265,8 +304,8 @@ class Store:
             experiment_id = self._experiment_of(connection, campaign_id)
             return _add_ended(connection, experiment_id, campaign_id, ordinal, outcome)
 
-    def campaigns(self) -> list[CampaignSummary]:
-        """Return every campaign, the oldest first."""
+    def campaigns(self, *, damaged: bool = False) -> list[CampaignSummary]:
+        """Return every campaign that can be read, the oldest first; with `damaged`, the others too."""
         with self._database.read() as connection:
             by_campaign = select(planned_trial.c.campaign_id, func.count()).group_by(
                 planned_trial.c.campaign_id
@@ -281,42 +320,51 @@ class Store:
             stops = select(decision.c.campaign_id, decision.c.reason).where(decision.c.kind == "stop")
             stopped = dict(connection.execute(stops).all())
             columns = (*_columns(CampaignSummary, campaign), experiments.c.name.label("experiment"))
-            statement = select(*columns).join_from(campaign, experiments).order_by(campaign.c.id)
-            return [
-                CampaignSummary(
-                    **row,
-                    planned=planned.get(row["id"], 0),
-                    counts=counts.get(row["id"], {}),
-                    stopped=stopped.get(row["id"], ""),
+            statement = select(*columns).join_from(campaign, experiments, isouter=True)
+            summaries = [
+                _summary(
+                    {
+                        **row,
+                        "planned": planned.get(row["id"], 0),
+                        "counts": counts.get(row["id"], {}),
+                        "stopped": stopped.get(row["id"], ""),
+                    }
                 )
-                for row in connection.execute(statement).mappings()
+                for row in connection.execute(statement.order_by(campaign.c.id)).mappings()
             ]
+        return [summary for summary in summaries if damaged or not summary.damage]
 
     def campaign(self, campaign_id: int | None = None) -> CampaignSummary:
         """Return one campaign, the latest where no number is given.
 
         Raises:
             AssayError: there is no such campaign, or none at all.
+            DamagedError: its row cannot be read.
         """
-        campaigns = {summary.id: summary for summary in self.campaigns()}
+        campaigns = {summary.id: summary for summary in self.campaigns(damaged=True)}
         if not campaigns:
             raise AssayError(f"{self.path} holds no campaign yet: run an experiment first")
         number = max(campaigns) if campaign_id is None else campaign_id
         if number not in campaigns:
             raise self._no_campaign(number)
+        if damage := campaigns[number].damage:
+            raise DamagedError(number, damage)
         return campaigns[number]
 
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
         statement = (
-            select(*_columns(StoredTrial, trial, planned_trial, record))
+            select(*_columns(StoredTrial, trial, planned_trial, record), record.c.trial_id)
             .select_from(trial)
-            .join(planned_trial)
-            .join(record, record.c.trial_id == trial.c.id)
+            .outerjoin(planned_trial)
+            .outerjoin(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
             .order_by(trial.c.ordinal)
         )
-        return [StoredTrial(**row) for row in self._rows(campaign_id, statement)]
+        rows = self._rows(campaign_id, statement)
+        if lost := next((row for row in rows if row["trial_id"] is None), None):
+            raise DamagedError(campaign_id, f"trial {lost['id']} has no record")
+        return [_checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row) for row in rows]
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
         """Return digest -> content: what trials report of machine and program, and their hosts' settings."""
@@ -328,7 +376,11 @@ class Store:
             .join(environment, environment.c.sha256.in_([record.c.environment, record.c.host]))
             .where(trial.c.campaign_id == campaign_id)
         )
-        return {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
+        found = {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
+        for digest, content in found.items():
+            with row_of(campaign_id, f"the environment {digest[:12]}"):
+                reading.OBJECT.validate_python(content)
+        return found
 
     def texts(self, trials: Iterable[StoredTrial], experiment: Experiment) -> dict[int, dict[str, list[str]]]:
         """Return trial -> name -> what it reports in words, of the texts that [[validate]] rules name.
@@ -361,6 +413,7 @@ class Store:
 
         Raises:
             AssayError: there is no such trial.
+            DamagedError: it cannot be read.
         """
         for start in range(0, len(trial_ids), _RECORDS_AT_ONCE):
             wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
@@ -373,6 +426,76 @@ class Store:
                         f"{self.path} has no trial {number}: `assay list trials` shows its trials"
                     )
                 yield _record(rows[number])
+
+    def remove(self, campaign_id: int) -> dict[str, int]:
+        """Delete a campaign in one transaction, readable or not; return table -> how many rows it had there.
+
+        The last campaign of an experiment takes the experiment and its view along.
+
+        Raises:
+            AssayError: the store has nothing of such a campaign.
+        """
+        trials = select(trial.c.id).where(trial.c.campaign_id == campaign_id)
+        orphaned = experiments.c.id.not_in(select(campaign.c.experiment_id))
+        used = union(
+            *(select(of).where(of.is_not(None)) for of in (record.c.environment, record.c.host))
+        ).subquery()
+        wanted: dict[Table, ColumnElement[bool]] = {
+            record: record.c.trial_id.in_(trials),
+            **{table: table.c.campaign_id == campaign_id for table in _OF_CAMPAIGN},
+            campaign: campaign.c.id == campaign_id,
+        }
+        with self._database.write("try again") as connection, deletable(connection):
+            counts = {
+                table.name: connection.execute(delete(table).where(condition)).rowcount
+                for table, condition in wanted.items()
+            }
+            if not any(counts.values()):
+                raise self._no_campaign(campaign_id)
+            for view in connection.execute(select(experiments.c.view_name).where(orphaned)).scalars().all():
+                connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
+            of_orphans = view_column.c.experiment_id.in_(select(experiments.c.id).where(orphaned))
+            connection.execute(delete(view_column).where(of_orphans))
+            connection.execute(delete(experiments).where(orphaned))
+            connection.execute(delete(environment).where(environment.c.sha256.not_in(select(used))))
+        return counts
+
+    def damages(self) -> Iterator[tuple[int | None, str]]:
+        """Read every row, and yield what is damaged: the campaign (None of the file itself), and why.
+
+        Of each kind of row of a campaign it names the first.
+        """
+        with self._database.read() as connection:
+            yield from ((None, what) for what in integrity(connection))
+            yield from foreign_keys(connection)
+            for column, kind in (
+                (audit.c.findings, reading.FINDINGS),
+                (schema.conclusion.c.verdicts, reading.VERDICTS),
+            ):
+                for number, content in connection.execute(select(column.table.c.campaign_id, column)):
+                    if reason := _unfit(kind, content):
+                        yield number, f"a row of {column.table.name}: {reason}"
+        for summary in self.campaigns(damaged=True):
+            if summary.damage:
+                yield summary.id, summary.damage
+                continue
+            about = self.foreign_run if summary.imported else self.experiment
+            for read in (about, self._planned, self.trials, self.decisions, self.environments):
+                try:
+                    read(summary.id)
+                except DamagedError as error:
+                    yield summary.id, error.reason
+                except UnreadableError:
+                    pass  # another version of Assay reads it
+            try:
+                for _ in self.records_of(self._trial_ids(summary.id)):
+                    pass
+            except DamagedError as error:
+                yield summary.id, error.reason
+
+    def _trial_ids(self, campaign_id: int) -> list[int]:
+        statement = select(trial.c.id).where(trial.c.campaign_id == campaign_id)
+        return [row["id"] for row in self._rows(campaign_id, statement)]
 
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
@@ -407,7 +530,8 @@ class Store:
                 planned_trial.c.ordinal,
             )
         )
-        return [_PLANNED.validate_python(dict(row)) for row in self._rows(campaign_id, statement)]
+        rows = self._rows(campaign_id, statement)
+        return [_checked(PLANNED, campaign_id, f"the planned trial {row['ordinal']}", row) for row in rows]
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
         """Return the number of the experiment of a campaign; an AssayError if there is no such campaign."""
@@ -469,7 +593,7 @@ def _add_ended(
         "after": "calibration_after",
     }
     names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
-    row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": _storable(outcome.reason)}
+    row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": storable(outcome.reason)}
     content = {name: value for name, value in vars(outcome).items() if name not in {*_IN_COLUMNS, "host"}}
     try:
         trial_id = connection.execute(insert(trial).returning(trial.c.id), row).scalar_one()
@@ -494,7 +618,7 @@ def _add_ended(
 
 def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:
     if trials:
-        rows = [{"campaign_id": campaign_id, **_PLANNED.dump_python(planned)} for planned in trials]
+        rows = [{"campaign_id": campaign_id, **PLANNED.dump_python(planned)} for planned in trials]
         connection.execute(insert(planned_trial), rows)
 
 
@@ -518,6 +642,42 @@ def _extend_view(connection: Connection, experiment_id: int, names: Iterable[tup
     ).scalar_one()
     connection.exec_driver_sql(f"DROP VIEW {quoted(view)}")
     connection.exec_driver_sql(create_view(view, experiment_id, [*known, *added]))
+
+
+def _summary(values: dict[str, Any]) -> CampaignSummary:
+    """Return a campaign's summary; where its row is damaged, one that says so."""
+    try:
+        reading.HOST.validate_python(values["host"])
+        return reading.SUMMARY.validate_python(values)
+    except ValidationError as error:
+        name, begun = values["experiment"], values["started_at"]
+        return CampaignSummary(
+            id=values["id"],
+            experiment=name if isinstance(name, str) else "",
+            question="",
+            seed=0,
+            source="",
+            started_at=begun if isinstance(begun, datetime) else datetime.fromtimestamp(0, UTC),
+            planned=values["planned"],
+            counts={},
+            host={},
+            damage=reason_of(error),
+        )
+
+
+def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: RowMapping) -> Any:
+    """Return a row of a campaign as the type that it is read as."""
+    with row_of(campaign_id, name):
+        return kind.validate_python(dict(row))
+
+
+def _unfit(kind: TypeAdapter[Any], value: Any) -> str:
+    """Return why a value cannot be read as a type; empty where it can."""
+    try:
+        kind.validate_python(value)
+    except ValidationError as error:
+        return reason_of(error)
+    return ""
 
 
 def _columns(kind: type, *tables: Table) -> list[Column[Any]]:
@@ -544,10 +704,10 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             hosts.c.content.label("host"),
         )
         .select_from(trial)
-        .join(planned_trial)
-        .join(campaign, campaign.c.id == trial.c.campaign_id)
-        .join(experiments)
-        .join(record, record.c.trial_id == trial.c.id)
+        .outerjoin(planned_trial)
+        .outerjoin(campaign, campaign.c.id == trial.c.campaign_id)
+        .outerjoin(experiments)
+        .outerjoin(record, record.c.trial_id == trial.c.id)
         .outerjoin(environment, environment.c.sha256 == record.c.environment)
         .outerjoin(hosts, hosts.c.sha256 == record.c.host)
         .where(trial.c.id.in_(trial_ids))
@@ -558,9 +718,16 @@ def _record(row: RowMapping) -> dict[str, Any]:
     """Return a row of `_select_records` as values that JSON can express."""
     values = dict(row)
     outcome, digest, content = (values.pop(name) for name in ("outcome", "environment", "content"))
-    if digest is not None:
-        outcome["result"]["environment"] = content
-    values["host"] = values["host"] or {}
+    with row_of(row["campaign"], f"trial {row['trial']}"):
+        PLANNED.validate_python(values)
+        reading.OBJECT.validate_python(outcome)
+        if digest is not None:
+            reading.OBJECT.validate_python(outcome.get("result"))
+            outcome["result"]["environment"] = content
+        values["host"] = values["host"] or {}
+        reading.OUTCOME.validate_python(values | outcome)
+        reading.RESULT.validate_python(outcome.get("result"))
+        reading.TEXT.validate_python(values["experiment"])
     first = (
         "trial",
         "campaign",
@@ -580,11 +747,6 @@ def _record(row: RowMapping) -> dict[str, Any]:
         "seed": values["request"].get("seed"),
         **outcome,
     }
-
-
-def _storable(text: str) -> str:
-    """Return text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
-    return text.encode(errors="replace").decode()
 
 
 def _environment_digest(connection: Connection, content: Any) -> str:

@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from pydantic import FiniteFloat
+
 from assay.plan.types import Level
 from assay.runner.types import Status
 from assay.store.imported import Imported
+
+Number = int | FiniteFloat
 
 
 @dataclass(frozen=True)
@@ -30,14 +34,14 @@ class StoredTrial:
     ordinal: int
     block: int
     group: int
-    levels: Mapping[str, Level]
+    levels: Mapping[str, Level | bool]
     status: Status
     reason: str
-    metrics: Mapping[str, float]
-    calibration_before: Mapping[str, float]
-    calibration_after: Mapping[str, float]
+    metrics: Mapping[str, Number]
+    calibration_before: Mapping[str, Number]
+    calibration_after: Mapping[str, Number]
     started_at: datetime
-    wall_s: float
+    wall_s: FiniteFloat
     environment: str | None
     host: str | None = None
     repeats: int | None = None
@@ -90,6 +94,7 @@ class CampaignSummary:
             `subjects` which are a map, a multimap, a queue or nothing, and the `commit` of the experiment's
             folder: hash, subject, committed_at and the files of git's that are changed; None outside of git.
         stopped: why it ended before all of its plan had run; empty if it did not.
+        damage: why its row cannot be read; empty where it can.
     """
 
     id: int
@@ -102,6 +107,7 @@ class CampaignSummary:
     counts: Mapping[Status, int]
     host: Mapping[str, Any]
     stopped: str = ""
+    damage: str = ""
 
     @property
     def imported(self) -> Imported | None:

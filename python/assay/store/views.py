@@ -85,7 +85,8 @@ def create_view(name: str, experiment_id: int, names: Iterable[tuple[Kind, str]]
     # Materialised, so that what is large, a resolved experiment, is parsed once and not for every trial.
     return (
         f"CREATE VIEW {quoted(name)} AS WITH c AS MATERIALIZED (\n"  # noqa: S608
-        "  SELECT id, json_extract(resolved, '$.pitfall.deliberate') AS deliberate\n"
+        "  SELECT id, CASE WHEN json_valid(resolved) THEN json_extract(resolved, '$.pitfall.deliberate') END"
+        " AS deliberate\n"
         f"  FROM campaign WHERE experiment_id = {experiment_id}\n"
         f")\nSELECT\n  {columns}\nFROM c JOIN trial AS t ON t.campaign_id = c.id\n"
         "JOIN planned_trial AS p ON p.campaign_id = t.campaign_id AND p.ordinal = t.ordinal"

@@ -1,0 +1,152 @@
+"""Reads the rows of a store, each of which may be damaged: every value is checked before anybody gets it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NoReturn
+
+from pydantic import TypeAdapter, ValidationError
+
+from assay.errors import AssayError
+from assay.plan.types import PlannedTrial
+from assay.runner.types import Outcome
+from assay.store.imported import Imported
+from assay.store.types import CampaignSummary, Decision, Number, StoredTrial
+from assay.words import shortened
+
+
+class UnreadableError(AssayError):
+    """A campaign has no experiment that can be read: another tool made it, or another version of Assay."""
+
+
+class DamagedError(UnreadableError):
+    """A campaign has a row that is not as Assay writes it.
+
+    Attributes:
+        reason: the row, and what is wrong with it.
+    """
+
+    def __init__(self, campaign: int, reason: str) -> None:
+        super().__init__(
+            f"campaign {campaign} is damaged: {reason}; `assay store check` names all that is damaged, and"
+            f" `assay store remove {campaign}` takes the campaign out of the store"
+        )
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """What stands for a value that cannot be read."""
+
+    reason: str
+
+    def __repr__(self) -> str:
+        """Return the reason, which then stands in what pydantic says."""
+        return self.reason
+
+
+_BEYOND = re.compile(r"\d{309}")
+"""What a whole number has that a double cannot express; it may also be text."""
+
+
+def from_json(text: Any) -> Any:
+    """Return what a JSON text says; `Unfit` where it is none, or holds a number that is not finite."""
+    try:
+        return (_SLOW_DECODER if _BEYOND.search(text) else _DECODER).decode(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        return Unfit(f"not JSON ({error})")
+
+
+def _finite(text: str) -> float:
+    if (value := float(text)) - value != 0:
+        _refused(text)
+    return value
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
+
+
+def _refused(text: str) -> NoReturn:
+    raise ValueError(f"{shortened(text)} is not a finite number")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refused)
+_SLOW_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refused, parse_int=_whole)
+
+
+@dataclass
+class _Commit:
+    hash: str
+    subject: str
+    committed_at: datetime
+    changed: list[str]
+
+
+@dataclass
+class _Host:
+    """What is read of a campaign's host."""
+
+    name: str = ""
+    processors: int = 0
+    kernel: str = ""
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    reclaims: Mapping[str, str] = field(default_factory=dict)
+    one_layout: Mapping[str, Any] = field(default_factory=dict)
+    commit: _Commit | None = None
+    foreign: Imported | None = None
+
+
+@dataclass
+class _Result:
+    """What is read of a trial's result beside its JSON as a whole."""
+
+    metrics: Mapping[str, Number] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    threads: list[Mapping[str, Any]] = field(default_factory=list)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Verdict:
+    metric: str
+    context: str
+    level: str
+    baseline: str
+    verdict: str
+    ratio: Number | None
+
+
+PLANNED = TypeAdapter(PlannedTrial)
+TRIAL = TypeAdapter(StoredTrial)
+DECISION = TypeAdapter(Decision)
+SUMMARY = TypeAdapter(CampaignSummary)
+OUTCOME = TypeAdapter(Outcome)
+OBJECT = TypeAdapter(dict[str, Any])
+TEXT = TypeAdapter(str)
+HOST = TypeAdapter(_Host)
+RESULT: TypeAdapter[_Result | None] = TypeAdapter(_Result | None)
+VERDICTS = TypeAdapter(list[_Verdict])
+FINDINGS = TypeAdapter(list[dict[str, Any]])
+
+
+def reason_of(error: ValidationError) -> str:
+    """Return why a row is damaged: the place in it, and what is wrong there."""
+    first = error.errors(include_url=False)[0]
+    value = first["input"]
+    place = ".".join(map(str, first["loc"]))
+    what = str(value) if isinstance(value, Unfit) else f"{shortened(repr(value))} ({first['msg']})"
+    return f"{place} is {what}" if place else f"it is {what}"
+
+
+@contextmanager
+def row_of(campaign: int, row: str) -> Iterator[None]:
+    """Turn what validation finds wrong with a row of a campaign into a DamagedError that names both."""
+    try:
+        yield
+    except ValidationError as error:
+        raise DamagedError(campaign, f"{row}: {reason_of(error)}") from error
