@@ -247,7 +247,9 @@ def test_a_damaged_row_ends_no_command_in_a_traceback_and_hides_no_other_campaig
         raw.executescript(damage)
         assert list(raw.iterdump()) != before
     codes = {}
-    for words in COMMANDS:
+    for command in COMMANDS:
+        # Pages take longest, and are written for one damage of four.
+        words = [*command, "--json"] if command == ["report"] and number % 4 else command
         ended = run_assay(folder, *words, "--store", path)
         assert "Traceback" not in ended.stderr, (words, ended.stderr)
         assert ended.returncode in (0, 1, 2), (words, ended.stderr)
