@@ -232,3 +232,27 @@ def test_a_foreign_program_that_asks_cpuid_finds_transactions(tmp_path: Path) ->
     if not came_of["most_read_lines"]:  # no transaction was begun
         pytest.skip("this kernel or processor does not let CPUID be caught")
     assert came_of["committed"] > 200
+
+
+def test_a_record_is_written_to_where_its_name_leads(tmp_path: Path) -> None:
+    """And a record that cannot be written is an error, whatever the program did."""
+    program = programs.find("advised_sound")
+    (tmp_path / "folder").mkdir()
+    for name, target in (("full", "/dev/full"), ("null", "/dev/null"), ("link", "file")):
+        (tmp_path / name).symlink_to(target)
+    for name in ("null", "link"):
+        done = run("--record", tmp_path / name, program)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "null").is_char_device()
+    record = json.loads((tmp_path / "file").read_text())
+    assert record["sites"]
+    done = run("--record", "-", program)
+    assert json.loads(done.stdout).keys() == record.keys()
+    done = run("--record", tmp_path / "full", program)
+    why = f"cannot write {tmp_path}/full: No space left on device"
+    assert (done.returncode, done.stderr) == (1, f"assay-rtm: the record is lost: {why}\n")
+    assert (tmp_path / "full").is_char_device()
+    for name, why in (("folder", "Is a directory"), ("nowhere/file", "No such file or directory")):
+        done = run("--record", tmp_path / name, program)
+        assert (done.returncode, done.stderr) == (2, f"error: cannot write {tmp_path}/{name}: {why}\n")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "folder", "full", "link", "null"]

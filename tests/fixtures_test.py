@@ -112,8 +112,8 @@ def test_times_and_json_are_printed_in_place_of_the_table() -> None:
         (["sound", "--priority", "5"], 2, "--priority: is of --scheduling fifo alone"),
         (["sound", "--warm-up", "1e15"], 2, "--warm-up: Value"),
         (["does_less_and_less", *QUICK], 1, "times of different work cannot be put together"),
-        (["sound", *QUICK, "--times", "/dev/full"], 1, "cannot write the times to /dev/full"),
-        (["sound", *QUICK, "--json", "/nowhere/x"], 2, "--json: cannot write to /nowhere/x: No such file"),
+        (["sound", *QUICK, "--times", "/dev/full"], 1, "cannot write /dev/full: No space left on device"),
+        (["sound", *QUICK, "--json", "/nowhere/x"], 2, "--json: cannot write /nowhere/x: No such file"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(words: list[str], code: int, message: str) -> None:

@@ -420,3 +420,93 @@ def test_no_name_at_all_is_explained() -> None:
     for attempt in (runner_lock, Store.open):
         with pytest.raises(AssayError, match="is a folder"), attempt(Path()):
             pass
+
+
+# Gone while it is written
+
+
+def gone(path: Path, how: str) -> None:
+    """Have a shell do something to a store, as another process does."""
+    subprocess.run(["/bin/sh", "-c", how], cwd=path.parent, check=True)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "rm assay.sqlite*",
+        "rm -r ../results",
+        "mv assay.sqlite other",
+        "mv ../results ../moved",
+        "cp assay.sqlite copy; mv copy assay.sqlite",
+        "mv assay.sqlite other; mkdir assay.sqlite",
+        "mv assay.sqlite other; ln -s other assay.sqlite; rm other",
+    ],
+)
+def test_a_store_that_vanishes_is_noticed_and_saved(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "results/assay.sqlite"
+    with Store.open(path) as store:
+        campaign = begin(store, 4)
+        store.record(campaign, 0, outcome(0))
+        gone(path, how)
+        saved = path.with_name("assay.sqlite.saved")
+        with pytest.raises(
+            AssayError, match=rf"assay\.sqlite is gone: .*{saved}: .*resume --campaign 1.*{saved}$"
+        ):
+            store.record(campaign, 1, outcome(1))
+        with pytest.raises(AssayError, match=r"assay\.sqlite\.saved2$"):  # what was saved stays
+            store.check_in_place(campaign)
+    check_whole(saved)
+    with Store.open(saved) as store:
+        assert [trial.ordinal for trial in store.trials(campaign)] == [0, 1]
+        store.record(campaign, 2, outcome(2))
+        assert [trial.ordinal for trial in store.pending(campaign)] == [3]
+
+
+def test_a_link_that_leads_to_another_store_is_noticed(tmp_path: Path) -> None:
+    Store.open(tmp_path / "other").close()
+    (tmp_path / "link").symlink_to("own")
+    with Store.open(tmp_path / "link") as store:
+        campaign = begin(store, 4)
+        gone(tmp_path / "link", "ln -sf other link")
+        with pytest.raises(AssayError, match=rf"link is gone: .* {tmp_path}/own\.saved"):
+            store.record(campaign, 0, outcome(0))
+
+
+def test_a_store_that_vanishes_and_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "results/assay.sqlite"
+    with Store.open(path) as store:
+        campaign = begin(store, 4)
+        gone(path, "rm -r ../results; touch ../results")
+        with pytest.raises(AssayError, match=r"could not be saved in .*assay\.sqlite\.saved: .*exists"):
+            store.record(campaign, 0, outcome(0))
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        ("DROP TABLE trial", r"is damaged \(no such table: (main.)?trial"),
+        ("DROP TABLE record", r"is damaged \(no such table: (main.)?record"),
+        (
+            "DELETE FROM trial WHERE ordinal = 1",
+            r"is damaged \(UNIQUE constraint failed: record",
+        ),
+        ("DELETE FROM trial WHERE ordinal = 0", "deleted 1 trial of campaign 1 .*resume --campaign 1"),
+        ("DELETE FROM record", "deleted 2 trials of campaign 1 "),
+    ],
+)
+def test_what_another_program_deletes_is_noticed(tmp_path: Path, statements: str, message: str) -> None:
+    path = tmp_path / "assay.sqlite"
+    with Store.open(path) as store:
+        campaign = begin(store, 4)
+        for ordinal in range(2):
+            store.record(campaign, ordinal, outcome(ordinal))
+        with closing(sqlite3.connect(path)) as raw, raw:
+            raw.executescript("DROP TRIGGER trial_refuses_delete; DROP TRIGGER record_refuses_delete")
+            raw.executescript(statements)
+
+        def go_on() -> None:
+            store.record(campaign, 2, outcome(2))
+            store.check_ended(campaign, 3)
+
+        with pytest.raises(AssayError, match=message):
+            go_on()

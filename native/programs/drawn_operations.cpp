@@ -58,7 +58,5 @@ int main(int argc, char** argv) {
   app.add_option("count", count, "How many operations of each thread")->required();
   return assay::input::run(app, argc, argv, [&] {
     write_operations(assay::trial::parse_request(assay::input::standard_input()), count);
-    std::cout << std::flush;
-    if (!std::cout) throw std::runtime_error("cannot write to standard output");
   });
 }

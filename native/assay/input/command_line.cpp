@@ -1,19 +1,34 @@
 #include "assay/input/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 
 #include "assay/input/bad_request.h"
 
 namespace assay::input {
 
+void require_printed() {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  const std::string why = errno == 0 ? "" : ": " + std::generic_category().message(errno);
+  throw std::runtime_error("cannot write to standard output" + why);
+}
+
 std::optional<int> parse(CLI::App& app, int argc, char** argv) try {
   app.parse(argc, argv);
   return std::nullopt;
 } catch (const CLI::Success& answer) {
-  return app.exit(answer);
+  const int status = app.exit(answer);
+  require_printed();
+  return status;
 } catch (const CLI::ParseError& mistake) {
   std::cerr << "error: " << mistake.what() << '\n';
   return 2;
@@ -22,6 +37,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) try {
 int run(CLI::App& app, int argc, char** argv, const std::function<void()>& work) try {
   if (const auto status = parse(app, argc, argv)) return *status;
   work();
+  require_printed();
   return 0;
 } catch (const bad_request& error) {
   std::cerr << "error: " << error.what() << '\n';

@@ -12,6 +12,10 @@ class App;
 
 namespace assay::input {
 
+// Throws unless all that was printed has been written: a program whose output is lost has failed.
+// parse() does this after help or version, and run() at the end.
+void require_printed();
+
 // Reads the command line. What it returns, if anything, is the status to exit with at once: 0 after
 // help or version, 2 after a mistake, which it prints in one line on standard error. Lets through
 // what callbacks of `app` throw.

@@ -261,7 +261,9 @@ int main(int argc, char** argv) try {
   check("progress", "Suspend a thread at each marked point.", progress);
   check("stress", "Run eight threads and validate what they leave.", stress)
       ->add_option("--milliseconds", chosen.milliseconds, "length of each of two trials");
-  return assay::input::parse(app, argc, argv).value_or(status);
+  const int code = assay::input::parse(app, argc, argv).value_or(status);
+  assay::input::require_printed();
+  return code;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());
   return 2;

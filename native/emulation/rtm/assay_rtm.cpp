@@ -29,6 +29,8 @@
 #include <vector>
 
 #include "assay/input/bad_request.h"
+#include "assay/input/command_line.h"
+#include "assay/input/output_file.h"
 #include "emulation/rtm/settings.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): it has one thread
@@ -169,15 +171,16 @@ int main(int argc, char** argv) {
   cli.prefix_command();
   cli.positionals_at_end();
   try {
-    cli.parse(argc, argv);
+    if (const auto status = assay::input::parse(cli, argc, argv)) return *status;
     if (std::isnan(chosen.abort_percent)) {  // which CLI::Range lets pass
       throw assay::bad_request("--abort-percent: nan is no number from 0 to 100");
     }
     chosen.replaces_begins = executes_transactions();
-    if (!chosen.record.empty()) chosen.record = fs::absolute(chosen.record).string();
+    if (!chosen.record.empty()) assay::input::require_writable(chosen.record);
+    if (!chosen.record.empty() && chosen.record != "-") {
+      chosen.record = fs::absolute(chosen.record).string();
+    }
     run(command, chosen);
-  } catch (const CLI::ParseError& error) {
-    return cli.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {
     std::cerr << "error: " << error.what() << "\n";
     return 2;

@@ -48,10 +48,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "assay/input/output_file.h"
 #include "assay/random/splitmix64.h"
 #include "emulation/rtm/give_up.h"
 #include "emulation/rtm/record.h"
@@ -944,7 +946,7 @@ void put_unknown(std::ostream& out) {
   for (const unsigned byte : sums.unknown) out << " " << std::setw(2) << byte;
 }
 
-void report() {
+bool report() {
   if (kept != nullptr) return kept->write();
   counts all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -970,6 +972,7 @@ void report() {
   }
   const std::string text = out.str();
   static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()));
+  return true;
 }
 
 void end_thread() {
@@ -1013,7 +1016,11 @@ const engine_side* start(const program_side* side) {
     kept = new record(chosen, *side, names);
     page_map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     // Empty until there is a transaction: whoever looks for it knows that the program was started.
-    ::close(::open(chosen.record.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    try {
+      input::require_writable(chosen.record);
+    } catch (const std::system_error& error) {
+      std::fprintf(stderr, "assay-rtm: %s\n", error.what());
+    }
   }
   if (chosen.replaces_begins) {
     int memory = ::open("/proc/self/mem", O_WRONLY | O_CLOEXEC);

@@ -33,7 +33,7 @@ struct program_side {
 
 // What the preloaded library calls, by the names in engine_entry.
 struct engine_side {
-  void (*report)();      // writes what came of all transactions to standard error
+  bool (*report)();      // writes what came of all transactions; false if that is lost
   void (*end_thread)();  // frees what the calling thread has
   int reserved_signal;   // which threads are stopped by
   // Whether it handles a signal itself: no thread may block that.

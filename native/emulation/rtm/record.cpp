@@ -1,15 +1,16 @@
 #include "emulation/rtm/record.h"
 
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
+
+#include "assay/input/output_file.h"
 
 namespace assay::emulation {
 namespace {
@@ -99,12 +100,21 @@ void record::add(const observed& transaction) {
       keep_first(line.bytes.written_at, each.written_at);
     }
   }
-  if (std::has_single_bit(++transactions_)) write_all();
+  if (!std::has_single_bit(++transactions_) || !is_file_) return;
+  try {
+    write_all();
+  } catch (const std::system_error&) {  // which the last time tells of
+    return;
+  }
 }
 
-void record::write() {
+bool record::write() try {
   const std::scoped_lock alone(alone_);
   if (transactions_ != 0) write_all();
+  return true;
+} catch (const std::system_error& error) {
+  std::fprintf(stderr, "assay-rtm: the record is lost: %s\n", error.what());
+  return false;
 }
 
 void record::write_all() {
@@ -165,13 +175,8 @@ void record::write_all() {
                     {"read_ways", chosen_.read_ways}, {"objects", std::move(objects)},
                     {"sites", std::move(sites)},      {"lines", std::move(lines)},
                     {"has_all_lines", has_all_lines_}};
-  const std::string unfinished = chosen_.record + "." + std::to_string(::getpid());
-  std::ofstream out(unfinished, std::ios::binary);
-  out << all.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
-  out.close();
-  if (!out || std::rename(unfinished.c_str(), chosen_.record.c_str()) != 0) {
-    std::fprintf(stderr, "assay-rtm: cannot write %s\n", chosen_.record.c_str());
-  }
+  input::write_output(chosen_.record,
+                      all.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace assay::emulation

@@ -19,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "assay/input/output_file.h"
 #include "emulation/rtm/engine.h"
 #include "emulation/rtm/settings.h"
 
@@ -64,13 +65,17 @@ class record {
  public:
   record(const settings& chosen, const program_side& program,
          std::span<const std::string_view> names)
-      : chosen_(chosen), program_(program), names_(names) {}
+      : chosen_(chosen),
+        program_(program),
+        names_(names),
+        is_file_(input::replaces_file(chosen.record)) {}
 
   // Any thread. Writes the file as often as the number of transactions has doubled, so that it is
   // there for programs that crash.
   void add(const observed& transaction);
-  // A file that was there is replaced at once. None without transactions.
-  void write();
+  // A file that was there is replaced at once. None without transactions. False, having said why, if
+  // it is lost.
+  bool write();
 
  private:
   struct end {
@@ -101,6 +106,7 @@ class record {
   const settings& chosen_;
   const program_side& program_;
   std::span<const std::string_view> names_;
+  bool is_file_;      // which is replaced; others are written to once, at the end
   std::mutex alone_;  // guards all below
   std::uint64_t transactions_ = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, place> places_;  // by begin and section

@@ -153,6 +153,7 @@ class Course:
             progress.added(repetition)
         if todo and todo[0][0].block == last.block:
             return True
+        self._store.check_ended(self._campaign, len(self._ended))
         if not self._block_ended(last.block):
             return False
         self._forecast(last.block + 1, progress)

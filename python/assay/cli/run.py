@@ -241,6 +241,7 @@ def carried_out(
             if campaign.number is None:
                 say("stopped while building; no trial has run")
             else:
+                store.check_in_place(campaign.number)
                 summary = store.campaign(campaign.number)
                 command = "report" if summary.finished else "resume"
                 go_on = invocation(command, "--campaign", str(campaign.number), store=store.path)

@@ -2,12 +2,13 @@
 
 import fcntl
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -61,6 +62,8 @@ _KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decisio
 BUSY_TIMEOUT_S = 30.0
 """How long a process waits for another that is writing."""
 
+_SAVED_AT_MOST = 1000
+
 LARGEST = 2**63 - 1
 """The largest integer that SQLite holds; no row can have a number beyond it."""
 
@@ -77,11 +80,13 @@ class Database:
         path: the file as it was named when it was opened; links are followed.
         file: the file itself.
         engine: what connects to it.
+        identity: of the file, which another one at the same path does not have.
     """
 
     path: Path
     file: Path
     engine: Engine
+    identity: tuple[int, int]
 
     @classmethod
     def open(cls, name: str | Path, *, create: bool) -> Self:
@@ -101,10 +106,10 @@ class Database:
             with explained(path, "run again"):
                 if not _is_current(engine, path, file):
                     _create(engine)
+            return cls(path, file, engine, _identity(file))
         except BaseException:
             engine.dispose()
             raise
-        return cls(path, file, engine)
 
     def close(self) -> None:
         """Close the file."""
@@ -126,6 +131,37 @@ class Database:
         engine = self.engine.execution_options(assay_begin="BEGIN IMMEDIATE")
         with explained(self.path, after_full), engine.begin() as connection:
             yield connection
+        self.check_in_place(after_full)
+
+    def check_in_place(self, go_on: str) -> None:
+        """Refuse to go on where the file is not at its path any more: what is written to it would be lost.
+
+        All that it holds is then written to a new file beside it.
+
+        Raises:
+            AssayError: somebody deleted, moved or replaced the file, or its disk is gone; `go_on` says what
+                to do with the new one.
+        """
+        with suppress(OSError):
+            if self.identity == _identity(self.file) == _identity(self.path):
+                return
+        gone = f"{self.path} is gone: it was deleted, moved or replaced, or its disk was removed"
+        names = (self.file.with_name(f"{self.file.name}.saved{n}") for n in ("", *range(2, _SAVED_AT_MOST)))
+        saved = next((name for name in names if not os.path.lexists(name)), self.file)
+        try:
+            saved.parent.mkdir(parents=True, exist_ok=True)
+            with closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute("VACUUM INTO ?", (str(saved),))
+        except (OSError, sqlite3.Error) as error:
+            raise AssayError(f"{gone}; what it held could not be saved in {saved}: {error}") from error
+        raise AssayError(
+            f"{gone}. All that it held is in {saved}: {go_on} with --store {shlex.quote(str(saved))}"
+        )
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    about = file.stat()
+    return about.st_dev, about.st_ino
 
 
 def insert_new(table: Table) -> Insert:
@@ -387,14 +423,15 @@ def damaged(path: Path, what: str) -> AssayError:
 def _raise_explained(error: sqlite3.Error, path: Path, after_full: str) -> None:
     # The low byte of SQLite's code is the kind of error; errors of the Python module have none.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
-        # ERROR: a table or a column is missing, as all that Assay itself asks is right.
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR:
+        # ERROR: a table or a column is missing, CONSTRAINT: rows are, as all that Assay itself asks is right.
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CONSTRAINT:
             raise damaged(path, str(error)) from error
         case sqlite3.SQLITE_FULL:
             raise _full(path, after_full) from error
         case sqlite3.SQLITE_IOERR:
-            if shutil.disk_usage(path.parent).free < 1 << 20:
-                raise _full(path, after_full) from error
+            with suppress(OSError):
+                if shutil.disk_usage(path.parent).free < 1 << 20:
+                    raise _full(path, after_full) from error
             raise AssayError(f"cannot read or write {path}: {error}; see the system's log (dmesg)") from error
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             raise AssayError(

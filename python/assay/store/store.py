@@ -66,7 +66,7 @@ from assay.store.sqlite import (
 )
 from assay.store.types import CampaignSummary, Decision, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
-from assay.words import json_text, storable
+from assay.words import counted, json_text, storable
 
 if TYPE_CHECKING:
     from assay.findings import Finding
@@ -303,6 +303,30 @@ class Store:
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
             experiment_id = self._experiment_of(connection, campaign_id)
             return _add_ended(connection, experiment_id, campaign_id, ordinal, outcome)
+
+    def check_in_place(self, campaign_id: int) -> None:
+        """Raise an AssayError, with all that it holds saved, if the store is not where it was opened."""
+        self._database.check_in_place(f"run `assay resume --campaign {campaign_id}`")
+
+    def check_ended(self, campaign_id: int, ended: int) -> None:
+        """Check that a campaign has as many ended trials as its runner has recorded, with their records.
+
+        Raises:
+            AssayError: another process deleted some.
+        """
+        kept = (
+            select(func.count())
+            .select_from(trial)
+            .join(record, record.c.trial_id == trial.c.id)
+            .where(trial.c.campaign_id == campaign_id)
+        )
+        with self._database.read() as connection:
+            left = connection.execute(kept).scalar_one()
+        if left < ended:
+            raise AssayError(
+                f"another process deleted {counted(ended - left, 'trial')} of campaign {campaign_id} from"
+                f" {self.path} while it ran; `assay resume --campaign {campaign_id}` runs them again"
+            )
 
     def campaigns(self, *, damaged: bool = False) -> list[CampaignSummary]:
         """Return every campaign that can be read, the oldest first; with `damaged`, the others too."""
