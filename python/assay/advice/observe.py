@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from assay import programs
 from assay.advice.types import Observed, Settings
 from assay.errors import AssayError
 from assay.runner.process import StopSignals, run_process, signal_name
+from assay.runner.temporary import Temporary
 from assay.runner.types import Binary
 from assay.words import elapsed, printable
 
@@ -29,8 +29,8 @@ def observe(command: Sequence[str], settings: Settings, stop: StopSignals) -> Ob
     """
     emulator = programs.find("assay-rtm")
     shown = shlex.join(command)
-    with tempfile.TemporaryDirectory(prefix="assay-advise-") as folder:
-        record = Path(folder) / "record.json"
+    with Temporary("assay-advise-") as temporary:
+        record = temporary.folder / "record.json"
         ended = run_process(
             str(emulator),
             "",
@@ -61,8 +61,8 @@ def observe(command: Sequence[str], settings: Settings, stop: StopSignals) -> Ob
 def recording(settings: Settings) -> Iterator[tuple[Callable[[Binary], Binary], Callable[[str], Observed]]]:
     """Yield what makes a trial run under the emulator, and what reads its record, given a name for people."""
     emulator = str(programs.find("assay-rtm"))
-    with tempfile.TemporaryDirectory(prefix="assay-advise-") as folder:
-        record = Path(folder) / "record.json"
+    with Temporary("assay-advise-") as temporary:
+        record = temporary.folder / "record.json"
         options = _options(record, settings)
 
         def started_from(binary: Binary) -> Binary:

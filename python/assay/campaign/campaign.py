@@ -4,6 +4,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from assay.experiment.flaws import PROGRAM
 from assay.layout import Layouts
 from assay.plan.make_plan import make_plan, without_layouts
 from assay.plan.types import Plan
-from assay.runner.build import run_builds, run_cleanups
+from assay.runner.build import cleaned_up, run_builds
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host, present_machine
 from assay.runner.process import StopSignals, check_startable
@@ -136,11 +137,8 @@ class Campaign:
             )
             if said := announcement(experiment):
                 show(said)
-            try:
+            with nullcontext() if self._built else cleaned_up(experiment, say):
                 self._run(executor, console, show, pilot)
-            finally:
-                if not self._built:
-                    run_cleanups(experiment, say)
         return self.number
 
     def _run(

@@ -173,7 +173,7 @@ def race(
     Example: `assay race 'gzip -6 <f' 'gzip -5 <f'`
     """
     from assay.experiment.race import Race
-    from assay.runner.build import run_cleanups
+    from assay.runner.build import cleaned_up
 
     began = time.monotonic()
     if save == STANDARD_OUTPUT and as_json:
@@ -220,7 +220,7 @@ def race(
     )
     path = _path(save, commands)
     rehearsal = _experiment(asked, {"blocks": 1}, path, seed)
-    try:
+    with cleaned_up(rehearsal, lambda line: typer.echo(line, err=True)):
         experiment = _experiment(asked, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
         if save:
             write(save, experiment.source, "--save")
@@ -229,8 +229,6 @@ def race(
         note = _shell_start(experiment) if asked.uses_shell and asked.metric == "wall_ms" else ""
         printed = save == STANDARD_OUTPUT
         _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
-    finally:
-        run_cleanups(rehearsal, lambda line: typer.echo(line, err=True))
 
 
 def _entrants(words: Sequence[str]) -> "list[Entrant]":

@@ -131,7 +131,7 @@ class Bench:
             Interrupted: the user asked to stop.
         """
         from assay.experiment.revisions import of_revisions
-        from assay.runner.build import run_builds, run_cleanups
+        from assay.runner.build import cleaned_up, run_builds
 
         asked, root, session = self.asked, self.repository.root, self.session
         with self.built(revisions) as worktrees:
@@ -146,12 +146,10 @@ class Bench:
             experiment = as_asked(of_revisions(own, root, levels), asked)
             for of in experiment.in_worktrees().values():
                 of.folder.mkdir(parents=True, exist_ok=True)  # it may be newer than what it measures
-            try:
+            with cleaned_up(experiment, session.say, worktrees.temporary):
                 run_builds(experiment, session.show, session.say, session.stop)
                 common = _common(experiment, levels, session.stop)
                 yield replace(common, left_out=(*left_out, *common.left_out))
-            finally:
-                run_cleanups(experiment, session.say)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from assay.energy.frequencies import held, offered
 from assay.energy.model import Work, from_two_runs
@@ -24,6 +23,7 @@ from assay.host.joules import joules_between, joules_so_far
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script, without_root
 from assay.runner.process import run_process
+from assay.runner.temporary import Temporary
 from assay.words import in_unit
 
 SHORTEST_S = 0.02
@@ -209,13 +209,13 @@ def _last_cache() -> int:
 
 def _counted(words: Sequence[str]) -> tuple[float, float]:
     """Return the instructions of a program, and how many of its reads miss the last cache."""
-    with TemporaryDirectory(prefix="assay-") as folder:
+    with Temporary("assay-energy-") as temporary:
         options = (
             "--tool=cachegrind",
             "--cache-sim=yes",
             "--trace-children=yes",
             f"--LL={_last_cache()},16,64",
-            f"--cachegrind-out-file={folder}/%p",
+            f"--cachegrind-out-file={temporary.folder}/%p",
         )
         ended = subprocess.run(  # noqa: S603
             ["valgrind", *options, *words],  # noqa: S607
@@ -230,7 +230,7 @@ def _counted(words: Sequence[str]) -> tuple[float, float]:
                 " instructions that this valgrind does not know"
             )
         instructions = misses = 0.0
-        for file in Path(folder).iterdir():
+        for file in temporary.folder.iterdir():
             lines = dict(
                 re.findall(r"^(events|summary): (.*)", file.read_text(errors="replace"), re.MULTILINE)
             )

@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from os import SEEK_END
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from tokenize import TokenError
 
 import numpy as np
@@ -16,6 +16,7 @@ from assay.engines.judge import judge
 from assay.engines.program import count_file
 from assay.engines.types import SEED_BITS, Counts, Engine, Judged
 from assay.errors import AssayError
+from assay.runner.temporary import Temporary
 from assay.words import counted, one_line
 
 SEED = "{seed}"
@@ -185,8 +186,8 @@ def judge_numbers(given: Numbers, title: str, seeds: Counts | None = None, notic
         AssayError: the program that counts refuses, fails, or is missing.
     """
     bits = given.dtype.itemsize * 8
-    with TemporaryDirectory(prefix="assay-") as folder:
-        file = Path(folder) / "numbers"
+    with Temporary("assay-engines-") as temporary:
+        file = temporary.folder / "numbers"
         given.tofile(file)
         counts = count_file(file, bits=bits, numbers=len(given))
     if seeds is not None:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from assay.runner.process import Ended, StopSignals, run_process
+from assay.runner.temporary import Temporary
 
 CALLS = 10_000
 """That callgrind counts."""
@@ -76,9 +76,9 @@ def profiled(program: Path, name: str, *, folder: Path, stop: StopSignals) -> Pr
     Raises:
         Interrupted: the user asked to stop.
     """
-    with TemporaryDirectory(prefix="assay-") as scratch:
-        counted, no_counts = _callgrind(program, name, Path(scratch), stop)
-        sampled, no_samples = _perf(program, name, Path(scratch), stop)
+    with Temporary("assay-profile-") as temporary:
+        counted, no_counts = _callgrind(program, name, temporary.folder, stop)
+        sampled, no_samples = _perf(program, name, temporary.folder, stop)
     missing = tuple(why for why in (no_samples, no_counts) if why)
     shares, functions = (sampled.lines, sampled.functions) if sampled else ({}, {})
     if not sampled and counted:

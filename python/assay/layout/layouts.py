@@ -6,13 +6,11 @@ what is measured is as fast as any build, and a seed brings its layout back. It 
 sides of a comparison meet the same distribution of layouts, and blocks are independent draws from it.
 """
 
-import fcntl
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -22,6 +20,7 @@ from assay.plan.types import LAYOUT, PlannedTrial
 from assay.runner.elf import layout_of
 from assay.runner.local import as_built
 from assay.runner.process import StopSignals
+from assay.runner.temporary import Temporary
 from assay.runner.types import Binary
 
 _TRIED = (1, 2, 3)
@@ -30,8 +29,6 @@ one of 14,400 cases."""
 
 _RECORDED_WITHIN_S = 60
 """Before a program is written, lld records how it is linked."""
-
-_PREFIX = "assay-layouts-"
 
 
 class Layouts:
@@ -54,20 +51,15 @@ class Layouts:
         self._show_output = show_output
         self._stop = stop
         self._linked: dict[str, _Linked] = {}
+        self._kept = ExitStack()
 
     def __enter__(self) -> "Layouts":
-        """Make the folder, under TMPDIR where that is set; remove those that killed runners left there."""
-        for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-            # An error: it is somebody else's, its runner lives, or it is gone meanwhile.
-            with suppress(OSError), _Held(folder):
-                shutil.rmtree(folder)
-        self._folder = _Held.new()
+        """Return itself; the folder is made when it is needed first."""
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the folder."""
-        with self._folder:
-            shutil.rmtree(self._folder.path, ignore_errors=True)
+        self._kept.close()
 
     def fixed(self, trials: Iterable[PlannedTrial]) -> dict[str, str]:
         """Link each program a few times; return subject -> why it cannot be linked, where there is no way to.
@@ -117,6 +109,11 @@ class Layouts:
         ]
         return Binary(trial.program, tuple(arguments), path)
 
+    @cached_property
+    def _folder(self) -> Path:
+        """Make the folder, under TMPDIR where that is set."""
+        return self._kept.enter_context(Temporary("assay-layouts-")).folder
+
     def _link(self, trial: PlannedTrial) -> "_Linked | str":
         """Return the program of a trial, or why it cannot be linked."""
         own = self._experiment.program_in_worktree(trial.levels, trial.request["subject"])
@@ -125,7 +122,7 @@ class Layouts:
         if key in self._linked:
             return self._linked[key]
         program = Path(trial.program)
-        folder = self._folder.path / f"{len(self._linked):03}"
+        folder = self._folder / f"{len(self._linked):03}"
         record = program.with_name(program.name + RECORD)
         link: Link
         if own and own.link:
@@ -145,45 +142,6 @@ class Layouts:
         folder.mkdir()
         self._linked[key] = _Linked(name, link, folder / program.name)
         return self._linked[key]
-
-
-class _Held:
-    """A folder that this process holds by a lock, which its death releases.
-
-    Attributes:
-        path: of the folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Hold a folder.
-
-        Raises:
-            OSError: another process does, or it is not there.
-        """
-        self.path = path
-        self._descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.stat()
-        except OSError:
-            os.close(self._descriptor)
-            raise
-
-    @classmethod
-    def new(cls) -> "_Held":
-        """Make a folder and hold it."""
-        while True:
-            path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            # Another process may take it for one that was left, and remove it.
-            with suppress(BlockingIOError, FileNotFoundError):
-                return cls(path)
-
-    def __enter__(self) -> None:
-        """Hold it until the end."""
-
-    def __exit__(self, *_: object) -> None:
-        """Let it go."""
-        os.close(self._descriptor)
 
 
 @dataclass

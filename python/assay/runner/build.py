@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from assay.experiment.types import Experiment, Program
 from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
+from assay.runner.temporary import Temporary
 from assay.words import printable, show
 
 _SHOWN_LINES = 40
@@ -39,16 +41,39 @@ def run_builds(
                 run_shell("build", command, there.folder, show_output, stop)
 
 
-def run_cleanups(experiment: Experiment, show_output: Callable[[str], None]) -> None:
-    """Run each cleanup step of the measured subjects once; `show_output` is that of `run_builds`.
+@contextmanager
+def cleaned_up(
+    experiment: Experiment, show_output: Callable[[str], None], temporary: Temporary | None = None
+) -> Iterator[None]:
+    """Run each cleanup step of the measured subjects once at the end, however it ends, by `kill -9` too.
+
+    Args:
+        experiment: whose steps they are.
+        show_output: is that of `run_builds`.
+        temporary: where the folders of the steps are, if they are gone with it.
 
     Raises:
         CannotStartError: one failed.
     """
-    for there in experiment.in_worktrees().values():
-        for command in dict.fromkeys(program.cleanup for program in _measured(there)):
-            if command is not None:
-                run_shell("cleanup", command, there.folder, show_output)
+    steps = [
+        (command, there.folder)
+        for there in experiment.in_worktrees().values()
+        for command in dict.fromkeys(program.cleanup for program in _measured(there))
+        if command is not None
+    ]
+    if not steps:
+        yield
+        return
+    with nullcontext(temporary) if temporary else Temporary("assay-cleanup-") as janitor:
+        janitor.owe(steps)
+        try:
+            yield
+        finally:
+            try:
+                for command, folder in steps:
+                    run_shell("cleanup", command, folder, show_output)
+            finally:
+                janitor.owe([])
 
 
 def run_shell(

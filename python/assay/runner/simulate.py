@@ -17,14 +17,13 @@ import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.experiment import Experiment
 from assay.experiment.events import USUAL_OPERATIONS, name_of, simulated_metric
 from assay.plan.types import PlannedTrial
 from assay.runner.process import CannotStartError
+from assay.runner.temporary import Temporary
 from assay.runner.types import Binary, Status
 
 PROCESSOR = "Intel Xeon X5570 (Nehalem, 2009): first and last level of its caches, first level of its TLBs"
@@ -231,8 +230,8 @@ def _collected(
     if valgrind is None:
         raise _NotSimulatedError(_NO_VALGRIND)
     request = _shortened(trial.request, operations)
-    with TemporaryDirectory(prefix="assay-") as folder:
-        counted = Path(folder) / "callgrind.out"
+    with Temporary("assay-simulate-") as temporary:
+        counted = temporary.folder / "callgrind.out"
         under = (
             "--tool=callgrind",
             f"--instr-atstart={'yes' if from_start else 'no'}",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.runner.process import StopSignals, run_process
-from assay.versions.temporary import Temporary
+from assay.runner.temporary import Temporary
 from assay.words import one_line, printable
 
 _OF_A_HOOK = (
@@ -101,7 +101,9 @@ def names(printed: str) -> tuple[str, ...]:
 
 def differing(folder: Path, commit: str) -> tuple[str, ...]:
     """Return the files of git's in a checkout that differ from a commit."""
-    with Temporary() as temporary:  # `git diff` writes the index where files have other times
+    with Temporary(
+        "assay-versions-"
+    ) as temporary:  # `git diff` writes the index where files have other times
         variables = index_copied(folder, temporary.folder) | temporary.variables
         return names(git(folder, "diff", "--no-ext-diff", *DIFFERENCES, commit, "--", variables=variables))
 

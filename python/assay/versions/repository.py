@@ -9,8 +9,8 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment.revisions import SHORT
+from assay.runner.temporary import Temporary
 from assay.versions.git import DIFFERENCES, GitError, differing, git, index_copied, names, succeeds
-from assay.versions.temporary import Temporary
 from assay.words import counted, listed, nearest, printable, show
 
 _IDENTITY = {
@@ -123,7 +123,7 @@ class Repository:
             AssayError: nothing is committed yet, or files within a submodule are changed.
         """
         head = self.revision("HEAD")
-        with Temporary() as temporary:
+        with Temporary("assay-versions-") as temporary:
             variables = index_copied(self.root, temporary.folder) | temporary.variables
             git(self.root, "add", "--all", variables=variables)
             unseen = names(git(self.root, "diff-files", *DIFFERENCES, variables=variables))

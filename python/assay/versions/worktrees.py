@@ -7,10 +7,10 @@ from shlex import quote
 from assay.errors import AssayError
 from assay.runner.build import run_shell
 from assay.runner.process import CannotStartError, StopSignals
+from assay.runner.temporary import Temporary
 from assay.versions.contents import SUBMODULE, entries_of, require_same
 from assay.versions.git import differing, environment, git, names, succeeds
 from assay.versions.repository import Repository, Revision
-from assay.versions.temporary import Temporary
 from assay.words import printable
 
 
@@ -30,10 +30,12 @@ class Worktrees:
         folders: label -> its worktree. All such paths are of one length: it moves the stack of what runs
             there, and with it performance (Mytkowicz et al., 2009).
         changed_by_build: label -> the files of git's that the build changed.
+        temporary: where they are.
     """
 
     folders: Mapping[str, Path]
     changed_by_build: Mapping[str, tuple[str, ...]]
+    temporary: Temporary
 
     def __init__(
         self,
@@ -72,9 +74,9 @@ class Worktrees:
             Interrupted: the user asked to stop.
         """
         self._git_folder = self._repository.git_folder
-        self._temporary = Temporary(self._git_folder / "worktrees").__enter__()
+        self.temporary = Temporary("assay-versions-", self._git_folder / "worktrees").__enter__()
         try:
-            parent = self._temporary.folder
+            parent = self.temporary.folder
             # Git names its notes of a worktree after the folder.
             self.folders = {
                 label: parent / f"{parent.name}-{number:03}" for number, label in enumerate(self._revisions)
@@ -89,13 +91,13 @@ class Worktrees:
 
     def __exit__(self, *_: object) -> None:
         """End what still runs in the worktrees, and remove them."""
-        left = self._temporary.close()
+        left = self.temporary.close()
         if left:
             self._say(f"{left} cannot be removed whole: files in it belong to another user; remove it")
 
     def _check_out(self, revision: Revision, folder: Path) -> None:
         add = ("worktree", "add", "--quiet", "--detach", str(folder), revision.commit)
-        git(self._repository.root, *add, variables=self._temporary.variables, stop=self._stop)
+        git(self._repository.root, *add, variables=self.temporary.variables, stop=self._stop)
         require_same(revision, folder, self._repository.root, revision.commit)
         self._add_submodules(revision, folder, self._repository.root, self._git_folder)
 
@@ -125,9 +127,9 @@ class Worktrees:
                 )
             # What is shared need not be copied.
             clone = ("clone", "--quiet", "--shared", "--no-checkout", str(source), str(folder / path))
-            git(folder, *clone, variables=self._temporary.variables, stop=self._stop)
+            git(folder, *clone, variables=self.temporary.variables, stop=self._stop)
             check_out = ("checkout", "--quiet", "--detach", commits[path])
-            git(folder / path, *check_out, variables=self._temporary.variables, stop=self._stop)
+            git(folder / path, *check_out, variables=self.temporary.variables, stop=self._stop)
             require_same(revision, folder / path, root / path, commits[path])
             self._add_submodules(revision, folder / path, root / path, source)
 
@@ -140,7 +142,7 @@ class Worktrees:
         before = differing(folder, revision.commit)
         self._say(f"building {printable(label)}, {revision}: {printable(self._build)}")
         try:
-            marked = environment() | self._temporary.variables
+            marked = environment() | self.temporary.variables
             run_shell("build", self._build, folder, self._show_output, self._stop, environment=marked)
         except CannotStartError as error:
             raise BuildFailedError(label, revision, str(error)) from error

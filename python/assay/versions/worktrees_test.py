@@ -380,13 +380,13 @@ def test_what_a_killed_janitor_left_is_removed_by_the_next_and_nothing_of_the_us
     left = worktrees(project, [], "sleep 600 &", "main")
     with others:
         left.__enter__()
-        left._temporary._janitor.kill()
-        left._temporary._janitor.wait()
+        left.temporary._janitor.kill()
+        left.temporary._janitor.wait()
         assert left.folders["main"].exists()
         with worktrees(project, [], None, "main"):
             assert not left.folders["main"].exists()
             assert others.folders["main"].exists()
-        left._temporary._janitor.communicate()
+        left.temporary._janitor.communicate()
     assert project.everything() == before
     (tmp_path / "moved").rename(users)
     project.git("worktree", "remove", str(users))

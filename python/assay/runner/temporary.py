@@ -1,12 +1,15 @@
 """A temporary folder that is gone however this process ends, with all that still runs for it."""
 
+import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.versions import janitor
+from assay.runner import janitor
 
 
 class Temporary:
@@ -21,8 +24,12 @@ class Temporary:
         variables: for the environment of whatever is started for the folder; it is ended with it.
     """
 
-    def __init__(self, worktrees: Path | None = None) -> None:
-        """Take the folder in which git notes worktrees, where some are to be made in the temporary one."""
+    def __init__(self, prefix: str, worktrees: Path | None = None) -> None:
+        """Take how its name begins, and where git notes worktrees if some are to be made in it.
+
+        Folders of the same prefix whose janitors were killed are removed when this one is made.
+        """
+        self._prefix = prefix
         self._worktrees = worktrees
 
     def __enter__(self) -> "Temporary":
@@ -38,6 +45,7 @@ class Temporary:
                 "-I",
                 "-S",
                 janitor.__file__,
+                self._prefix,
                 *([str(self._worktrees)] if self._worktrees else []),
             ],
             stdin=subprocess.PIPE,
@@ -58,6 +66,14 @@ class Temporary:
         self.folder = Path(path)
         self.variables = {janitor.MARK: path}
         return self
+
+    def owe(self, commands: Sequence[tuple[str, Path]]) -> None:
+        """Have these commands run, each in a folder, if this process dies before it owes others, or none."""
+        assert self._janitor.stdin is not None
+        text = json.dumps([(command, str(where)) for command, where in commands])
+        with suppress(BrokenPipeError):  # the janitor was killed
+            self._janitor.stdin.write(f"{text}\n")
+            self._janitor.stdin.flush()
 
     def __exit__(self, *_: object) -> None:
         """Remove the folder."""

@@ -1,0 +1,170 @@
+"""Clears up after a process, however that process ends; a program of its own (see `temporary.py`).
+
+It makes a temporary folder, prints its path, and waits until its standard input closes: the process that
+holds the other end needs the folder no more, or is dead, by `kill -9` for instance. Then it ends what still
+runs for the folder, runs the commands that the other process still owes, and removes the folder, and git's
+notes of worktrees in it. Each line of its standard input is a JSON list of all commands that are owed, with
+the folders that they run in.
+
+First it clears up after janitors that were killed themselves: each holds a lock on its folder. `git worktree
+prune` would also forget worktrees of the user on a disk that is not mounted, and `git worktree remove` does
+not know a worktree whose `git worktree add` was killed. Where the notes are, gitrepository-layout(5) says.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+MARK = "ASSAY_TEMPORARY"
+"""The variable of the environment that marks what runs for a folder."""
+
+_ROUNDS = 1000
+"""How often processes are looked for that a dying one may have started; 10 s in all."""
+
+
+def main(prefix: str, worktrees: str = "") -> None:
+    """Serve one folder; `worktrees` is where the repository keeps what it knows of its worktrees."""
+    runner = os.getppid()
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda *_: None)  # not ignored, as commands that are owed would inherit that
+    for folder in Path(tempfile.gettempdir()).resolve().glob(f"{prefix}*"):
+        _clear_abandoned(folder, worktrees)
+    for notes in Path(worktrees).glob(f"{prefix}*") if worktrees else ():
+        with suppress(OSError):
+            folder = Path((notes / "gitdir").read_text().strip()).parent.parent
+            if notes.name.startswith(f"{folder.name}-"):
+                _clear_abandoned(folder, worktrees)
+    folder = _new(prefix)
+    with suppress(OSError):  # the other process may be dead already
+        print(folder, flush=True)
+    owed: list[tuple[str, str]] = []
+    for line in sys.stdin:
+        with suppress(ValueError):  # it died while it wrote
+            owed = json.loads(line)
+    _end(lambda process: _runs_for(process, folder))
+    if owed:
+        _await_meters(runner)
+        for command, where in owed:
+            with suppress(OSError):
+                subprocess.run(  # noqa: S603
+                    ["/bin/sh", "-c", command],
+                    cwd=where,
+                    env={**os.environ, MARK: str(folder)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    check=False,
+                )
+    _clear(folder, worktrees)
+    if folder.exists():
+        print(folder, flush=True)
+
+
+def _new(prefix: str) -> Path:
+    """Make a folder, and hold it by a lock."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+        # Another janitor may take it for one that was left, and remove it.
+        with suppress(BlockingIOError, FileNotFoundError):
+            fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            folder.stat()
+            return folder
+
+
+def _clear_abandoned(folder: Path, worktrees: str) -> None:
+    """Clear a folder whose janitor is dead, and which may be gone; none of another user."""
+    with suppress(OSError), _held(folder):
+        _clear(folder, worktrees)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold a folder, if it is there; an OSError says that it is served or another user's."""
+    try:
+        about = folder.lstat()
+    except FileNotFoundError:
+        yield
+        return
+    if about.st_uid != os.geteuid() or not stat.S_ISDIR(about.st_mode):
+        raise PermissionError
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _clear(folder: Path, worktrees: str) -> None:
+    """End what runs for a folder, and remove it with git's notes of worktrees in it."""
+    _end(lambda process: _runs_for(process, folder))
+    _remove(folder)
+    if worktrees:
+        for notes in Path(worktrees).glob(f"{folder.name}-*"):
+            _remove(notes)
+        with suppress(OSError):
+            Path(worktrees).rmdir()  # only if it is empty, as git does
+
+
+def _end(is_meant: Callable[[Path], bool]) -> None:
+    """End processes, and what they start meanwhile."""
+    for _ in range(_ROUNDS):
+        running = [process for process in Path("/proc").glob("[0-9]*") if is_meant(process)]
+        if not running:
+            return
+        for process in running:
+            with suppress(OSError):
+                os.kill(int(process.name), signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _await_meters(runner: int) -> None:
+    """Wait until what a dead process ran is ended: what cleans up after it comes later."""
+    for _ in range(_ROUNDS):
+        if not any(_is_meter(process, runner) for process in Path("/proc").glob("[0-9]*")):
+            return
+        time.sleep(0.01)
+
+
+def _is_meter(process: Path, runner: int) -> bool:
+    """Return whether a process is an `assay-meter` of a process: its second argument says so."""
+    with suppress(OSError):
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        return words[0].endswith(b"assay-meter") and words[2:3] == [str(runner).encode()]
+    return False
+
+
+def _runs_for(process: Path, folder: Path) -> bool:
+    """Return whether a process, a folder of /proc, was started for the folder, from it or in it."""
+    with suppress(OSError):
+        if f"{MARK}={folder}".encode() in (process / "environ").read_bytes().split(b"\0"):
+            return True
+        if (process / "exe").readlink().is_relative_to(folder):
+            return True
+        # A shell in which somebody looks at a worktree has a terminal; what the runner starts has none.
+        terminal = (process / "stat").read_text().rpartition(")")[2].split()[4]
+        return terminal == "0" and (process / "cwd").readlink().is_relative_to(folder)
+    return False
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also where a build made folders in it that nobody may write, as Go does."""
+    for parent, children, _ in os.walk(folder):
+        for child in (Path(parent, name) for name in children):
+            if not child.is_symlink():
+                with suppress(OSError):
+                    child.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
