@@ -2,9 +2,10 @@
 
 It runs under `assay-meter`, which adopts the processes that it starts and leaves behind, also those that
 leave its session. The meter ends them all when the process has ended, when it is told to stop, and when the
-runner dies.
+runner dies. Where the meter itself is killed, they become children of the runner, which ends them.
 """
 
+import ctypes
 import errno
 import json
 import math
@@ -17,6 +18,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -37,6 +39,7 @@ _NOT_STARTED = (
     *_CANNOT_EXECUTE,
 )  # what a shell exits with where it or an interpreter cannot read a script
 _FIRST_LINE = 256  # bytes of it that the kernel reads
+_PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE_S = 10.0  # for a meter to end what it started
 
 
@@ -185,6 +188,8 @@ def run_process(
         fixed = ["setarch", "-R"] if fixed_addresses else []
         numbers = [report.fileno(), os.getpid(), repeat_ms, int(measured), int(wait_for_children)]
         command = [*priority, *fixed, meter, *map(str, numbers), limit, preload, program, *arguments]
+        before = _children()
+        _adopt(wanted=True)
         try:
             process = subprocess.Popen(  # noqa: S603
                 command,
@@ -200,7 +205,7 @@ def run_process(
             raise CannotStartError(
                 f"{error.filename or program} cannot be started: {error.strerror}"
             ) from error
-        output = _Output(process)
+        output = _Output(process, before)
         try:
             timed_out = output.collect(began + timeout_s, stop)
             wall_s = time.monotonic() - began
@@ -278,9 +283,10 @@ def _scripts_not_started(arguments: Sequence[str], folder: Path) -> str:
 class _Output:
     """What a process prints, read as it comes so that a full pipe never holds it up."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], others: set[int]) -> None:
         assert process.stderr is not None
         self._process = process
+        self._others = others
         self.stdout, self._stderr = bytearray(), bytearray()
         self._exited = os.pidfd_open(process.pid)
         self._pipes = {process.stderr: self._stderr}
@@ -319,7 +325,9 @@ class _Output:
         os.kill(self._process.pid, signal.SIGTERM)
         select.select([self._exited], [], [], _PATIENCE_S)
         os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        if self._process.wait() == -signal.SIGKILL:
+            _end_orphans(self._others)
+        _adopt(wanted=False)
         os.close(self._exited)
         for pipe in self._pipes:
             pipe.close()
@@ -342,6 +350,28 @@ class _Output:
         if kept is self._stderr and len(kept) > 2 * STDERR_KEPT:
             del kept[:-STDERR_KEPT]
         return bool(data)
+
+
+def _adopt(*, wanted: bool) -> None:
+    """Become the parent of processes that a killed meter leaves behind, see prctl(2), or no longer."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
+
+
+def _children() -> set[int]:
+    """Return the children of this process; none where the kernel does not list them."""
+    with suppress(OSError):
+        return set(map(int, Path("/proc/thread-self/children").read_text().split()))
+    return set()
+
+
+def _end_orphans(others: set[int]) -> None:
+    """End all children of this process but some, and theirs, which then become its own."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while (orphans := _children() - others) and time.monotonic() < deadline:
+        for orphan in orphans:
+            with suppress(OSError):
+                os.kill(orphan, signal.SIGKILL)
+                os.waitpid(orphan, os.WNOHANG)
 
 
 def _stdin(text: str, file: Path | None) -> IO[bytes]:
