@@ -424,7 +424,9 @@ def _raise_explained(error: sqlite3.Error, path: Path, after_full: str) -> None:
     # The low byte of SQLite's code is the kind of error; errors of the Python module have none.
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         # ERROR: a table or a column is missing, CONSTRAINT: rows are, as all that Assay itself asks is right.
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CONSTRAINT:
+        case (
+            sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CONSTRAINT
+        ):
             raise damaged(path, str(error)) from error
         case sqlite3.SQLITE_FULL:
             raise _full(path, after_full) from error
