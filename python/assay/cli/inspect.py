@@ -87,11 +87,11 @@ def inspect(
         if not quiet:
             typer.echo(line, err=True)
 
-    check_writable(output / name / "index.html", "--output")
     drawn = secrets.randbelow(2**32 - 1) + 1 if seed is None else seed
     project, known = find_project(name, directory)
     if project is None:
         raise AssayError(_no_such_function(name, directory, known))
+    check_writable(output / name / "index.html", "--output")
     with StopSignals() as stop:
         try:
             program, fuzzer = build_functions(project, say, lambda line: typer.echo(line, err=True), stop)
