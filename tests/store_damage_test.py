@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from assay.experiment import load
 from assay.foreign import ForeignRun
@@ -218,6 +219,27 @@ def test_numbers_that_json_lacks_are_imported_as_text(tmp_path: Path, number: st
     with Store.open(tmp_path / "s.sqlite") as store:
         assert len(store.campaigns()) == 3
         assert [*store.damages()] == []
+
+
+def test_an_import_takes_as_many_statements_however_many_benchmarks_it_has(tmp_path: Path) -> None:
+    """A statement for each trial would take most of the time."""
+    executed = []
+    for count in (10, 900):
+        rows = [
+            {"name": f"BM_{n}", "run_type": "iteration", "real_time": 1, "cpu_time": 1, "time_unit": "ns"}
+            for n in range(count)
+        ]
+        run = read_google_benchmark(json.dumps({"context": {}, "benchmarks": rows}))
+        with Store.open(tmp_path / f"{count}.sqlite") as store:
+            statements: list[str] = []
+            event.listen(
+                store._database.engine, "before_cursor_execute", lambda *of, to=statements: to.append(of[2])
+            )
+            campaign = store.import_run(run, Imported(run.tool, "", "f.json", ""))
+            executed.append(len(statements))
+            assert len(store.trials(campaign)) == count
+            assert store.record_of(count)["result"]["metrics"]["real_time_ns"] == 1
+    assert executed[0] == executed[1]
 
 
 def test_files_whose_names_are_not_utf_8_are_imported(tmp_path: Path) -> None:

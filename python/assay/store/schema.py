@@ -38,12 +38,15 @@ def to_json(value: Any) -> str:
     Raises:
         ValueError: a number in it is not finite (the protocol admits none).
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _encode(value)
     try:
         text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":"))
     return text
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class Utc(TypeDecorator[datetime]):

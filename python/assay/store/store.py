@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
 _FOREIGN = TypeAdapter(ForeignRun)
 _RECORDS_AT_ONCE = 500
+_ROWS_AT_ONCE = 1000
 _OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
 """Tables whose rows name their campaign, those first that refer to another."""
 
@@ -162,8 +163,21 @@ class Store:
         with self._database.write("import it again") as connection:
             campaign_id = _add_campaign(connection, origin.name_of(run), row, [trial for trial, _ in planned])
             experiment_id = self._experiment_of(connection, campaign_id)
-            for trial_planned, outcome in planned:
-                _add_ended(connection, experiment_id, campaign_id, trial_planned.ordinal, outcome)
+            first = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
+            names: dict[tuple[Kind, str], None] = {}
+            for start in range(0, len(planned), _ROWS_AT_ONCE):
+                part = planned[start : start + _ROWS_AT_ONCE]
+                rows = [_trial_row(campaign_id, of.ordinal, outcome) for of, outcome in part]
+                connection.execute(
+                    insert(trial), [{"id": first + start + n, **row} for n, row in enumerate(rows)]
+                )
+                outcomes = [
+                    {"trial_id": first + start + n, "outcome": _content(outcome) | {"result": outcome.result}}
+                    for n, (_, outcome) in enumerate(part)
+                ]
+                connection.execute(insert(record), outcomes)
+                names |= {name: None for row in rows for name in _names_of(row)}
+            _extend_view(connection, experiment_id, names)
         return campaign_id
 
     def foreign_run(self, campaign_id: int) -> ForeignRun:
@@ -610,17 +624,9 @@ def _add_ended(
 ) -> int:
     """Write what became of a planned trial, and return the trial's number."""
     result = dict(outcome.result) if outcome.result is not None else None
-    kept = kept_of(outcome)
-    kinds: dict[Kind, str] = {
-        "metric": "metrics",
-        "before": "calibration_before",
-        "after": "calibration_after",
-    }
-    names = [(kind, name) for kind, column in kinds.items() for name in kept[column]]
-    row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept, "reason": storable(outcome.reason)}
-    content = {name: value for name, value in vars(outcome).items() if name not in {*_IN_COLUMNS, "host"}}
+    kept = _trial_row(campaign_id, ordinal, outcome)
     try:
-        trial_id = connection.execute(insert(trial).returning(trial.c.id), row).scalar_one()
+        trial_id = connection.execute(insert(trial).returning(trial.c.id), kept).scalar_one()
     except IntegrityError as error:
         raise AssayError(
             f"trial {ordinal} of campaign {campaign_id} is not planned or has ended already; "
@@ -633,11 +639,32 @@ def _add_ended(
         "trial_id": trial_id,
         "environment": digest,
         "host": _environment_digest(connection, outcome.host) if outcome.host else None,
-        "outcome": content | {"result": result},
+        "outcome": _content(outcome) | {"result": result},
     }
     connection.execute(insert(record), row)
-    _extend_view(connection, experiment_id, names)
+    _extend_view(connection, experiment_id, _names_of(kept))
     return trial_id
+
+
+def _trial_row(campaign_id: int, ordinal: int, outcome: Outcome) -> dict[str, Any]:
+    """Return the row of an ended trial."""
+    row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept_of(outcome)}
+    return row | {"reason": storable(outcome.reason)}
+
+
+def _content(outcome: Outcome) -> dict[str, Any]:
+    """Return what an ended trial's record holds of its outcome."""
+    return {name: value for name, value in vars(outcome).items() if name not in {*_IN_COLUMNS, "host"}}
+
+
+def _names_of(row: Mapping[str, Any]) -> list[tuple[Kind, str]]:
+    """Return the names that an ended trial's row gives to columns of a view."""
+    kinds: dict[Kind, str] = {
+        "metric": "metrics",
+        "before": "calibration_before",
+        "after": "calibration_after",
+    }
+    return [(kind, name) for kind, column in kinds.items() for name in row[column]]
 
 
 def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:
