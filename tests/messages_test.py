@@ -148,12 +148,38 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             "x.toml: cannot be read: No such file or directory; name an experiment's file",
         ),
         (
+            ["run", "experiments/own.tml"],
+            "experiments/own.tml: cannot be read: No such file or directory; did you mean"
+            " experiments/own.toml?",
+        ),
+        (
+            ["audit", "owm"],
+            "owm: cannot be read: No such file or directory; did you mean experiments/own.toml?",
+        ),
+        (
+            ["run", "--experiment", "own.toml"],
+            "assay run: no such option: --experiment; write the experiment's file without it",
+        ),
+        (
+            ["check", "mine", "--experiment", "own.toml"],
+            "assay check: no such option: --experiment; name the folder of experiment.toml with --directory",
+        ),
+        (
+            ["export"],
+            "assay export: missing argument 'FORMAT'. Choose from: csv, parquet, markdown, svg, png, pdf, "
+            "google-benchmark, hyperfine; see assay export -h",
+        ),
+        (
             ["import", "x.json"],
             "x.json: there is no such file; name a file of results, or Criterion's target/criterion",
         ),
     ],
 )
-def test_a_command_tells_a_mistake_in_these_words(assay: Assay, words: list[str], message: str) -> None:
+def test_a_command_tells_a_mistake_in_these_words(
+    assay: Assay, tmp_path: Path, words: list[str], message: str
+) -> None:
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments/own.toml").write_text("")
     assert assay(*words, expect=2).stderr == f"error: {message}\n"
 
 

@@ -187,6 +187,9 @@ def _rig_of(
     def say(line: str) -> None:
         typer.echo(line, err=True)
 
+    if Path(name).suffix in {".toml", ".json"}:
+        remedy = f"give a map's name; {invocation('audit', name)} looks at an experiment"
+        raise AssayError(f"{name} is not a map but an experiment's file: {remedy}")
     described: dict[str, Path] = {}
     if program:
         if sanitizer or directory:

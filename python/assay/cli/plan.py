@@ -225,8 +225,13 @@ def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None
             for condition in settings
         ]
         takes = duration(time_left(times))
+    shorter = ["--only FACTOR=LEVEL leaves conditions out"]
+    if "duration_ms" in experiment.fixed:
+        shorter.append("--set duration_ms=MS makes trials shorter")
     typer.echo(
-        f"{why}: running a pilot of {PILOT_BLOCKS} blocks, {count} trials, {takes}. Ctrl-C ends it.", err=True
+        f"{why}. Nothing can be forecast without trials, so a pilot runs now: {PILOT_BLOCKS} blocks,"
+        f" {count} trials, {takes}. Ctrl-C ends it. Shorter: {'; '.join(shorter)}.",
+        err=True,
     )
 
 

@@ -230,6 +230,7 @@ def test_where_nothing_earlier_serves_a_pilot_runs_and_is_kept(changed: dict[str
     assert done.exit_code == 0, done.output
     text = " ".join(done.stderr.split())
     assert "8 blocks, 16 trials, a few seconds" in text
+    assert "Ctrl-C ends it. Shorter: --only FACTOR=LEVEL leaves conditions out; --set duration_ms=MS" in text
     assert ("too few pairs" if "blocks" in changed else "no campaign of x") in text
     answer = json.loads(done.stdout)
     assert answer["comparisons"][0]["pairs"] == 8

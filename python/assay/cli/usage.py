@@ -74,6 +74,17 @@ def explain(error: TyperException) -> str:
     if isinstance(error, BadParameter) and error.message and error.param:
         place = error.param.get_error_hint().replace("'", "")
         return f"{command}{place}: {error.message.removeprefix('Value error, ').removesuffix('.')}"
-    text = error.format_message().removesuffix(".").replace(". Did", "; did")
+    text = error.format_message().replace("\n\t", " ").removesuffix(".").replace(". Did", "; did")
+    unknown = getattr(error, "option_name", "")
+    if unknown == "--experiment" and context and (remedy := _experiment_of(context)):
+        return f"{command}no such option: {unknown}; {remedy}"
     remedy = "" if text.endswith("?") else f"; see {context.command_path} -h" if context else "; see -h"
     return f"{command}{text[0].lower()}{text[1:]}{remedy}"
+
+
+def _experiment_of(context: Any) -> str:
+    """Return how to name the experiment, which no command has an option for; nothing if it needs none."""
+    names = {name for parameter in context.command.params for name in (parameter.name, *parameter.opts)}
+    if "experiment" in names:
+        return "write the experiment's file without it"
+    return "name the folder of experiment.toml with --directory" if "--directory" in names else ""

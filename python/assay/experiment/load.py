@@ -4,6 +4,7 @@ import os
 import re
 import stat
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -41,7 +42,8 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
     except OSError as error:
-        raise AssayError(f"{path}: cannot be read: {error.strerror}; name an experiment's file") from error
+        remedy = _similar(path) or "name an experiment's file"
+        raise AssayError(f"{path}: cannot be read: {error.strerror}; {remedy}") from error
     except UnicodeDecodeError as error:
         raise AssayError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
     if len(data) > _LARGEST_FILE:
@@ -57,6 +59,15 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
             key = (subject, "path") if experiment.json_file else (program.table, "program")
             _check_program(("subjects", *key), program)
         return experiment.model_copy(update={"digests": read_digests(experiment)})
+
+
+def _similar(path: Path) -> str:
+    """Return a hint with a file of a similar name, beside it or in `experiments`; or nothing."""
+    known = {
+        file.stem: file for folder in (Path("experiments"), path.parent) for file in folder.glob("*.toml")
+    }
+    close = [known[stem] for stem in get_close_matches(path.stem, known, n=1) if known[stem] != path]
+    return f"did you mean {close[0]}?" if close else ""
 
 
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:

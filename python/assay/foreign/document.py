@@ -19,7 +19,7 @@ _GZIP = b"\x1f\x8b"
 """The bytes with which a compressed file begins."""
 
 LARGEST = 1e150
-"""Numbers up to it can be multiplied by units and each other."""
+"""Numbers up to it can be multiplied by units and each other; no time, rate or size is larger."""
 
 
 class ForeignError(AssayError):

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from assay.foreign.document import Place, fail, parse, scaled
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Statistic, Summary, told_apart
@@ -213,8 +213,9 @@ def _parameters(name: str) -> dict[str, Fact]:
 
 
 def _moment(text: str) -> datetime | None:
+    """Return a moment in UTC; None if the text has no time zone, or its year in UTC is not 1 to 9999."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else None

@@ -37,6 +37,12 @@ def test_google_benchmark_gives_every_repetition_in_nanoseconds() -> None:
     assert real.samples[0] == pytest.approx((15925.11, 22425.76, 13438.84, 9725.99), rel=1e-4)
 
 
+@pytest.mark.parametrize("date", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "0000-00-00", ""])
+def test_a_date_that_is_none_in_utc_is_left_out(date: str) -> None:
+    text = changed(lambda content: content["context"].update(date=date))
+    assert read_google_benchmark(text).begun is None
+
+
 def test_google_benchmark_without_repetitions_gives_the_median_of_the_tool() -> None:
     real, _ = read_google_benchmark(text_of("google-benchmark-aggregates.json")).benchmarks[0].measures
     assert real.samples == ()

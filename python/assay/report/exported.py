@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 from assay.errors import AssayError
-from assay.foreign import Exported, google_benchmark_json, hyperfine_json
+from assay.foreign import LARGEST, Exported, google_benchmark_json, hyperfine_json
 from assay.report.foreign import common_unit
 from assay.report.metrics import measured
 from assay.store import Store
 from assay.store.types import CampaignSummary, StoredTrial, representative
+from assay.words import condition_name
 
 
 def export_for(
@@ -66,6 +67,11 @@ def _exported(
         1e9 / trial.metrics[metric] if unit == "op/s" else factor * trial.metrics[metric] for trial in trials
     ]
     processor = [of for trial in trials if (of := _processor_ns(trial, metric)) is not None]
+    if not all(0 <= time <= LARGEST for time in (*times, *processor)):
+        raise AssayError(
+            f"{metric} of a trial of {condition_name(levels)} is not a time from 0 to {LARGEST:g} ns, and no"
+            " tool reads others; export it as csv"
+        )
     return Exported(
         {name: level for name, level in levels.items() if isinstance(level, str | int | float)},
         times,

@@ -13,13 +13,15 @@ from assay.analysis import ConditionSummary
 from assay.analysis.types import Aggregate, Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
-from assay.report.charts.axes import drawable
+from assay.report.charts.axes import LEAST, MOST, drawable
 from assay.report.gather import Report
 from assay.report.metrics import unit_in
 from assay.words import condition_name, counted, in_unit, number, p_value
 
 TICKS_AT_MOST = 7
 ROOM = 0.03  # of the axis, beyond the outermost number at either end
+NARROWEST = 1e-6
+"""Room beyond the outermost ratios, of logarithms: a double has too few digits for ticks that are closer."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def _same(report: Report) -> tuple[float, float, float]:
     """Return what no change is, and from and to which value changes are equivalent."""
     analysis = report.analysis
     if analysis.smallest_effect is not None:
-        return 0, -analysis.smallest_effect, analysis.smallest_effect
+        smallest = min(max(analysis.smallest_effect, LEAST), MOST)
+        return 0, -smallest, smallest
     smallest = 1 + analysis.smallest_effect_percent / 100
     return 1, 1 / smallest, smallest
 
@@ -137,7 +140,7 @@ class _Axis:
 
     def __init__(self, ratios: Sequence[float], *, backward: bool) -> None:
         low, high = log(min(ratios)), log(max(ratios))
-        room = ROOM * (high - low)
+        room = max(ROOM * (high - low), NARROWEST)
         self._low, self._high = low - room, high + room
         self.backward = backward
 
@@ -186,7 +189,7 @@ class _DifferenceAxis(_Axis):
 
     def __init__(self, differences: Sequence[float], *, backward: bool) -> None:
         low, high = min(differences), max(differences)
-        room = ROOM * (high - low)
+        room = max(ROOM * (high - low), LEAST)
         self._low, self._high = low - room, high + room
         self.backward = backward
 

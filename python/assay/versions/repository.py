@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -143,8 +143,8 @@ class Repository:
 
     def author(self, commit: str) -> tuple[str, datetime]:
         """Return who wrote a commit, and when."""
-        name, date = self._shown(commit, "%an%x00%aI")
-        return name, datetime.fromisoformat(date)
+        name, date, seconds = self._shown(commit, "%an%x00%aI%x00%at")
+        return name, _moment(date, seconds)
 
     def between(self, good: Revision, bad: Revision) -> list[str]:
         """Return the commits that came after `good` up to `bad`, the newest last.
@@ -216,8 +216,8 @@ class Repository:
         return git(self.root, "rev-list", "--ancestry-path", *self._only, *arguments, "--")
 
     def _described(self, commit: str, name: str) -> Revision:
-        tree, date, subject = self._shown(commit, "%T%x00%cI%x00%s")
-        return Revision(commit, name, subject, datetime.fromisoformat(date), tree)
+        tree, date, seconds, subject = self._shown(commit, "%T%x00%cI%x00%ct%x00%s")
+        return Revision(commit, name, subject, _moment(date, seconds), tree)
 
     def _shown(self, commit: str, what: str) -> list[str]:
         options = ("--no-patch", "--no-show-signature", "--encoding=UTF-8", f"--format={what}")
@@ -246,6 +246,23 @@ class Repository:
         if self._is_shallow():
             hint += "; this clone is shallow, and may lack it: git fetch --unshallow"
         return f"there is no revision {show(name)} in {self.root}; {hint}"
+
+
+def _moment(date: str, seconds: str) -> datetime:
+    """Return when a commit was made. git takes any year and time zone, Python the years 1 to 9999.
+
+    Args:
+        date: the moment in ISO 8601.
+        seconds: the same since 1970.
+    """
+    try:
+        moment = datetime.fromisoformat(date)
+        moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        last = int(datetime.max.replace(microsecond=0, tzinfo=UTC).timestamp())
+        whole = int(seconds) if re.fullmatch(r"\d+", seconds) else 0
+        return datetime.fromtimestamp(min(whole, last), UTC)
+    return moment
 
 
 def _range(good: Revision, bad: Revision) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """What git is asked about real repositories, and what a user is told."""
 
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,27 @@ def test_an_unknown_revision_is_told_with_what_may_be_meant(project: Project, na
     with pytest.raises(AssayError) as caught:
         Repository.find(project.root).revision(name)
     assert str(caught.value) == f'there is no revision "{name}" in {project.root}; {hint}'
+
+
+@pytest.mark.parametrize(
+    ("date", "year"),
+    [
+        ("253402300800 +0000", 9999),
+        ("253402300799 -1200", 9999),
+        ("99999999999999 +0000", 9999),
+        ("1 +9999", 1970),
+        ("0 +0000", 1970),
+    ],
+)
+def test_a_commit_of_any_year_and_time_zone_has_a_moment(project: Project, date: str, year: int) -> None:
+    lines = [f"tree {project.git('rev-parse', 'HEAD^{tree}')}"]
+    lines += [f"{who} Ada <ada@localhost> {date}" for who in ("author", "committer")]
+    (project.root / "commit").write_text("\n".join([*lines, "", "First", ""]))
+    commit = project.git("hash-object", "-t", "commit", "-w", "--literally", "commit")
+    repository = Repository.find(project.root)
+    moment = repository.revision(commit).committed_at
+    assert moment.year == moment.astimezone(UTC).year == year
+    assert repository.author(commit)[1] == moment
 
 
 @pytest.mark.parametrize("name", ["HEAD~2", "1" * 40, "v1"])
