@@ -50,3 +50,20 @@ def test_nothing_is_left_whoever_is_killed(killed: str, code: int, tmp_path: Pat
     while killed == "runner" and orphan.exists():  # the meter ends it, and nobody waits for that
         time.sleep(0.01)
     assert not orphan.exists()
+
+
+def test_the_cleanup_of_a_race_runs_once_after_kill_9(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    # The parent of the meter, which is the parent of the script.
+    kill = 'read -r stat < "/proc/$PPID/stat"; set -- ${stat##*) }; kill -9 "$2"; sleep 1000'
+    (tmp_path / "kill.sh").write_text(kill)
+    words = ["race", "sh kill.sh", "true", "--cleanup", "echo cleaned >> log", "--quiet"]
+    ended = subprocess.run([sys.executable, "-m", "assay", *words], cwd=tmp_path, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    while list(temporary.iterdir()):
+        time.sleep(0.01)
+    assert (tmp_path / "log").read_text() == "cleaned\n"
