@@ -1,5 +1,8 @@
 """`assay import`: what another tool measured, as a campaign beside ours."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,8 +43,9 @@ def import_(
     from assay.report.foreign import gather_foreign
     from assay.store import Store
 
-    runs, refused = _read(files)
-    with Store.open(store) as opened:
+    with _uncollected():
+        runs, refused = _read(files)
+    with _uncollected(), Store.open(store) as opened:
         held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
         reports = []
         audited = [audit_foreign(run) for run, _ in runs]  # before anything is written
@@ -66,6 +70,18 @@ def import_(
         typer.echo(f"next: {invocation('report', '--campaign', str(reports[-1].campaign.id), store=store)}")
     if refused:
         raise typer.Exit(2)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no cycles meanwhile: millions of results have none, and each search would walk them all."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[str]]":
