@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
+from assay.host.private import read_private
+
+PROGRAMS = {b"assay-govern", b"mocked_govern"}
+"""The names of processes that govern, as the kernel has them; the second is that of tests."""
 
 
 def state_file() -> Path:
@@ -36,13 +40,29 @@ def running(file: Path) -> dict[str, Any] | None:
         AssayError: it cannot be read.
     """
     try:
-        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        name = Path(f"/proc/{state['process']}/comm").read_text(encoding="utf-8").strip()
+        state: dict[str, Any] = json.loads(read_private(file, or_of_root=True))
+        process = int(state["process"])
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise AssayError(f"the state of the governor cannot be read: {file}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise AssayError(f"{file} is not the state of a governor: remove it") from error
+    try:
+        name = Path(f"/proc/{process}/comm").read_bytes().strip()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise AssayError(f"the state of the governor cannot be read from {file}: {error}") from error
-    return state if name.endswith("govern") else None
+    if name not in PROGRAMS:  # its number is another process's now
+        return None
+    try:
+        objective(state["exponent"])
+        explained(state)
+        [str(note) for note in state["notes"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise AssayError(
+            f"process {process} governs, and {file} is of another version: ask that one"
+        ) from error
+    return state
 
 
 def forget(file: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from zlib import crc32
 
 from assay.errors import AssayError
+from assay.host.private import open_private, read_private
 from assay.host.system import System
 
 _VERSION = 1
@@ -98,7 +99,7 @@ class Journal:
         messages += [asdict(change) for change in changes]
         data = b"".join(_line(message) for message in messages)
         try:
-            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            file = open_private(self.path, os.O_WRONLY | os.O_CREAT)
             try:
                 os.ftruncate(file, self._end)  # a last line that was not finished
                 os.lseek(file, self._end, os.SEEK_SET)
@@ -139,25 +140,25 @@ class Journal:
 
     def _read(self, readable: bool) -> None:
         try:
-            data = self.path.read_bytes()
+            data = read_private(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             raise AssayError(f"cannot read the journal {self.path}: {error.strerror}; run as root") from error
         self._end = data.rfind(b"\n") + 1
         machine = self._system.machine
-        for number, line in enumerate(data[: self._end].splitlines(), 1):
+        for number, line in enumerate(data[: self._end].split(b"\n")[:-1], 1):
             try:
                 message = _message(line)
                 if number > 1:
-                    self._note(Change(**message))
+                    self._note(_change(message))
                     continue
-                if message.pop("version") != _VERSION:
+                if int(message["version"]) != _VERSION:
                     raise AssayError(f"{self.path} comes from another version of Assay: restore with that")
                 machine, name, self.boot, self.since = (
                     str(message[key]) for key in ("machine", "name", "boot", "since")
                 )
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 if not readable:
                     raise AssayError(
                         f"{self.path}:{number}: the journal is damaged here, and nothing was changed;"
@@ -177,7 +178,12 @@ def journal_folder() -> Path:
         return Path(named)
     if os.geteuid() == 0:
         return Path("/var/lib/assay")
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assay"
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assay"
+    except RuntimeError as error:
+        raise AssayError(
+            "this user has no home folder: name one for the journal, ASSAY_HOST_STATE"
+        ) from error
 
 
 @contextmanager
@@ -196,7 +202,7 @@ def open_journal(folder: Path, system: System, *, readable: bool = False) -> Ite
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / "host.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = open_private(folder / "host.lock", os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise AssayError(
             f"cannot write to {folder}, where the journal belongs: {error.strerror}; nothing was changed;"
@@ -237,8 +243,21 @@ def _message(line: bytes) -> dict[str, Any]:
     checksum, _, text = line.partition(b" ")
     if int(checksum, 16) != crc32(text):
         raise ValueError("the checksum differs")
-    message: dict[str, Any] = json.loads(text)
+    message = json.loads(text)
+    if not isinstance(message, dict):
+        raise TypeError(message)
     return message
+
+
+def _change(message: dict[str, Any]) -> Change:
+    """Return the change that a line announces; an error if it is none, whatever its checksum says."""
+    change = Change(**message)
+    for text in vars(change).values():
+        if not isinstance(text, str) or len(text.splitlines()) > 1:
+            raise TypeError(text)
+    if not change.place or " " in change.place:
+        raise ValueError(change.place)
+    return change
 
 
 def _sync_folder(folder: Path) -> None:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -296,6 +297,71 @@ def test_a_damaged_journal_is_refused_with_its_line(system: System, folder: Path
         with pytest.raises(AssayError, match=r"host.journal:2: the journal is damaged here"):
             restore_it(system, folder)
     assert system.read(GOVERNOR) == "performance"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(b"7", b"[]", b"{}", b"null", b"[" * 100_000, b'"\\ud800"'),
+        b'{"setting": "governor", "place": "/a b", "was": "1", "to": "2"}',
+        b'{"setting": "governor", "place": "/a", "was": 1, "to": "2"}',
+        b'{"setting": "governor", "place": "/a", "was": "1\\n/b 2", "to": "2"}',
+    ],
+)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_line_that_says_nothing_is_damaged_whatever_its_checksum(
+    system: System, folder: Path, text: bytes, number: int
+) -> None:
+    tune_it(system, folder, "governor")
+    file = folder / "host.journal"
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[number - 1] = b"%08x %s\n" % (crc32(text), text)
+    file.write_bytes(b"".join(lines))
+    with pytest.raises(AssayError, match=rf"host.journal:{number}: the journal is damaged here"):
+        restore_it(system, folder)
+
+
+@pytest.mark.parametrize("name", ["host.lock", "host.journal"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "zero"])
+def test_only_plain_files_are_opened(system: System, folder: Path, name: str, kind: str) -> None:
+    folder.mkdir(exist_ok=True)
+    file = folder / name
+    elsewhere = folder / "elsewhere"
+    elsewhere.write_text("mine")
+    match kind:
+        case "link":
+            file.symlink_to(elsewhere)
+        case "zero":
+            file.symlink_to("/dev/zero")
+        case "pipe":
+            os.mkfifo(file)
+        case _:
+            file.mkdir()
+    with pytest.raises(AssayError, match=str(folder)):
+        restore_it(system, folder)
+    assert elsewhere.read_text() == "mine"
+
+
+def test_the_files_are_for_this_user_alone(system: System, folder: Path) -> None:
+    tune_it(system, folder, "governor")
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir() if file.is_file()} == {0o600}
+
+
+def test_one_value_that_is_not_allowed_does_not_block_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+
+    def script(command: list[str], *, input: str, **_: object) -> subprocess.CompletedProcess[str]:
+        if "/bad" in input:
+            return subprocess.CompletedProcess(command, 1, "", f"assay-host-set: not allowed: {input!r}")
+        written.extend(input.splitlines())
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("assay.host.system.root_script", lambda: ["script"])
+    monkeypatch.setattr(subprocess, "run", script)
+    failed = System().write({"/a": "1", "/b": "2", "/bad": "3", "/c": "4"})
+    assert list(failed) == ["/bad"]
+    assert "not allowed" in failed["/bad"]
+    assert written == ["/a 1", "/b 2", "/c 4"]
 
 
 @pytest.mark.parametrize("broken", [1, 2, 3])
