@@ -1,8 +1,11 @@
 #include "assay/rig/disturbance.h"
 
+#include <sched.h>
+
 #include <array>
 #include <atomic>
-#include <thread>
+#include <cstdint>
+#include <ctime>
 
 #include "assay/sync/point.h"
 
@@ -13,6 +16,12 @@ thread_local disturbance* of_this_thread = nullptr;
 
 void at_point(const char* point) {
   if (of_this_thread != nullptr) of_this_thread->strike(point);
+}
+
+std::int64_t now_ns() {
+  struct timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 std::atomic<std::uint64_t> seed_of_all{0};
@@ -36,6 +45,26 @@ void pause_processor() {
 #endif
 }
 
+void give_way() {
+  constexpr std::int64_t long_ns = 1'000'000;
+  constexpr int sleeps = 64;
+  // Also read and written by a handler in the same thread.
+  thread_local volatile bool gives_way = false;
+  thread_local volatile int sleeps_left = 0;
+  if (gives_way) return;
+  gives_way = true;
+  if (sleeps_left > 0) {
+    sleeps_left = sleeps_left - 1;
+    const struct timespec a_while{.tv_sec = 0, .tv_nsec = 50'000};
+    nanosleep(&a_while, nullptr);
+  } else {
+    const std::int64_t begin = now_ns();
+    sched_yield();
+    if (now_ns() - begin > long_ns) sleeps_left = sleeps;
+  }
+  gives_way = false;
+}
+
 disturbance::disturbance(std::uint64_t seed) : draw_(seed) {
   constexpr std::array<std::uint64_t, 4> how_often{1, 2, 8, 64};
   constexpr std::array<std::uint64_t, 3> how_long{2, 16, 128};
@@ -51,23 +80,10 @@ void disturbance::strike(const char* point) {
   // Another thread that waits for this processor runs now; one that runs on another processor gets
   // further only if this one spins.
   if ((drawn >> 32) % 4 == 0) {
-    yield();
+    give_way();
   } else {
     for (std::uint64_t i = (drawn >> 40) % longest_spin_; i > 0; --i) pause_processor();
   }
-}
-
-// Beside busy processes a yield lasts until each of them has had its turn, and they are preemption
-// enough: without a limit some thousand yields would take minutes. So what is far longer than the
-// turns of all threads of a check is followed by as long a time without.
-void disturbance::yield() {
-  using std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds long_for_threads(20);
-  const auto begin = steady_clock::now();
-  if (begin < no_yield_before_) return;
-  std::this_thread::yield();
-  const auto end = steady_clock::now();
-  if (end - begin > long_for_threads) no_yield_before_ = end + (end - begin);
 }
 
 disturbance::here::here(disturbance& mine) { of_this_thread = &mine; }

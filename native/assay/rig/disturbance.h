@@ -14,7 +14,6 @@
 #ifndef ASSAY_RIG_DISTURBANCE_H_
 #define ASSAY_RIG_DISTURBANCE_H_
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -25,6 +24,12 @@ namespace assay::rig {
 
 // Takes some 10 to 40 ns, and cannot be left out by the compiler.
 void pause_processor();
+
+// Lets other threads run: those that wait for this processor. Beside busy processes a yield would last
+// until each of them has had its turn. After one that took so long this thread sleeps a few times
+// instead, for some 100 us, in which a processor mostly goes to a thread that has slept as well. May be
+// called in a signal's handler, and does nothing there if the thread gives way already.
+void give_way();
 
 // Used by one thread.
 class disturbance {
@@ -44,13 +49,10 @@ class disturbance {
   };
 
  private:
-  void yield();
-
   random::splitmix64 draw_;
   std::uint64_t one_in_ = 0;        // calls of strike() do something
   std::uint64_t longest_spin_ = 0;  // in pauses of the processor
   std::optional<habits> habits_;    // instead, with high randomness
-  std::chrono::steady_clock::time_point no_yield_before_{};
 };
 
 // Disturbs the threads that ask for it, while it lives. One at a time in a process.

@@ -2,7 +2,7 @@
 //
 // Every check prints a line of key=value at its beginning and another at its end, and exits with 0
 // if the map passed or there was nothing to check, 1 if it did not pass, 2 if it could not be
-// checked, 3 if it did not end (watchdog.h).
+// checked or there was no time for some of it, 3 if it did not end (watchdog.h).
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -60,6 +60,22 @@ int end(const char* check, const options& chosen, bool passed, std::uint64_t his
         std::uint64_t operations) {
   end(check, chosen, passed ? "passed" : "failed", histories, operations);
   return passed ? 0 : 1;
+}
+
+// The same, of a check in which there was no time for something, unless that is empty or a mistake was
+// found without it.
+int end(const char* check, const options& chosen, bool passed, const std::string& no_time_for,
+        std::uint64_t histories, std::uint64_t operations) {
+  if (!passed || no_time_for.empty()) return end(check, chosen, passed, histories, operations);
+  std::printf("no time for %s\n", no_time_for.c_str());
+  end(check, chosen, "incomplete", histories, operations);
+  return 2;
+}
+
+// "100 histories: 7", if there were fewer than that.
+std::string missing(std::uint64_t enough, std::uint64_t done, const char* what) {
+  if (done >= enough) return "";
+  return std::to_string(enough) + ' ' + what + ": there were " + std::to_string(done);
 }
 
 // Makes a check once or, if it was given seconds, again and again until they are over: first with
@@ -139,8 +155,10 @@ int linearizability(const options& chosen) {
   if (found == judgement::unreadable) return 2;
   std::printf("threads overlapped in %ju of %ju histories\n", std::uintmax_t{counts.overlapping},
               std::uintmax_t{counts.histories});
-  return end("linearizability", chosen, found == judgement::linearizable, counts.histories,
-             counts.operations);
+  const std::string no_time_for =
+      chosen.seconds ? missing(counts.enough, counts.histories, "histories") : "";
+  return end("linearizability", chosen, found == judgement::linearizable, no_time_for,
+             counts.histories, counts.operations);
 }
 
 int owners(const options& chosen) {
@@ -157,7 +175,8 @@ int owners(const options& chosen) {
                 static_cast<double>(seen.undisturbed) / seen.undisturbed_seconds / 1e6);
   }
   std::printf("\n");
-  return end("owners", chosen, seen.problem.empty(), 0, seen.operations);
+  return end("owners", chosen, seen.problem.empty(),
+             missing(seen.enough_rounds, seen.rounds, "rounds"), 0, seen.operations);
 }
 
 int progress(const options& chosen) {
@@ -175,14 +194,17 @@ int stress(const options& chosen) {
   const auto& subject = concurrent(chosen);
   begin("stress", chosen);
   std::uint64_t operations = 0;
+  std::string unclear;
   const bool passed = repeat(chosen, [&](std::uint64_t seed) {
     const auto seen = assay::rig::stress(
         subject, {.seed = seed, .duration = std::chrono::milliseconds(chosen.milliseconds)});
     operations += seen.operations;
+    if (unclear.empty()) unclear = seen.unclear;
     for (const auto& problem : seen.problems) std::printf("%s\n", problem.c_str());
     return seen.problems.empty();
   });
-  return end("stress", chosen, passed, 0, operations);
+  if (unclear.empty()) unclear = missing(assay::rig::stressed::enough, operations, "operations");
+  return end("stress", chosen, passed, unclear, 0, operations);
 }
 
 int memory(const options& chosen) {

@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -152,17 +154,17 @@ shape draw_large(splitmix64& draw, const subject_entry& subject) {
 }
 
 // Visits of hundreds of keys, among more threads than there may be processors: one that lets
-// another thread in between is seldom overtaken.
+// another thread in between is seldom overtaken, and on busy processors only if it is disturbed.
 shape draw_wide(splitmix64& draw, const subject_entry& subject) {
   shape drawn;
-  drawn.disturbed = draw() % 2 == 0;
+  drawn.disturbed = draw() % 4 != 0;
   draw_whose_keys(draw, most_threads(subject), 200 + log_uniform(draw, 11), drawn);
   drawn.goes = course::churning;
   drawn.crossing = subject.linearizable;
   drawn.widest = drawn.keys.size();
   drawn.visits_one_in = 8 + draw() % 64;
   drawn.operations = 40'000;
-  drawn.duration = std::chrono::milliseconds(80);
+  drawn.duration = std::chrono::milliseconds(160);
   return drawn;
 }
 
@@ -177,8 +179,88 @@ shape draw_narrow(splitmix64& draw, const subject_entry& subject) {
   return drawn;
 }
 
+// At which sizes does one thread's insert take far longer than at most others? There a structure grows.
+// Each is the size before the insert. Other processes only make inserts longer, so that the shortest of
+// several tells.
+std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog& watch) {
+  constexpr std::size_t most = 1024;
+  constexpr int times = 6;
+  constexpr auto enough = std::chrono::milliseconds(30);
+  const held_types& types = subject.types.front();
+  const auto end = steady_clock::now() + enough;
+  std::vector<steady_clock::duration> shortest(most, steady_clock::duration::max());
+  std::size_t reached = most;  // in all times, if the map is slow
+  for (int time = 0; time < times; ++time) {
+    const auto map = watch.over(build_as(types, most, 1));
+    const auto handle = map->attach();
+    for (std::size_t size = 0; size < reached; ++size) {
+      const question asked{
+          .kind = operation::insert, .key = size + 1, .value = value_by(0, size + 1)};
+      const auto begin = steady_clock::now();
+      handle->ask(asked);
+      const auto after = steady_clock::now();
+      shortest[size] = std::min(shortest[size], after - begin);
+      if (after > end) reached = size + 1;
+    }
+  }
+  shortest.resize(reached);
+  auto ordered = shortest;
+  const auto median = ordered.begin() + static_cast<std::ptrdiff_t>(reached / 2);
+  std::ranges::nth_element(ordered, median);
+  std::vector<std::size_t> slow;
+  for (std::size_t size = 2; size < reached; ++size) {
+    if (shortest[size] > 4 * *median) slow.push_back(size);
+  }
+  return slow;
+}
+
+// A map that is about to grow: all keys but three of thread 0 stay, and the second of these makes it
+// grow. If no size is slow, or too many are, it may be any power of two.
+shape draw_changing(splitmix64& draw, const shape& all,
+                    const std::vector<std::size_t>& slow_sizes) {
+  constexpr std::size_t few_sizes = 64;
+  constexpr std::size_t inserts = 3;
+  const bool known = !slow_sizes.empty() && slow_sizes.size() <= few_sizes;
+  const auto draw_size = [&] {
+    return known && draw() % 8 != 0 ? slow_sizes[draw() % slow_sizes.size()]
+                                    : std::size_t{8} << draw() % 8;
+  };
+  const std::size_t size = std::min(draw_size(), draw_size());  // many small maps rather than few
+  shape drawn = all;
+  const std::size_t threads = drawn.owners.threads;
+  const std::size_t turns = std::max((size + inserts + threads - 2) / threads, inserts);
+  drawn.keys = draw_keys(draw, turns * threads);
+  drawn.staying = size - 1;
+  drawn.stays.assign(drawn.keys.size(), true);
+  std::vector<std::size_t> places(drawn.keys.size());
+  std::iota(places.begin(), places.end(), 0);
+  for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[draw() % i]);
+  std::size_t of_the_first = inserts;
+  std::size_t of_others = drawn.keys.size() - inserts - drawn.staying;  // never inserted
+  for (const std::size_t place : places) {
+    std::size_t& left = drawn.belongs_to(place, 0) ? of_the_first : of_others;
+    if (left == 0) continue;
+    --left;
+    drawn.stays[place] = false;
+  }
+  return drawn;
+}
+
+// What all maps of a round of many have in common.
+shape draw_many(splitmix64& draw, const subject_entry& subject) {
+  shape drawn;
+  drawn.owners = {.threads = std::min(most_threads(subject), 2 + static_cast<unsigned>(draw() % 3)),
+                  .block = 1};
+  drawn.disturbed = draw() % 2 == 0;
+  drawn.goes = course::growing;
+  drawn.looks_of_16 = 8;
+  drawn.operations = 32;
+  drawn.duration = std::chrono::milliseconds(160);
+  return drawn;
+}
+
 shape draw_shape(splitmix64& draw, const subject_entry& subject, std::uint64_t number) {
-  constexpr std::array draws{draw_narrow, draw_large, draw_wide, draw_any};
+  constexpr std::array draws{draw_wide, draw_narrow, draw_wide, draw_any, draw_large};
   return draws.at(number % draws.size())(draw, subject);
 }
 
@@ -376,7 +458,20 @@ class player {
     }
   }
 
+  void enter(any_map& map) { handle_ = map.attach(); }
   void leave() { handle_.reset(); }
+
+  // For a key that is held all the time.
+  void search() {
+    if (is_over()) return;
+    const std::size_t place = draw_() % is_.keys.size();
+    if (!is_.stays[place]) return;
+    if (is_.belongs_to(place, me_)) {
+      ask_mine(operation::find, place);
+    } else {
+      look_at_staying(place);
+    }
+  }
 
   [[nodiscard]] std::uint64_t operations() const { return number_; }
   [[nodiscard]] witness& seen() { return seen_; }
@@ -838,6 +933,133 @@ std::string play_round(round& of, std::uint64_t seed, watchdog& watch, sync::cre
   return unexplained_answer.empty() ? wrong_at_rest(*map, of, players) : unexplained_answer;
 }
 
+// One of the maps of a round of many.
+struct map_in_round {
+  round of;
+  std::unique_ptr<any_map> map{};
+  std::vector<std::unique_ptr<player>> players{};
+};
+
+// Which of the maps thread 0 is at: the other threads follow it. Nothing is published by it: relaxed.
+class lead {
+ public:
+  // Says how many others are there, once any are or when it has waited for as long as it takes to come.
+  void go_to(std::uint64_t map) {
+    constexpr unsigned most_pauses = 200;
+    arrived_.store(0, std::memory_order_relaxed);
+    map_.store(map, std::memory_order_relaxed);
+    for (unsigned i = 0; i < most_pauses && arrived_.load(std::memory_order_relaxed) == 0; ++i) {
+      pause_processor();
+    }
+  }
+  void arrive() { arrived_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t map() const { return map_.load(std::memory_order_relaxed); }
+
+ private:
+  alignas(workload::interference_bytes) std::atomic<std::uint64_t> map_{0};
+  alignas(workload::interference_bytes) std::atomic<unsigned> arrived_{0};
+};
+
+// All that a follower does in one of the maps. Searches for keys that stay meet whatever thread 0 does,
+// also what it had begun when it lost its processor; when they have been enough they wait for it.
+void follow(player& mine, any_map& map, const lead& leader, std::uint64_t number) {
+  constexpr unsigned enough = 200;
+  mine.enter(map);
+  for (unsigned searches = 0; leader.map() == number; ++searches) {
+    if (searches < enough) {
+      mine.search();
+    } else {
+      give_way();
+    }
+  }
+  mine.leave();
+}
+
+// What goes wrong while a map grows is over in a microsecond, and some of it happens once in the life
+// of a map. So this round is on many maps, each about to grow: thread 0 makes one after the other grow,
+// and the others search it meanwhile. They do not wait for each other, as on busy processors that takes
+// milliseconds each time. Says which map was wrong, if any.
+std::unique_ptr<map_in_round> play_batch(std::vector<std::unique_ptr<map_in_round>> maps,
+                                         std::uint64_t seed, sync::crew& crew, owned& sums) {
+  const shape& common = maps.front()->of.is;
+  const unsigned threads = common.owners.threads;
+  const auto all = [&](auto act) {
+    crew.run([&](unsigned thread) {
+      if (thread < threads) act(thread);
+    });
+  };
+  all([&](unsigned thread) {
+    for (std::size_t n = 0; n < maps.size(); ++n) {
+      // Each begins elsewhere, so that they seldom wait for each other's locks.
+      const std::size_t i = (n + thread * maps.size() / threads) % maps.size();
+      map_in_round& one = *maps[i];
+      one.players[thread] = std::make_unique<player>(
+          one.of, thread, *one.map, random::derive_seed(seed, i * threads + thread));
+      one.players[thread]->prefill();
+      one.players[thread]->leave();
+    }
+  });
+  lead leader;
+  all([&](unsigned thread) {
+    if (thread == 0) {
+      try {
+        for (std::size_t i = 0; i < maps.size() && !maps[i]->of.over; ++i) {
+          player& mine = *maps[i]->players[0];
+          mine.enter(*maps[i]->map);
+          leader.go_to(i);
+          mine.play();
+          mine.leave();
+        }
+      } catch (...) {
+        leader.go_to(maps.size());
+        throw;
+      }
+      return leader.go_to(maps.size());
+    }
+    for (std::uint64_t i = 0; (i = leader.map()) < maps.size();) {
+      leader.arrive();
+      follow(*maps[i]->players[thread], *maps[i]->map, leader, i);
+    }
+  });
+  for (auto& one : maps) {
+    for (const auto& each : one->players) sums.operations += each->operations();
+    if (one->of.problem.empty()) one->of.problem = wrong_at_rest(*one->map, one->of, one->players);
+    if (!one->of.problem.empty()) return std::move(one);
+  }
+  return nullptr;
+}
+
+// Until its time is over or a map was wrong, which it then leaves in `of`.
+std::string play_round_of_many(round& of, const std::function<shape()>& draw_next, splitmix64& draw,
+                               watchdog& watch, sync::crew& crew, owned& sums) {
+  constexpr std::size_t most_maps = 128;
+  const auto end =
+      steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(of.is.duration);
+  const unsigned threads = of.is.owners.threads;
+  std::optional<disturb_at_points> disturbed;
+  if (of.is.disturbed) disturbed.emplace();
+  std::optional<few_yields> closely;
+  if (of.is.closely) closely.emplace();
+  ++sums.rounds;
+  do {
+    std::vector<std::unique_ptr<map_in_round>> maps;
+    for (std::size_t i = 0; i < most_maps && (i == 0 || steady_clock::now() < end); ++i) {
+      maps.push_back(std::unique_ptr<map_in_round>(new map_in_round{
+          .of = {.subject = of.subject, .further = of.further, .is = draw_next()}}));
+      map_in_round& one = *maps.back();
+      one.of.staying.resize(one.of.is.keys.size());
+      one.of.end = steady_clock::time_point::max();
+      one.players.resize(threads);
+      one.map = watch.over(build_as(*one.of.is.types, one.of.is.keys.size(), threads));
+    }
+    if (const auto wrong = play_batch(std::move(maps), draw(), crew, sums)) {
+      of.is = wrong->of.is;
+      return wrong->of.problem;
+    }
+  } while (steady_clock::now() < end);
+  return "";
+}
+
 }  // namespace
 
 owned check_owners(const subject_entry& subject, const owning& asked) {
@@ -848,19 +1070,33 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
   owned sums;
   const auto begin = steady_clock::now();
   const auto left = [&] { return asked.duration - (steady_clock::now() - begin); };
+  const auto slow_sizes =
+      telling_failures(subject.name, asked.seed, [&] { return find_slow_sizes(subject, watch); });
+  constexpr std::uint64_t many_in = 3;
   for (bool last = false; !last;) {
-    last = left() < 0.4 * asked.duration;
+    last = left() < 0.3 * asked.duration;
+    const bool many = !last && sums.rounds % many_in == 0;
     round next{.subject = subject,
                .further = further,
-               .is = last ? draw_long(draw, subject) : draw_shape(draw, subject, sums.rounds)};
-    draw_ends(draw, subject, next.is);
+               .is = last   ? draw_long(draw, subject)
+                     : many ? draw_many(draw, subject)
+                            : draw_shape(draw, subject, sums.rounds - sums.rounds / many_in - 1)};
+    if (!many) draw_ends(draw, subject, next.is);
     next.is.duration = std::min(next.is.duration, asked.duration);
     if (last) next.is.duration = left();
     if (randomness() > 0) next.is.disturbed = true;
     next.is.closely = !next.is.disturbed && !next.is.lingers && draw() % 2 == 0;
     const std::uint64_t seed = draw();
-    const std::string problem = telling_failures(
-        subject.name, asked.seed, [&] { return play_round(next, seed, watch, crew, sums); });
+    const auto play = [&] {
+      if (!many) return play_round(next, seed, watch, crew, sums);
+      const auto draw_next = [&] {
+        shape one = draw_changing(draw, next.is, slow_sizes);
+        draw_ends(draw, subject, one);
+        return one;
+      };
+      return play_round_of_many(next, draw_next, draw, watch, crew, sums);
+    };
+    const std::string problem = telling_failures(subject.name, asked.seed, play);
     if (problem.empty()) continue;
     sums.problem = problem + "That was in round " + std::to_string(sums.rounds) + " of seed " +
                    std::to_string(asked.seed) + ", on a new map: " + told(next.is, subject) +

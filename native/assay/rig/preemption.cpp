@@ -1,7 +1,6 @@
 #include "assay/rig/preemption.h"
 
 #include <link.h>
-#include <sched.h>
 #include <sys/types.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <ctime>
 
 #include "assay/random/splitmix64.h"
+#include "assay/rig/disturbance.h"
 #include "assay/rig/randomness.h"
 #include "assay/sync/sanitizers.h"
 
@@ -84,7 +84,7 @@ bool was_in_program(void* context) {
 
 void preempt() {
   if (mine.randomness == 0) {
-    sched_yield();
+    give_way();
     return;
   }
   mine.stopped.stop_for(draw_stop(mine.draw(), mine.randomness));

@@ -43,6 +43,8 @@ struct recording {
 };
 
 struct recorded {
+  // Fewer are no sample of what threads do to each other.
+  static constexpr std::uint64_t enough = 100;
   std::uint64_t histories = 0;
   std::uint64_t operations = 0;
   // Histories in which two threads were inside the map at the same time.

@@ -13,12 +13,17 @@ constexpr std::uint64_t very_many = 1'000'000;
 constexpr auto very_long = 2s;
 constexpr std::uint64_t many_awakenings = 1000;
 constexpr std::uint64_t long_ns = 300'000'000;
+// Of a thread that gives its processor away in the loop in which it waits.
+constexpr std::uint64_t many_turns = 100;
 
 // What it did between the two, if it was not waiting for a processor.
 const char* in_vain(const thread_state& first, const thread_state& now) {
   if (sleeps_since(first, now)) return "asleep all the time";
   if (now.sleeps - first.sleeps >= many_awakenings) return "woken again and again";
   if (now.ran_ns - first.ran_ns >= long_ns) return "busy all the time";
+  if (now.switches - now.sleeps - (first.switches - first.sleeps) >= many_turns) {
+    return "running again and again in vain";
+  }
   return nullptr;
 }
 

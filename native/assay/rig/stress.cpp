@@ -162,6 +162,7 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     bool greatest_values = false;
   };
   using std::chrono::milliseconds;
+  constexpr milliseconds longest_look(6000);
   watchdog watch({.check = "stress", .map = subject.name, .seed = asked.seed});
   const unsigned most = subject.max_threads.value_or(8);
   stressed seen;
@@ -202,7 +203,12 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     const auto starved = starving.end();
     if (starved.beyond_doubt) tell(starved.told);
     // A busy machine lets a thread wait for a processor for less.
-    return starved.longest >= std::max(duration / 2, milliseconds(250));
+    const bool suspicious = starved.longest >= std::max(duration / 2, milliseconds(250));
+    if (suspicious && duration >= longest_look) {
+      seen.unclear = "to see whether a thread starves that was inside one operation for " +
+                     std::to_string(starved.longest.count() / 1000) + " s";
+    }
+    return suspicious;
   };
   // The one that shows who starves comes first: it needs seconds more then. In the second and the last,
   // those that wait meet what others do next: on idle processors best if each thread has nearly one,
@@ -213,7 +219,7 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
         trial_kind{8, 8, true, 1, false, &subject.types.front(), false},
         trial_kind{4, 8, false, 1, false, &subject.types.back(), true}}) {
     bool suspicious = run(kind, kind.lengths * asked.duration);
-    for (const milliseconds longer : {milliseconds(3000), milliseconds(10'000)}) {
+    for (const milliseconds longer : {milliseconds(3000), longest_look}) {
       if (!seen.problems.empty()) return seen;
       suspicious = suspicious && !kind.disturbed && run(kind, longer);
     }

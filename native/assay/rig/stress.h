@@ -30,7 +30,11 @@ struct stressing {
 };
 
 struct stressed {
+  // Fewer in all say nothing of a map, of what happens once in a thousand.
+  static constexpr std::uint64_t enough = 7000;
   std::uint64_t operations = 0;
+  // What there was no time for, or empty: a thread seems to starve, and it is not beyond doubt.
+  std::string unclear{};
   std::vector<std::string> problems{};
 };
 

@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.runner.process import Ended, StopSignals, check_startable, run_process
 from assay.words import one_line
 
-Result = Literal["passed", "failed", "nothing_to_check", "not_checked", "not_run"]
+Result = Literal["passed", "failed", "incomplete", "nothing_to_check", "not_checked", "not_run"]
 
 LISTING_S = 60.0
 GRACE_S = 120.0
@@ -32,6 +32,7 @@ _PLACELESS = re.compile(
 _LIBRARIES_OWN = re.compile(r"(assay|std|__\w+)::|new\b|delete\b")
 RANDOMISED = ("linearizability", "owners", "stress")
 """Checks that delay threads, which they can do with more randomness."""
+_NO_TIME = "no time for "
 _SILENT = ("model", "stress", "memory")
 """Checks that print nothing if they pass, so that what is printed is the map's."""
 HASTE: Mapping[str, str] = {"ASSAY_RIG_PATIENCE": "3"}
@@ -49,7 +50,8 @@ class Outcome:
 
     Attributes:
         check: its name.
-        result: what came of it; a crash and a hang are failures. "not_checked" is a check that could not be
+        result: what came of it; a crash and a hang are failures. "incomplete" is a check that found no
+            mistake and had no time for some of what it looks for, "not_checked" is a check that could not be
             made, "not_run" one that was not reached.
         histories: that were recorded and judged.
         operations: that it performed.
@@ -178,6 +180,7 @@ def _judged(
         (0, "nothing_to_check"): ("nothing_to_check", first),
         (1, "failed"): ("failed", first),
         (2, result): ("not_checked", first),
+        (2, "incomplete"): ("incomplete", next((line for line in body if line.startswith(_NO_TIME)), first)),
         (HUNG, result): ("failed", _first(said) or _first([line for line in body if "did not end" in line])),
     }
     how = (

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MINUTES = 0.3
 """Together, of all checks: nobody waits for more after each change of a map."""
+MOST_MINUTES = 100_000
 SHOWN_LINES = 12
 """Of what each check printed, where several failed."""
 _DID_WIDTH = 27
@@ -39,6 +40,7 @@ _OWN = "assay-rig"
 _FOUND = {
     "passed": ("no mistake", "green"),
     "failed": ("FAILED", "bold red"),
+    "incomplete": ("no mistake so far, but incomplete", "bold yellow"),
     "nothing_to_check": ("nothing to check", ""),
     "not_checked": ("NOT CHECKED", "bold yellow"),
     "not_run": ("not run", ""),
@@ -52,7 +54,7 @@ def check(
     minutes: Annotated[
         float,
         typer.Option(
-            parser=real(0.001, 100_000), metavar="MINUTES", help="How long all checks may take together."
+            parser=real(0.001, MOST_MINUTES), metavar="MINUTES", help="How long all checks may take together."
         ),
     ] = MINUTES,
     checks: Annotated[
@@ -101,7 +103,8 @@ def check(
 
     The checks that apply to the map run one after the other, each in a process of its own. What each did and
     found is printed as it ends, then the answer, the smallest case that fails, and the command that repeats
-    it. The exit code is 1 unless every check passed or had nothing to check.
+    it. The exit code is 1 unless every check passed or had nothing to check. A check that had too little time
+    for some of what it looks for says so, and has not passed.
 
     Example: `assay check my_map --minutes 5`
     """
@@ -157,14 +160,19 @@ def check(
         for outcome in wrong:
             most = None if len(wrong) == 1 else SHOWN_LINES
             _print_case(outcome, again[outcome.check], rig.resolve().name, most)
+        incomplete = [outcome.check for outcome in outcomes if outcome.result == "incomplete"]
+        if incomplete and not signum:
+            only = [word for check in incomplete for word in ("--check", check)]
+            longer = ["--minutes", f"{min(10 * minutes, MOST_MINUTES):g}"]
+            typer.echo(f"\nTen times as long: {invocation(*words, *only, *longer)}")
         crashed = next((outcome.check for outcome in wrong if (outcome.exit_code or 0) < 0), None)
         if crashed and project_built and not sanitizer:
             typer.echo(f"\nWhere it crashed: {again[crashed]} --sanitizer address")
-        if not wrong and not signum:
+        if not wrong and not incomplete and not signum:
             _print_advice(invocation(*words), names, built=project_built)
     if signum:
         raise typer.Exit(128 + signum)
-    if wrong:
+    if wrong or any(outcome.result == "incomplete" for outcome in outcomes):
         raise typer.Exit(1)
 
 
@@ -319,6 +327,7 @@ def _print_answer(name: str, seed: int, outcomes: "Sequence[Outcome]", console: 
         for result, said in (
             ("failed", "failed"),
             ("not_checked", "could not be made"),
+            ("incomplete", "found no mistake so far, but had too little time"),
             ("not_run", "not run: interrupted"),
         )
         if named(result)

@@ -55,6 +55,9 @@ RIG = """
         case "bare":
             print("\\033[1mERROR\\nSUMMARY: AddressSanitizer: heap-use-after-free my.cpp:7", file=sys.stderr)
             sys.exit(1)
+        case "slow" if check == "stress":
+            print("no time for 7000 operations: there were 12")
+            end("incomplete", 2)
         case "refuse":
             print("error: there is no judge", file=sys.stderr)
             sys.exit(2)
@@ -198,6 +201,18 @@ def test_whatever_a_check_does_the_others_run(program: Path) -> None:
     shown = run("odd", "--check", "refuse", "--check", "bare", "--program", str(program)).stdout
     assert "\nodd: bare failed; refuse could not be made (seed " in shown
     assert "\033" not in shown
+
+
+def test_what_there_was_no_time_for_is_not_called_free_of_mistakes(program: Path) -> None:
+    ended = run("slow", "--program", str(program), "--seed", "7")
+    assert ended.exit_code == 1
+    assert "no mistake found" not in ended.stdout
+    assert "slow: stress found no mistake so far, but had too little time (seed 7)\n" in ended.stdout
+    assert "no time for 7000 operations" in " ".join(ended.stdout.split())
+    assert ended.stdout.endswith(f"check slow --program {program} --check stress --minutes 3\n")
+    stress = checked(program, "slow", expect=1)["checks"][-1]
+    assert (stress["result"], stress["exit_code"]) == ("incomplete", 2)
+    assert stress["found"] == "no time for 7000 operations: there were 12"
 
 
 def test_an_interrupt_ends_with_the_table_so_far(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
