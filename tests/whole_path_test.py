@@ -290,7 +290,10 @@ def test_a_new_subject_builds_against_the_installed_package_is_checked_and_runs(
         ["cmake", "--build", build],
     ):
         subprocess.run(command, check=True, capture_output=True)
-    checked = json.loads(assay("check", "export", "--minutes", "0.02", "--seed", "7", "--json").stdout)
+    # So little time is too little for some checks, which ones depends on the machine.
+    checked = json.loads(
+        assay("check", "export", "--minutes", "0.001", "--seed", "7", "--json", expect=1).stdout
+    )
     assert checked["program"] == f"{build}/subject-rig"
     assert {check["check"] for check in checked["checks"]} >= {
         "model",
@@ -298,7 +301,11 @@ def test_a_new_subject_builds_against_the_installed_package_is_checked_and_runs(
         "progress",
         "stress",
     }
-    assert {check["result"] for check in checked["checks"]} <= {"passed", "nothing_to_check"}
+    assert {check["result"] for check in checked["checks"]} <= {
+        "passed",
+        "incomplete",
+        "nothing_to_check",
+    }
     assert "did you mean export?" in assay("check", "exprt", expect=2).stderr
 
     experiment = project / "experiment.toml"
