@@ -99,7 +99,6 @@ const std::vector<flaw> flaws{
     {"loses_inserts", check::linearizability, "answer of (insert|erase|find|walk)"},
     {"loses_value_zero", check::linearizability, "answer of (insert|erase|find|walk)"},
     {"loses_value_zero", check::stress, "8 keys, called 1 to 8.* keys, expected"},
-    {"misses_as_it_first_grows", check::owners, "find\\(.*nothing"},
     {"misses_while_it_grows", check::owners, "find\\(.*nothing"},
     {"natarajan_leaks", check::memory, "bytes"},
     {"natarajan_lost_update", check::linearizability, "(insert|erase)"},

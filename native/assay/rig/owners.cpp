@@ -179,10 +179,17 @@ shape draw_narrow(splitmix64& draw, const subject_entry& subject) {
   return drawn;
 }
 
+std::uint64_t unreserved(const subject_entry& subject, std::uint64_t number) {
+  std::uint64_t value = value_by(0, number + 1);
+  while (subject.reserves(value)) value += std::uint64_t{1} << 48U;
+  return value;
+}
+
 // At which sizes does one thread's insert take far longer than at most others? There a structure grows.
 // Each is the size before the insert. Other processes only make inserts longer, so that the shortest of
 // several tells.
-std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog& watch) {
+std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog& watch,
+                                         sync::crew& crew) {
   constexpr std::size_t most = 1024;
   constexpr int times = 6;
   constexpr auto enough = std::chrono::milliseconds(30);
@@ -192,16 +199,20 @@ std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog&
   std::size_t reached = most;  // in all times, if the map is slow
   for (int time = 0; time < times; ++time) {
     const auto map = watch.over(build_as(types, most, 1));
-    const auto handle = map->attach();
-    for (std::size_t size = 0; size < reached; ++size) {
-      const question asked{
-          .kind = operation::insert, .key = size + 1, .value = value_by(0, size + 1)};
-      const auto begin = steady_clock::now();
-      handle->ask(asked);
-      const auto after = steady_clock::now();
-      shortest[size] = std::min(shortest[size], after - begin);
-      if (after > end) reached = size + 1;
-    }
+    // Not by the thread that builds the map: its handle's end may be the end of what it needs.
+    crew.run([&](unsigned thread) {
+      if (thread != 0) return;
+      const auto handle = map->attach();
+      for (std::size_t size = 0; size < reached; ++size) {
+        const question asked{
+            .kind = operation::insert, .key = size + 1, .value = unreserved(subject, size)};
+        const auto begin = steady_clock::now();
+        handle->ask(asked);
+        const auto after = steady_clock::now();
+        shortest[size] = std::min(shortest[size], after - begin);
+        if (after > end) reached = size + 1;
+      }
+    });
   }
   shortest.resize(reached);
   auto ordered = shortest;
@@ -1032,7 +1043,8 @@ std::unique_ptr<map_in_round> play_batch(std::vector<std::unique_ptr<map_in_roun
 // Until its time is over or a map was wrong, which it then leaves in `of`.
 std::string play_round_of_many(round& of, const std::function<shape()>& draw_next, splitmix64& draw,
                                watchdog& watch, sync::crew& crew, owned& sums) {
-  constexpr std::size_t most_maps = 128;
+  // One at a time: some libraries have one collector of garbage in a process, which ends with a map.
+  constexpr std::size_t most_maps = 1;
   const auto end =
       steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(of.is.duration);
   const unsigned threads = of.is.owners.threads;
@@ -1070,8 +1082,8 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
   owned sums;
   const auto begin = steady_clock::now();
   const auto left = [&] { return asked.duration - (steady_clock::now() - begin); };
-  const auto slow_sizes =
-      telling_failures(subject.name, asked.seed, [&] { return find_slow_sizes(subject, watch); });
+  const auto slow_sizes = telling_failures(subject.name, asked.seed,
+                                           [&] { return find_slow_sizes(subject, watch, crew); });
   constexpr std::uint64_t many_in = 3;
   for (bool last = false; !last;) {
     last = left() < 0.3 * asked.duration;

@@ -135,7 +135,7 @@ class watchdog {
   // Why, if that is not all in what the threads do.
   [[noreturn]] void end_process(const std::string& why, int status);
 
-  static constexpr std::size_t most_posts = 256;
+  static constexpr std::size_t most_posts = 32;
 
   subject_of_check of_;
   std::uint64_t bytes_at_first_;

@@ -86,33 +86,27 @@ class table {  // NOLINT(bugprone-crtp-constructor-accessibility)
   std::size_t size_ = 0;
 };
 
-// Searches that come while the table moves 64 elements or more, or only as it does so for the first
-// time in its life, look into a table that is not filled yet.
-template <bool Once>
-class misses : public table<misses<Once>> {
-  using base = table<misses>;
-
+// Searches that come while the table moves 64 elements or more look into a table that is not filled
+// yet.
+class misses_while_it_grows : public table<misses_while_it_grows> {
  public:
   std::optional<number> find(number key) {
     // Sequentially consistent, which is what is easiest to be sure of.
     if (grows_) return std::nullopt;
-    return base::find(key);
+    return table::find(key);
   }
   auto attach() { return plain_handle(*this); }
   void grow() {
-    grows_ = Once ? this->size_ == 64 && !std::exchange(grew_, true) : this->size_ >= 64;
-    base::grow();
+    grows_ = size_ >= 64;
+    table::grow();
     grows_ = false;
   }
 
  private:
   std::atomic<bool> grows_{false};
-  bool grew_ = false;
 };
-const subject<misses<false>> registered_misses{"misses_while_it_grows",
-                                               "finds nothing while it moves 64 elements or more"};
-const subject<misses<true>> registered_misses_once{
-    "misses_as_it_first_grows", "finds nothing while it moves 64 elements for the first time"};
+const subject<misses_while_it_grows> registered_misses{
+    "misses_while_it_grows", "finds nothing while it moves 64 elements or more"};
 
 // Loses the last chain when it grows to one size.
 class loses_last_bucket : public table<loses_last_bucket> {
