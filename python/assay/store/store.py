@@ -698,8 +698,8 @@ def _extend_view(connection: Connection, experiment_id: int, names: Iterable[tup
 def _summary(values: dict[str, Any]) -> CampaignSummary:
     """Return a campaign's summary; where its row is damaged, one that says so."""
     try:
+        summary = reading.SUMMARY.validate_python(values)
         reading.HOST.validate_python(values["host"])
-        return reading.SUMMARY.validate_python(values)
     except ValidationError as error:
         name, begun = values["experiment"], values["started_at"]
         return CampaignSummary(
@@ -714,6 +714,7 @@ def _summary(values: dict[str, Any]) -> CampaignSummary:
             host={},
             damage=reason_of(error),
         )
+    return summary
 
 
 def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: RowMapping) -> Any:
