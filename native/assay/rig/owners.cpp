@@ -1056,6 +1056,7 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
   do {
     std::vector<std::unique_ptr<map_in_round>> maps;
     for (std::size_t i = 0; i < most_maps && (i == 0 || steady_clock::now() < end); ++i) {
+      // NOLINTNEXTLINE(modernize-make-unique): a round is made in place, as it cannot be moved
       maps.push_back(std::unique_ptr<map_in_round>(new map_in_round{
           .of = {.subject = of.subject, .further = of.further, .is = draw_next()}}));
       map_in_round& one = *maps.back();
