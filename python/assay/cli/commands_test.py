@@ -27,4 +27,4 @@ def test_the_help_of_every_command_is_plain_and_shows_an_example(path: tuple[str
 
 
 def test_no_command_is_missing() -> None:
-    assert len(PATHS) == 37
+    assert len(PATHS) == 40
