@@ -113,7 +113,7 @@ def rows(sql: str) -> list[tuple[Any, ...]]:
 
 
 def nothing_to_resume(*words: str) -> bool:
-    return json.loads(assay("resume", *words, "--json").stdout)["campaign"] is None
+    return json.loads(assay("resume", *words, "--json", expect=2).stdout)["campaign"] is None
 
 
 def reason_to_stop() -> str:

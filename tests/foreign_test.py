@@ -108,7 +108,7 @@ def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Pat
         ("replay", "5"),
     ):
         assert assay(*words, expect=2).stderr == refused, words
-    assert "Nothing to resume" in assay("resume", "--campaign", "2").stderr
+    assert "nothing to resume" in assay("resume", "--campaign", "2", expect=2).stderr
     assay("report")
     page = (tmp_path / "results/assay-report/campaign-2/index.html").read_text()
     figures = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])

@@ -140,11 +140,10 @@ DAMAGES = [
     (5, "update campaign set host = 'null' where id = 5"),
 ]
 
+ALWAYS = (["list"], ["report", "--campaign", "1", "--json"], ["store", "check"])
 COMMANDS = (
-    ["list"],
     ["list", "trials", "--campaign", "2"],
     ["report"],
-    ["report", "--campaign", "1", "--json"],
     ["report", "--campaign", "2", "--json"],
     ["audit", "--campaign", "2"],
     ["query", "select count(*) from campaigns"],
@@ -157,12 +156,12 @@ COMMANDS = (
     ["compare", "1", "2"],
     ["resume", "--campaign", "2"],
     ["explore", "2"],
-    ["store", "check"],
 )
+"""Each damage meets every fourth, so that all meet many kinds and it takes a minute."""
 
 
 def test_a_sound_store_has_nothing_damaged(sound: Path, tmp_path: Path) -> None:
-    for words in (["store", "check"], ["report", "--campaign", "2", "--json"], ["trend", "maps"]):
+    for words in (["store", "check"], ["report", "--campaign", "2", "--json"], ["list"]):
         ended = run_assay(tmp_path, *words, "--store", sound)
         assert ended.returncode == 0, ended.stderr
 
@@ -269,12 +268,12 @@ def test_a_damaged_row_ends_no_command_in_a_traceback_and_hides_no_other_campaig
         raw.executescript(damage)
         assert list(raw.iterdump()) != before
     codes = {}
-    for command in COMMANDS:
-        # Pages take longest, and are written for one damage of four.
-        words = [*command, "--json"] if command == ["report"] and number % 4 else command
+    for command in (*ALWAYS, *COMMANDS[number % 4 :: 4]):
+        # Pages take longest, and are written for one damage of sixteen.
+        words = [*command, "--json"] if command == ["report"] and number % 16 != 1 else command
         ended = run_assay(folder, *words, "--store", path)
         assert "Traceback" not in ended.stderr, (words, ended.stderr)
-        assert ended.returncode in (0, 1, 2), (words, ended.stderr)
+        assert ended.returncode in (0, 1, 2, 3), (words, ended.stderr)
         codes[" ".join(words)] = ended.returncode
         if words == ["store", "check"]:
             assert ended.returncode == 1, ended.stdout

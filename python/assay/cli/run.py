@@ -128,7 +128,7 @@ def resume(
 ) -> None:
     """Go on with a campaign that was stopped or killed.
 
-    The trials that have not ended are run. The exit code is that of `assay run`.
+    The trials that have not ended are run. The exit code is that of `assay run`, and 2 if none is left.
 
     Example: `assay resume --campaign 3`
     """
@@ -141,10 +141,9 @@ def resume(
         unfinished = [summary.id for summary in summaries if not summary.finished]
         if not unfinished:
             named = f"every campaign in {store}" if campaign is None else f"campaign {campaign}"
-            typer.echo(f"Nothing to resume: {named} is finished.", err=True)
             if as_json:
                 print_json({"campaign": None})
-            return
+            raise AssayError(f"nothing to resume: {named} is finished")
         number = unfinished[-1]
         tuned = tuned or isolated
         with (

@@ -35,10 +35,11 @@ def trend(
     It looks at all campaigns of an experiment on one host, each with the commit that was checked out when it
     began, for steps and for slow drift, which a comparison of two commits does not show. EXPERIMENT is the
     name of one in the store, or its file; without it, every experiment of which three campaigns know their
-    commit.
+    commit. The exit code is 3 where no experiment has enough commits yet.
 
     Example: `assay trend experiments/quickstart.toml`
     """
+    from assay.analysis.history import FEWEST_COMMITS
     from assay.experiment import load
     from assay.report.history import gathered_history
     from assay.store import Store
@@ -54,14 +55,15 @@ def trend(
         of.check_honest("assay trend")
     if as_json:
         print_json({"histories": [history for history, _ in histories]})
-        return
-    if not histories:
+    elif not histories:
         typer.echo(
             f"{store} has no experiment of which three campaigns know their commit: keep the experiment's"
             " file in the git repository of what it measures, and run it at several commits"
         )
-    for place, (history, of) in enumerate(histories):
+    for place, (history, of) in enumerate(() if as_json else histories):
         _print(history, of, blank=place > 0)
+    if all(len(history.commits) < FEWEST_COMMITS for history, _ in histories):
+        raise typer.Exit(3)
 
 
 def _with_history(store: "Store") -> list[str]:

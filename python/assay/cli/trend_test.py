@@ -53,9 +53,9 @@ def trend(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["trend", *arguments])
 
 
-def said(*arguments: str) -> str:
+def said(*arguments: str, code: int = 0) -> str:
     done = trend(*arguments)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == code, done.output
     return " ".join(done.stdout.split())
 
 
@@ -138,7 +138,7 @@ def test_a_median_of_zero_is_told_of_first() -> None:
 def test_what_is_left_out_is_told_with_its_reason() -> None:
     filled([0.0] * 2, commits=False)
     filled([0.0] * 4)
-    text = said()
+    text = said(code=3)
     assert "Too early to say over 4 commits, 2026-10-01 to 2026-10-04: it takes 6 commits." in text
     assert "Left out: campaigns 1 and 2: its commit is not known" in text
 
@@ -146,7 +146,7 @@ def test_what_is_left_out_is_told_with_its_reason() -> None:
 def test_what_misleads_on_purpose_has_no_trend_and_is_joined_with_nothing_honest() -> None:
     misleading = EXPERIMENT.replace("[trial]\n", "[pitfall]\ndeliberate = true\n[trial]\n")
     filled([0.0] * 3, misleading)
-    assert "no experiment of which three campaigns" in said()
+    assert "no experiment of which three campaigns" in said(code=3)
     refused = trend("parser")
     assert "misleads on purpose; assay trend takes honest experiments alone" in str(refused.exception)
     filled([0.0] * 3)
@@ -155,8 +155,8 @@ def test_what_misleads_on_purpose_has_no_trend_and_is_joined_with_nothing_honest
 
 def test_without_a_history_it_says_what_it_takes() -> None:
     filled([0.0] * 3, commits=False)
-    assert "no experiment of which three campaigns know their commit" in said()
-    assert "No campaign says anything of a commit. Left out: campaigns 1, 2 and 3" in said("parser")
+    assert "no experiment of which three campaigns know their commit" in said(code=3)
+    assert "No campaign says anything of a commit. Left out: campaigns 1, 2 and 3" in said("parser", code=3)
     assert json.loads(trend("--json").stdout) == {"version": 1, "histories": []}
 
 
