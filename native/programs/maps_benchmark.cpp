@@ -150,11 +150,13 @@ class filled_map {
       : crews_(all), space_(space) {
     unsigned attached = 0;
     for (const unsigned number : numbers) attached += number;
+    datum values = numbers_of;
+    values.bits = subject.value_bits;
     if (is_signed)
-      rules_.emplace(0, numbers_of, attached, std::span(subject.reserved_values), space, true);
+      rules_.emplace(0, values, attached, std::span(subject.reserved_values), space, true);
     unsigned writer = 0;
     map_ = subject.build(
-        {.key_range = space.range(), .threads = attached, .key = numbers_of, .value = numbers_of});
+        {.key_range = space.range(), .threads = attached, .key = numbers_of, .value = values});
     for (const unsigned number : numbers) {
       std::vector<trial::worker>& team = teams_.try_emplace(number, number).first->second;
       crews_.at(number).run([&](unsigned i) {

@@ -96,6 +96,33 @@ class says_no_value_0 : public test_map<says_no_value_0, keeps_no_value_0> {
 const subject<keeps_no_value_0> no_value_0{"keeps_no_value_0", "takes 0 for no value"};
 const subject<says_no_value_0> says_no_value{"says_no_value_0", "and says so"};
 
+// Keeps the bits above `Bits` of each value for itself.
+template <unsigned Bits>
+class marks_values : public test_map<marks_values<Bits>> {
+ public:
+  bool insert(number key, number value) { return sound_map::insert(key, value | ~low); }
+  std::optional<number> find(number key) {
+    const auto found = sound_map::find(key);
+    return found ? std::optional(*found & low) : std::nullopt;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    sound_map::for_each([&](number key, number value) { visit(key, value & low); });
+  }
+
+ private:
+  static constexpr number low = UINT64_MAX >> (64 - Bits);
+};
+template <unsigned Bits>
+class says_that_it_marks_values
+    : public test_map<says_that_it_marks_values<Bits>, marks_values<Bits>> {
+ public:
+  static constexpr unsigned value_bits = Bits;
+};
+const subject<marks_values<63>> marking{"marks_values", "has values of 63 bits"};
+const subject<says_that_it_marks_values<63>> of_63_bits{"values_of_63_bits", "and says so"};
+const subject<says_that_it_marks_values<48>> of_48_bits{"values_of_48_bits", "of 48 bits"};
+
 class walks_in_disorder : public test_map<walks_in_disorder> {
  public:
   static constexpr bool ordered = true;
@@ -267,6 +294,9 @@ TEST(model, stores_the_least_and_the_greatest_values_unless_told_not_to) {
   EXPECT_THAT(difference("keeps_no_value_0"),
               ContainsRegex("insert\\([0-9]+, (0|[0-9]{19,})\\) *false"));
   EXPECT_EQ(difference("says_no_value_0"), "");
+  EXPECT_THAT(difference("marks_values"), ContainsRegex("find\\(|a walk"));
+  EXPECT_EQ(difference("values_of_63_bits"), "");
+  EXPECT_EQ(difference("values_of_48_bits"), "");
 }
 
 TEST(model, looks_at_order_and_at_the_invariants_of_the_map) {
@@ -308,13 +338,24 @@ class defends_itself : public test_map<defends_itself, ordered_numbers> {
 const subject<defends_itself> defending{"defends_itself", "throws at what it reserves"};
 
 TEST(concurrent_checks, give_no_map_what_it_reserves) {
-  const auto& subject = find_subject("defends_itself");
-  EXPECT_EQ(record(subject, {.seed = 1, .histories = 1000}, [](const history&) {}).histories, 1000);
-  EXPECT_EQ(check_owners(subject, {.seed = 1, .duration = std::chrono::seconds(1)}).problem, "");
-  const progress_found seen = check_progress(subject, 1);
-  EXPECT_TRUE(seen.passed) << ::testing::PrintToString(seen.lines);
-  EXPECT_THAT(stress(subject, {.seed = 1}).problems, IsEmpty());
-  EXPECT_EQ(memory_kept(subject, {.seed = 1}).problem, "");
+  for (const auto* name : {"defends_itself", "values_of_63_bits", "values_of_48_bits"}) {
+    SCOPED_TRACE(name);
+    const auto& subject = find_subject(name);
+    EXPECT_EQ(record(subject, {.seed = 1, .histories = 1000}, [](const history&) {}).histories,
+              1000);
+    EXPECT_EQ(check_owners(subject, {.seed = 1, .duration = std::chrono::seconds(1)}).problem, "");
+    const progress_found seen = check_progress(subject, 1);
+    EXPECT_TRUE(seen.passed) << ::testing::PrintToString(seen.lines);
+    EXPECT_THAT(stress(subject, {.seed = 1}).problems, IsEmpty());
+    EXPECT_EQ(memory_kept(subject, {.seed = 1}).problem, "");
+  }
+}
+
+TEST(concurrent_checks, find_bits_of_values_that_a_map_keeps_without_saying_so) {
+  const auto& subject = find_subject("marks_values");
+  EXPECT_THAT(stress(subject, {.seed = 1}).problems, ::testing::Not(IsEmpty()));
+  EXPECT_THAT(check_owners(subject, {.seed = 1, .duration = std::chrono::seconds(1)}).problem,
+              HasSubstr("find"));
 }
 
 TEST(stress, looks_at_the_invariants_of_the_map) {

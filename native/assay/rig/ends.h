@@ -50,8 +50,7 @@ using ends = std::array<std::uint64_t, 8>;  // ascending
 [[nodiscard]] inline std::vector<std::uint64_t> end_values(const subject_entry& subject,
                                                            datum::kind kind) {
   std::vector<std::uint64_t> values;
-  for (const std::uint64_t value :
-       ends_between(0, kind == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX)) {
+  for (const std::uint64_t value : ends_between(0, subject.greatest_value(kind))) {
     if (!subject.reserves(value)) values.push_back(value);
   }
   return values;

@@ -185,7 +185,7 @@ class sequences {
   // Mostly one that says which operation inserted it, and now and then the least or the greatest.
   [[nodiscard]] std::uint64_t value(random::splitmix64& draw, std::uint64_t number) const {
     const std::uint64_t luck = draw() % 16;
-    const std::uint64_t greatest = types_.value == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+    const std::uint64_t greatest = subject_.greatest_value(types_.value);
     std::uint64_t value = luck == 0 ? 0 : luck == 1 ? greatest : number;
     while (subject_.reserves(value)) value = (value + 1) & greatest;
     return value;

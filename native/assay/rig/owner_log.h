@@ -17,7 +17,8 @@ namespace assay::rig {
 
 inline constexpr unsigned most_owners = 8;
 
-// The value that a thread's operation stores; never 0, which stands for a key that is not held.
+// The value that a thread's operation stores; never 0, which stands for a key that is not held. It
+// has 44 bits: those above tell nothing.
 [[nodiscard]] constexpr std::uint64_t value_by(unsigned thread, std::uint64_t number) {
   return std::uint64_t{thread + 1} << 40U | number;
 }
@@ -26,7 +27,7 @@ struct origin {
   std::uint64_t number;
 };
 [[nodiscard]] constexpr origin origin_of(std::uint64_t value) {
-  return {.thread = (value >> 40U & 0xffU) - 1, .number = value & ((std::uint64_t{1} << 40U) - 1)};
+  return {.thread = (value >> 40U & 0xfU) - 1, .number = value & ((std::uint64_t{1} << 40U) - 1)};
 }
 
 // Which thread owns which of `count` keys, by their places in ascending order: `block` neighbours

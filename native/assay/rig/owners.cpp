@@ -341,7 +341,7 @@ std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const sh
       value_by(static_cast<unsigned>(draw() % drawn.owners.threads), 1 + draw() % 2);
   const std::uint64_t luck = draw() % 4;
   if (!stores_only || luck < 2) return 0;
-  return luck == 2 ? first : ~first;
+  return luck == 2 ? first : ~first & subject.greatest_value(datum::kind::uint64);
 }
 
 // In every other round that is not about their number, keys are at the ends of their type, in some
@@ -591,7 +591,7 @@ class player {
     known& mine = known_[at(place)];
     begin();
     std::uint64_t value = value_by(me_, number_);
-    while (round_.subject.reserves(value ^ is_.mask)) value += std::uint64_t{1} << 48U;
+    while (round_.subject.reserves(value ^ is_.mask)) value += std::uint64_t{1} << 44U;
     const question asked{
         .kind = kind, .key = is_.keys[place], .value = value, .last = is_.keys[place]};
     const answer got = ask(asked);

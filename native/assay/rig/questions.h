@@ -22,11 +22,14 @@ namespace assay::rig {
 struct asked_about {
   std::vector<std::uint64_t> keys;        // ascending
   std::vector<std::uint64_t> end_values;  // that may be among the values
+  std::uint64_t greatest_value;
 
   // The keys from 1 to `small`, those at the ends of their type, or both.
   static asked_about of(const subject_entry& subject, const held_types& types, std::uint64_t small,
                         bool with_ends) {
-    asked_about all{.keys = {}, .end_values = rig::end_values(subject, types.value)};
+    asked_about all{.keys = {},
+                    .end_values = rig::end_values(subject, types.value),
+                    .greatest_value = subject.greatest_value(types.value)};
     if (with_ends) std::ranges::copy(end_keys(subject, types.key), std::back_inserter(all.keys));
     for (std::uint64_t key = 1; key <= small; ++key) all.keys.push_back(key);
     std::ranges::sort(all.keys);
@@ -40,7 +43,7 @@ struct asked_about {
   // One in 16 is at an end of its type.
   [[nodiscard]] std::uint64_t value(random::splitmix64& draw) const {
     if (draw() % 16 == 0 && !end_values.empty()) return end_values[draw() % end_values.size()];
-    return draw() >> 1U;
+    return draw() >> 1U & greatest_value;
   }
 };
 

@@ -118,6 +118,7 @@ subject_entry looked_after(subject_entry subject, watchdog& watch) {
 // The same, with maps of one type that have their keys at its ends.
 subject_entry at_ends(const subject_entry& subject, const held_types& types, watchdog& watch) {
   subject_entry all = subject;
+  if (types.value != datum::kind::uint64) all.value_bits = 64;
   all.types = {{.key = datum::kind::uint64,
                 .value = datum::kind::uint64,
                 .build = [&types, &watch, keys = end_keys(subject, types.key)](
@@ -141,7 +142,7 @@ std::string told_keys(const subject_entry& subject, unsigned keys, const held_ty
 std::optional<trial::drawing> values_at_end(const subject_entry& subject, const held_types& types,
                                             bool greatest) {
   const auto all = end_values(subject, types.value);
-  const std::uint64_t most = types.value == datum::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+  const std::uint64_t most = subject.greatest_value(types.value);
   const std::uint64_t from = greatest ? most - 2 : 0;
   const bool any = std::ranges::any_of(
       all, [&](std::uint64_t value) { return value >= from && value <= from + 2; });

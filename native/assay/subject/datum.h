@@ -60,6 +60,7 @@ struct datum {
   bool bare = false;  // byte strings of the number alone, see codec<std::string>
   // Lengths of strings, or values that are numbers. None: lengths are uniform, values any numbers.
   std::shared_ptr<const drawn_numbers> drawn{};
+  unsigned bits = 64;  // of values that are numbers of 64 bits: a map may take fewer
 
   friend bool operator==(const datum&, const datum&) = default;
 };
@@ -214,16 +215,16 @@ class codec<std::string> {
 
 // Of values: that of their type, but that numbers may be drawn. Each also has
 //
-//     differs(datum, hash, check)  whether its number is not checked(hash, ..., check), or the rest
-//                                  of it is not that of its number
+//     differs(datum, hash, bits)  whether its number is not checked(hash, ..., bits.check), or the
+//                                 rest of it is not that of its number
 template <class V>
 class value_codec : public codec<V> {
  public:
   using codec<V>::codec;
-  [[nodiscard]] bool differs(const V& datum, std::uint64_t hash, std::uint64_t check) const {
-    if (~check == 0) return !this->equals(datum, hash);
+  [[nodiscard]] bool differs(const V& datum, std::uint64_t hash, const value_layout& bits) const {
+    if (bits.rest == 0) return !this->equals(datum, hash);
     const std::uint64_t number = this->decode(datum);
-    return number == 0 || !is_checked(number, hash, check);
+    return number == 0 || !is_checked(number, hash, bits);
   }
 };
 template <std::unsigned_integral V>
@@ -236,9 +237,9 @@ class value_codec<V> {
   [[nodiscard]] std::uint64_t kept(std::uint64_t number) const { return encode(number); }
   static std::uint64_t decode(V datum) { return datum; }
   [[nodiscard]] bool equals(V datum, std::uint64_t number) const { return datum == encode(number); }
-  [[nodiscard]] bool differs(V datum, std::uint64_t hash, std::uint64_t check) const {
+  [[nodiscard]] bool differs(V datum, std::uint64_t hash, const value_layout& bits) const {
     if (sizeof(V) < sizeof(hash) || drawn_ != nullptr) return !equals(datum, hash);
-    return !is_checked(datum, hash, check);
+    return !is_checked(datum, hash, bits);
   }
 
  private:

@@ -64,7 +64,7 @@ class measured_visit {
     bool ascending;
     workload::fold fold;
     std::uint64_t salt;
-    std::uint64_t check;
+    value_layout bits;
     const value_codec<V>& values;
     const std::stop_token& stop;
 
@@ -87,7 +87,7 @@ class measured_visit {
     }
     if (sums_->fold == workload::fold::sum) {
       const std::uint64_t number = value_of(rank, sums_->salt);
-      if (sums_->values.differs(value, number, sums_->check)) count_wrong(rank);
+      if (sums_->values.differs(value, number, sums_->bits)) count_wrong(rank);
       sums_->folded += number;
     }
   }
@@ -162,8 +162,8 @@ std::uint64_t size_by(Handle& handle) {
 // wrong.
 template <class V>
 [[gnu::noinline]] bool look_at(const V& value, const value_codec<V>& values, std::uint64_t key,
-                               std::uint64_t hash, std::uint64_t check, witness* seen) {
-  const bool is_wrong = values.differs(value, hash, check);
+                               std::uint64_t hash, const value_layout& bits, witness* seen) {
+  const bool is_wrong = values.differs(value, hash, bits);
   if (seen != nullptr) {
     const std::uint64_t number = values.decode(value);
     if (is_wrong) {
@@ -180,8 +180,9 @@ template <class V>
 bool look_at_number(std::uint64_t value, const value_codec<V>& values, std::uint64_t key,
                     const value_numbers& numbers, witness* seen) {
   const std::uint64_t hash = numbers.hash(key);
-  const bool is_wrong = ~numbers.check == 0 ? value != values.kept(hash)
-                                            : value == 0 || !is_checked(value, hash, numbers.check);
+  const bool is_wrong = numbers.bits.rest == 0
+                            ? value != values.kept(hash & numbers.bits.check)
+                            : value == 0 || !is_checked(value, hash, numbers.bits);
   if (seen != nullptr && is_wrong) seen->found_wrong(key, value);
   if (seen != nullptr && !is_wrong && numbers.watches(hash)) seen->found(key, hash, value);
   return is_wrong;
@@ -241,7 +242,7 @@ template <class K, class V, class More, class Handle>
         .ascending = spans,
         .fold = task.fold,
         .salt = numbers.salt,
-        .check = numbers.check,
+        .bits = numbers.bits,
         .values = translate.value,
         .stop = task.stop};
     try {
@@ -287,9 +288,9 @@ template <class K, class V, class More = detail::assays_own, class Handle>
     if (!sought) return;
     ++found;
     const std::uint64_t hash = numbers.hash(key);
-    if (translate.value.differs(*sought, hash, numbers.check) || numbers.watches(hash))
+    if (translate.value.differs(*sought, hash, numbers.bits) || numbers.watches(hash))
         [[unlikely]] {
-      wrong += look_at<V>(*sought, translate.value, key, hash, numbers.check, task.seen);
+      wrong += look_at<V>(*sought, translate.value, key, hash, numbers.bits, task.seen);
     }
   };
 

@@ -43,6 +43,25 @@ std::array<further_facts, workload::operation_kinds>& all_further_facts() {
   return all;
 }
 
+// Leaves values for each thread of each check, whichever the map reserves.
+void check_values(const subject_entry& entry) {
+  constexpr unsigned fewest_bits = 48;
+  constexpr unsigned most_bits = 64;
+  if (entry.value_bits < fewest_bits || entry.value_bits > most_bits) {
+    throw std::logic_error(entry.name + ": value_bits is " + std::to_string(entry.value_bits) +
+                           ", but must be from 48 to 64");
+  }
+  const std::size_t most =
+      std::min<std::size_t>(1000, (std::size_t{1} << (entry.value_bits - 44)) - 1);
+  if (entry.reserved_values.size() > most) {
+    throw std::logic_error(entry.name + " reserves " +
+                           std::to_string(entry.reserved_values.size()) + " values, but at most " +
+                           std::to_string(most) + " may be reserved of " +
+                           std::to_string(entry.value_bits) +
+                           " bits; value_bits = 63 reserves all that have the top bit");
+  }
+}
+
 }  // namespace
 
 const further_facts& further_facts_of(workload::operation kind) {
@@ -99,6 +118,7 @@ void register_subject(subject_entry entry) {
     throw std::logic_error("\"" + entry.name +
                            "\" is not a name for a subject: it must match [a-z][a-z0-9_]*");
   }
+  check_values(entry);
   auto& all = entries();
   const auto place = std::ranges::lower_bound(all, entry.name, {}, &subject_entry::name);
   if (place != all.end() && place->name == entry.name) {

@@ -63,6 +63,26 @@ TEST(register_subject, refuses_names_that_are_taken_or_no_names) {
   EXPECT_EQ(registry().size(), 2U);
 }
 
+// What draws values must come to an end.
+TEST(register_subject, refuses_values_of_which_few_are_left) {
+  const auto refusal_of = [](unsigned bits, std::size_t reserved) -> std::string {
+    auto entry = describe_subject<correct_map>("narrow", "");
+    entry.value_bits = bits;
+    entry.reserved_values.resize(reserved);
+    try {
+      register_subject(std::move(entry));
+    } catch (const std::logic_error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(refusal_of(47, 0), HasSubstr("value_bits is 47, but must be from 48 to 64"));
+  EXPECT_THAT(refusal_of(65, 0), HasSubstr("value_bits is 65"));
+  EXPECT_THAT(refusal_of(64, 1001), HasSubstr("reserves 1001 values, but at most 1000"));
+  EXPECT_THAT(refusal_of(48, 16), HasSubstr("at most 15 may be reserved of 48 bits"));
+  EXPECT_EQ(registry().size(), 2U);
+}
+
 struct hinted_map : test_map<hinted_map> {
   explicit hinted_map(const map_hints& hints) { insert(hints.key_range, hints.threads); }
 };

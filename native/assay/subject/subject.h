@@ -36,6 +36,7 @@
 //     static constexpr bool linearizable = false;  // known not to be: the rig does not check
 //     static constexpr bool takes_any_key = false;  // else the rig also uses 0 and 2^64-1
 //     static constexpr std::array<std::uint64_t, 1> reserved_values{0};  // never stored
+//     static constexpr unsigned value_bits = 63;  // of a number: the top bit is the map's; 48 to 64
 //     static constexpr bool ordered = true;  // for_each ascends: the rig checks it
 //     static constexpr bool leaks = true;  // on purpose: the rig does not check its memory
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
@@ -122,7 +123,8 @@ struct subject_entry {
   bool leaks = false;                            // on purpose
   bool takes_any_key = true;                     // also 0, and those from 2^63 on
   std::vector<std::uint64_t> reserved_values{};  // numbers that it keeps for itself
-  std::string reclaims{};                        // how it frees what was erased; empty: unknown
+  unsigned value_bits = 64;  // of values that are numbers; the rest is the map's
+  std::string reclaims{};    // how it frees what was erased; empty: unknown
   assay::structure structure = assay::structure::map;
 
   // Throw bad_request if it cannot hold the types of key and value, with what it does hold.
@@ -133,6 +135,11 @@ struct subject_entry {
 
   [[nodiscard]] bool reserves(std::uint64_t value) const {
     return std::ranges::find(reserved_values, value) != reserved_values.end();
+  }
+  // Of numbers, and of those that stand for strings.
+  [[nodiscard]] std::uint64_t greatest_value(datum::kind kind) const {
+    if (kind == datum::kind::uint32) return UINT32_MAX;
+    return kind == datum::kind::uint64 ? UINT64_MAX >> (64 - value_bits) : UINT64_MAX;
   }
 
   // Throws bad_request if it does not offer the operation, with what it does offer.
@@ -150,7 +157,8 @@ struct subject_entry {
 // The subject of that name. Throws bad_request, naming the nearest one, if there is none.
 [[nodiscard]] const subject_entry& find_subject(std::string_view name);
 
-// Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*.
+// Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*, if
+// its values have fewer than 48 bits or more than 64, or if it reserves so many that few are left.
 void register_subject(subject_entry entry);
 
 // `Erased` is an erased_map or an erased_bag of K to V.
@@ -217,6 +225,7 @@ template <class Map>
   if constexpr (requires { Map::reserved_values; }) {
     entry.reserved_values.assign(Map::reserved_values.begin(), Map::reserved_values.end());
   }
+  if constexpr (requires { Map::value_bits; }) entry.value_bits = Map::value_bits;
   entry.compiled = host::compiled_as();
   return entry;
 }

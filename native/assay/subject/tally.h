@@ -30,6 +30,12 @@ namespace assay {
   return value * inverse ^ salt;
 }
 
+// The bits of a value: those that depend on its key, and the others. A bit in neither is 0.
+struct value_layout {
+  std::uint64_t check = ~std::uint64_t{0};
+  std::uint64_t rest = 0;
+};
+
 // A value whose bits `check` depend on its key, through value_of(key, salt), and on its other bits,
 // `rest`: so that a value of another key, one that was put together from two, or one with any bit
 // changed is recognised.
@@ -38,8 +44,8 @@ namespace assay {
   return ((hash + rest * random::golden_gamma) & check) | rest;
 }
 [[nodiscard]] constexpr bool is_checked(std::uint64_t value, std::uint64_t hash,
-                                        std::uint64_t check) {
-  return value == checked(hash, value & ~check, check);
+                                        const value_layout& bits) {
+  return value == checked(hash, value & bits.rest, bits.check);
 }
 
 // The term of a map's key in the pair sum, from value_of(key, salt). Not linear, as the sum of keys

@@ -30,8 +30,18 @@ std::function<std::uint64_t(std::uint64_t)> kept_by(const datum& value) {
 }
 
 bool has_room(const datum& value) {
-  if (value.type == datum::kind::uint64) return value.drawn == nullptr;
+  constexpr unsigned least_check = 8;
+  if (value.type == datum::kind::uint64) {
+    return value.drawn == nullptr &&
+           value.bits >= value_rules::number_bits + value_rules::writer_bits + least_check;
+  }
   return value.type == datum::kind::bytes && value.least >= sizeof(std::uint64_t);
+}
+
+// Numbers that follow a distribution are drawn with as few, and those of 32 bits are cut.
+std::uint64_t bits_of(const datum& value) {
+  const bool may_have_fewer = value.type == datum::kind::uint64 && value.drawn == nullptr;
+  return ~std::uint64_t{0} >> (may_have_fewer ? 64 - value.bits : 0);
 }
 
 std::uint64_t writer_of(std::uint64_t value) {
@@ -90,12 +100,13 @@ value_rules::value_rules(std::uint64_t salt, const datum& value, unsigned thread
       space_(space),
       ordered_(ordered),
       kept_(kept_by(value)),
-      numbers_{.salt = salt},
+      numbers_{.salt = salt, .bits = {.check = bits_of(value)}},
       watched_(slots) {
   if (has_room(value)) {
     const bool are_numbers = value.type == datum::kind::uint64;
     first_writer_ =
         first_writer(threads, are_numbers ? reserved : std::span<const std::uint64_t>());
+    if (are_signed()) numbers_.bits = {numbers_.bits.check & ~rest_mask, rest_mask};
   }
   // From a key that is drawn on, which is watched, so that there is one.
   const std::uint64_t begin = random::mix64(salt) % space.range();
@@ -110,7 +121,6 @@ value_rules::value_rules(std::uint64_t salt, const datum& value, unsigned thread
 value_numbers value_rules::numbers_of(unsigned thread) const {
   value_numbers numbers = numbers_;
   if (are_signed()) {
-    numbers.check = check_mask;
     numbers.last = std::uint64_t{first_writer_ + thread} << number_bits;
     numbers.step = 1;
   }
@@ -118,8 +128,8 @@ value_numbers value_rules::numbers_of(unsigned thread) const {
 }
 
 bool value_rules::fits(std::uint64_t key, std::uint64_t value) const {
-  if (!are_signed()) return value == kept_(hash(key));
-  return thread_of(value) && is_checked(value, hash(key), check_mask);
+  if (!are_signed()) return value == kept_(hash(key) & numbers_.bits.check);
+  return thread_of(value) && is_checked(value, hash(key), numbers_.bits);
 }
 
 std::optional<unsigned> value_rules::thread_of(std::uint64_t value) const {

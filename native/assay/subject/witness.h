@@ -32,8 +32,10 @@
 // what is known of five; searches that find nothing, which are not taken note of; what a visit of
 // many elements meets; and the order of what two threads have seen.
 //
-// Values of 32 bits, values that follow a distribution, strings shorter than 8 bytes and trials of
-// more than 1,022 threads have no room. There, values depend on the key and the trial's seed alone.
+// A map that takes values of fewer bits (subject.h) leaves a check of as many fewer, of 8 at least.
+// Values of fewer than 56 bits, values that follow a distribution, strings shorter than 8 bytes and
+// trials of more than 1,022 threads have no room. There, values depend on the key and the trial's
+// seed alone.
 
 #ifndef ASSAY_SUBJECT_WITNESS_H_
 #define ASSAY_SUBJECT_WITNESS_H_
@@ -57,13 +59,13 @@ namespace assay {
 // value_of(key, salt).
 struct value_numbers {
   std::uint64_t salt = 0;
-  std::uint64_t check = ~std::uint64_t{0};  // the bits that depend on the key and on the others
-  std::uint64_t last = 0;                   // the others of the value drawn last
+  value_layout bits{};
+  std::uint64_t last = 0;  // what does not depend on the key, of the value drawn last
   std::uint64_t step = 0;
   std::uint64_t watched = 256;  // the group of keys that is watched, of 256; 256: none is
 
   [[nodiscard]] std::uint64_t hash(std::uint64_t key) const { return value_of(key, salt); }
-  std::uint64_t draw(std::uint64_t hash) { return checked(hash, last += step, check); }
+  std::uint64_t draw(std::uint64_t hash) { return checked(hash, last += step, bits.check); }
   // Whether it may be that of a key that is watched.
   [[nodiscard]] bool watches(std::uint64_t hash) const { return group_of(hash) == watched; }
   // By bits below those that a value's check has.
@@ -76,7 +78,7 @@ class value_rules {
   static constexpr unsigned number_bits = 38;
   static constexpr unsigned writer_bits = 10;
   static constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
-  static constexpr std::uint64_t check_mask = ~std::uint64_t{0} << (number_bits + writer_bits);
+  static constexpr std::uint64_t rest_mask = (std::uint64_t{1} << (number_bits + writer_bits)) - 1;
 
   static constexpr std::size_t slots = 512;  // of watched keys, by bits of their hashes
 

@@ -68,6 +68,31 @@ TEST(values, without_room_depend_on_keys_alone) {
   EXPECT_FALSE(rules_of(1024).are_signed());
 }
 
+// Of 48, too, which have no room for who drew them.
+TEST(values, have_no_more_bits_than_the_map_takes) {
+  for (const unsigned bits : {63U, 56U, 55U, 48U}) {
+    const value_rules rules = rules_of(2, {.bits = bits});
+    EXPECT_EQ(rules.are_signed(), bits >= 56);
+    value_numbers numbers = rules.numbers_of(1);
+    const std::uint64_t greatest = UINT64_MAX >> (64 - bits);
+    std::uint64_t seen = 0;
+    for (std::uint64_t key = 1; key <= 1000; ++key) {
+      const std::uint64_t hash = numbers.hash(key);
+      const std::uint64_t value = numbers.draw(hash);
+      seen |= value;
+      EXPECT_TRUE(rules.fits(key, value));
+      EXPECT_TRUE(is_checked(value, hash, numbers.bits));
+      for (unsigned more = bits; more < 64; ++more) {
+        const std::uint64_t wrong = value | std::uint64_t{1} << more;
+        EXPECT_FALSE(rules.fits(key, wrong));
+        EXPECT_FALSE(is_checked(wrong, hash, numbers.bits));
+      }
+    }
+    EXPECT_LE(seen, greatest);
+    EXPECT_GT(seen, greatest / 2);
+  }
+}
+
 TEST(values, are_none_that_the_map_reserves) {
   const std::uint64_t thread_0 = std::uint64_t{1} << value_rules::number_bits;
   const std::vector<std::uint64_t> reserved{thread_0, 3 * thread_0};

@@ -245,16 +245,27 @@ double operations_of(const result& report) {
 // What the values of a trial depend on beside their keys. None is one that the map reserves.
 std::uint64_t draw_salt(const request& request, const subject_entry& subject,
                         const workload::key_space& space) {
+  constexpr int most_attempts = 1000;
   const bool narrow = request.value.type == datum::kind::uint32;
+  const bool wide = request.value.type == datum::kind::uint64;
+  // Values of fewer bits are the low ones of a number that has 64.
+  const std::uint64_t greatest = wide ? subject.greatest_value(datum::kind::uint64) : UINT64_MAX;
   const auto makes = [&](std::uint64_t salt) {
     return std::ranges::any_of(subject.reserved_values, [&](std::uint64_t value) {
-      const std::uint64_t key = key_of(value, salt);
-      return space.contains(narrow ? key & UINT32_MAX : key);
+      if (value > greatest) return false;
+      for (std::uint64_t number = value;; number += greatest + 1) {
+        const std::uint64_t key = key_of(number, salt);
+        if (space.contains(narrow ? key & UINT32_MAX : key)) return true;
+        if (number >= UINT64_MAX - greatest) return false;
+      }
     });
   };
   std::uint64_t salt = random::derive_seed(request.seed, workload::salt_stream);
-  while (makes(salt)) salt = random::mix64(salt);
-  return salt;
+  for (int attempt = 0; attempt < most_attempts; ++attempt, salt = random::mix64(salt)) {
+    if (!makes(salt)) return salt;
+  }
+  throw bad_request("key_range: " + subject.name +
+                    " reserves values that some of so many keys would have; ask for fewer keys");
 }
 
 datum drawn_as(datum type, const std::optional<drawing>& asked, std::uint64_t seed,
@@ -265,8 +276,9 @@ datum drawn_as(datum type, const std::optional<drawing>& asked, std::uint64_t se
 
 // Of strings, the lengths are drawn, and no number is reserved.
 datum values_of(const request& request, const subject_entry& subject) try {
-  return drawn_as(request.value, request.values,
-                  random::derive_seed(request.seed, workload::values_stream),
+  datum type = request.value;
+  type.bits = subject.value_bits;
+  return drawn_as(type, request.values, random::derive_seed(request.seed, workload::values_stream),
                   request.value.type == datum::kind::bytes ? std::vector<std::uint64_t>()
                                                            : subject.reserved_values);
 } catch (const std::invalid_argument& error) {
@@ -296,6 +308,13 @@ void require_offered(const subject_entry& subject, const request& request) {
     throw bad_request("value_type: " + subject.name +
                       " reserves values, which some of these keys would have in 32 bits; ask for "
                       "dense keys or for values of 64 bits");
+  }
+  const std::uint64_t greatest = subject.greatest_value(datum::kind::uint64);
+  if (request.values && request.value.type == datum::kind::uint64 &&
+      request.values->to > greatest) {
+    throw bad_request("value_type: " + subject.name + " takes values of " +
+                      std::to_string(subject.value_bits) + " bits: `to` is at most " +
+                      std::to_string(greatest) + ", not " + std::to_string(request.values->to));
   }
   if (subject.holds_nothing && request.phase && request.phase->what == phase::kind::drain) {
     throw bad_request("phase: " + subject.name + " holds nothing that could be drained");

@@ -620,6 +620,45 @@ TEST(run, draws_values_by_their_distribution_but_those_that_the_map_reserves) {
   EXPECT_THROW(static_cast<void>(run(request, with_tombstones({76, 77, 78}))), bad_request);
 }
 
+// Keeps the top bit of a value for itself.
+struct map_with_mark : test_map<map_with_mark> {
+  static constexpr std::uint64_t mark = std::uint64_t{1} << 63U;
+  bool insert(std::uint64_t key, std::uint64_t value) {
+    return sound_map::insert(key, value | mark);
+  }
+  std::optional<std::uint64_t> find(std::uint64_t key) {
+    const auto found = sound_map::find(key);
+    return found ? std::optional(*found & ~mark) : std::nullopt;
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    sound_map::for_each([&](std::uint64_t key, std::uint64_t value) { visit(key, value & ~mark); });
+  }
+};
+
+TEST(run, stores_values_of_as_many_bits_as_the_map_takes) {
+  auto subject = describe_subject<map_with_mark>("test", "a");
+  request request = short_request();
+  EXPECT_THAT(run(request, subject).problems, Contains(HasSubstr("holds")));
+  for (const unsigned bits : {63U, 48U}) {
+    subject.value_bits = bits;
+    EXPECT_THAT(run(request, subject).problems, IsEmpty()) << bits;
+  }
+  request.values = {.from = 1, .to = std::uint64_t{1} << 48U};
+  EXPECT_THROW(static_cast<void>(run(request, subject)), bad_request);
+}
+
+TEST(run, refuses_reserved_values_that_no_draw_would_leave_out) {
+  std::vector<std::uint64_t> all(1000);
+  std::iota(all.begin(), all.end(), 0U);
+  auto subject = describe_subject<map_with_mark>("test", "a");
+  subject.reserved_values = all;
+  request request = short_request();
+  request.keys = workload::key_layout::sparse;
+  request.key_range = std::uint64_t{1} << 62U;
+  EXPECT_THROW(static_cast<void>(run(request, subject)), bad_request);
+}
+
 // Of 64 bits of a key, a value of 32 bits has the half.
 TEST(run, refuses_keys_that_would_have_reserved_values) {
   auto subject = with_tombstones({0});

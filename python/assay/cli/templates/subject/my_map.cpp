@@ -20,6 +20,7 @@ class locked_hash_map {
   // For a map that keeps keys or values for itself; nobody will then ask it for them:
   // static constexpr bool takes_any_key = false;  // reserves 0, and keys from 2^63 on
   // static constexpr std::array<std::uint64_t, 1> reserved_values{0};
+  // static constexpr unsigned value_bits = 63;  // the top bit of values is the map's
 
   // Hints: what the map is about to be used for. Without this, the default constructor is called.
   explicit locked_hash_map(const assay::map_hints& hints) { entries_.reserve(hints.key_range / 2); }
