@@ -375,6 +375,7 @@ TEST(memory, asks_less_of_a_map_that_takes_too_long) {
   const kept_memory seen = memory_kept(find_subject("sound"), asked);
   EXPECT_EQ(seen.problem, "");
   EXPECT_LT(seen.operations, 4 * asked.operations * asked.rounds / 2);
+  EXPECT_THAT(seen.no_time_for, HasSubstr("16 "));
 }
 
 TEST(memory, of_what_is_freed_in_large_batches_is_bounded) {

@@ -216,15 +216,17 @@ int memory(const options& chosen) {
     return 0;
   }
   std::uint64_t operations = 0;
+  std::string no_time_for;
   const bool passed = repeat(chosen, [&](std::uint64_t seed) {
     assay::rig::remembering asked{.seed = seed};
     if (chosen.seconds) asked.patience = std::max(asked.patience, *chosen.seconds);
     const auto seen = assay::rig::memory_kept(subject, asked);
     operations += seen.operations;
+    if (!seen.no_time_for.empty()) no_time_for = seen.no_time_for;
     if (!seen.problem.empty()) std::printf("%s\n", seen.problem.c_str());
     return seen.problem.empty();
   });
-  return end("memory", chosen, passed, 0, operations);
+  return end("memory", chosen, passed, no_time_for, 0, operations);
 }
 
 // What a check comes to. An operation that threw is a failure of the map.

@@ -1,6 +1,7 @@
 #include "assay/rig/memory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr int overtime = 4;  // times the patience that the rounds take at most, and the laps
 constexpr std::uint64_t too_much = std::uint64_t{256} << 20U;
 
 // Of each thread in a round, if one of so many took so long: no more than let all rounds and laps end
@@ -41,7 +43,10 @@ std::uint64_t operations_in_time(const remembering& asked, std::uint64_t operati
 // What is wrong with the map at the end of the round, if anything is. Rounds are by turns of the
 // first types that it holds and of the last, which are strings if it holds any.
 std::optional<std::string> play_round(const subject_entry& subject, const remembering& asked,
-                                      unsigned round, watchdog& watch) {
+                                      unsigned round, watchdog& watch,
+                                      std::atomic<std::uint64_t>& operations) {
+  constexpr std::uint64_t seldom = 64;  // looks at the clock
+  const auto begin = steady_clock::now();
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
   const held_types& types = round % 2 == 0 ? subject.types.front() : subject.types.back();
   const auto map = watch.over(build_as(types, asked.keys, threads));
@@ -51,9 +56,13 @@ std::optional<std::string> play_round(const subject_entry& subject, const rememb
   crew.run([&](unsigned i) {
     random::splitmix64 draw(random::derive_seed(seed, i));
     const auto handle = map->attach();
-    for (std::uint64_t n = 0; n < asked.operations; ++n) {
+    std::uint64_t n = 0;
+    while (n < asked.operations) {
+      ++n;
       handle->ask(draw_question(draw, subject.operations, about));
+      if (n % seldom == 0 && steady_clock::now() - begin > asked.patience) break;
     }
+    operations.fetch_add(n, std::memory_order_relaxed);
   });
   return map->broken_invariant();
 }
@@ -105,8 +114,7 @@ bool grows_steadily(std::span<const std::uint64_t> bytes) {
 // Lets one map live for a while. Says what is wrong with it. `asked` may have fewer operations than
 // a user asked for, who is told of nothing that grew over less than `fewest` of them.
 std::optional<std::string> run_laps(const subject_entry& subject, const remembering& asked,
-                                    std::uint64_t fewest, watchdog& watch,
-                                    std::uint64_t& operations) {
+                                    std::uint64_t fewest, watchdog& watch, kept_memory& seen) {
   using workload::operation;
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
   const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
@@ -119,8 +127,14 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
   std::vector<std::uint64_t> bytes;
   constexpr std::size_t most_laps = 1024;
   bytes.reserve(std::max<std::size_t>(most_laps, asked.rounds));
+  const auto begin = steady_clock::now();
   const auto run_until = [&](std::size_t laps) {
     while (bytes.size() < laps) {
+      if (steady_clock::now() - begin > overtime * asked.patience) {
+        seen.no_time_for =
+            std::to_string(laps) + " laps of a map that lives on: " + std::to_string(bytes.size());
+        return false;
+      }
       const std::uint64_t seed = random::derive_seed(asked.seed, bytes.size());
       crew.run([&](unsigned i) {
         random::splitmix64 draw(random::derive_seed(seed, i));
@@ -140,7 +154,6 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
     }
     return climbs_by_quarters(bytes);
   };
-  const auto begin = steady_clock::now();
   // What is erased may be freed in large batches: memory that has grown so far may yet fall.
   const auto enough = [&] {
     return bytes.size() >= most_laps || bytes.back() > bytes.front() + too_much / 2 ||
@@ -151,13 +164,15 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
     keeps = keeps && run_until(2 * bytes.size());  // to be sure
   } while (keeps && !enough());
   keeps = keeps && performed >= fewest && grows_steadily(bytes);
-  operations += performed;
+  seen.operations += performed;
   crew.run([&](unsigned i) { handles[i].reset(); });
   if (const auto broken = map->broken_invariant()) return broken;
   if (!keeps) return std::nullopt;
   return "a map that lives on keeps what was erased: it was empty " + std::to_string(bytes.size()) +
          " times, and the process had " + std::to_string(bytes.front()) +
-         " bytes allocated the first time and " + std::to_string(bytes.back()) + " the last";
+         " bytes allocated the first time and " + std::to_string(bytes.back()) +
+         " the last. A map that is meant to free nothing before its end says so: static constexpr "
+         "bool leaks = true";
 }
 
 }  // namespace
@@ -176,16 +191,25 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked_f
   bytes.reserve(most_rounds + 1);
   const unsigned unheeded = asked.rounds / 4;
   const auto to_be_sure = [&] { return bytes.size() <= most_rounds && climbs_often(bytes); };
+  std::atomic<std::uint64_t> operations{0};
+  const auto begin_time = steady_clock::now();
   for (unsigned n = 0; n <= unheeded + asked.rounds || to_be_sure(); ++n) {
+    // One that seems to keep memory is looked at to the end.
+    if (bytes.size() > 1 && !climbs_often(bytes) &&
+        steady_clock::now() - begin_time > overtime * asked.patience) {
+      seen.no_time_for =
+          std::to_string(asked.rounds) + " rounds on new maps: " + std::to_string(bytes.size() - 1);
+      return seen;
+    }
     const auto begin = steady_clock::now();
     const auto broken = telling_failures(subject.name, asked.seed, [&] {
-      return in_own_thread([&] { return play_round(subject, asked, n, watch); });
+      return in_own_thread([&] { return play_round(subject, asked, n, watch, operations); });
     });
     if (broken) {
       seen.problem = "after round " + std::to_string(n) + ": " + *broken;
       return seen;
     }
-    seen.operations += asked.operations * std::min(4U, subject.max_threads.value_or(4));
+    seen.operations = operations.load(std::memory_order_relaxed);
     if (n >= unheeded) bytes.push_back(allocated_bytes());
     if (n < unheeded) {
       asked.operations = operations_in_time(asked, asked.operations, steady_clock::now() - begin);
@@ -201,7 +225,7 @@ kept_memory memory_kept(const subject_entry& subject, const remembering& asked_f
   }
   const auto problem = telling_failures(subject.name, asked.seed, [&] {
     const std::uint64_t fewest = asked_for.operations * asked.rounds;
-    return in_own_thread([&] { return run_laps(subject, asked, fewest, watch, seen.operations); });
+    return in_own_thread([&] { return run_laps(subject, asked, fewest, watch, seen); });
   });
   seen.problem = problem.value_or("");
   return seen;

@@ -38,6 +38,9 @@ struct remembering {
 
 struct kept_memory {
   std::uint64_t operations = 0;
+  // What there was no time for, or empty: a map that is slow gets four times the patience, and a
+  // little more, for each of the two parts.
+  std::string no_time_for{};
   std::string problem{};  // what it kept or what it did wrong meanwhile; empty if nothing
 };
 
