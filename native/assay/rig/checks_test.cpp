@@ -385,6 +385,17 @@ TEST(memory, of_what_is_freed_in_large_batches_is_bounded) {
       "");
 }
 
+TEST(runs_since, tells_a_busy_thread_that_was_stopped_from_one_that_sleeps_between) {
+  const thread_state first{.known = true, .sleeps = 5, .ran_ns = 1'000'000};
+  const auto later = [](std::uint64_t sleeps, std::uint64_t ran_ns) {
+    return thread_state{.known = true, .sleeps = sleeps, .ran_ns = ran_ns};
+  };
+  EXPECT_TRUE(runs_since(first, later(5, 1'000'001)));
+  EXPECT_TRUE(runs_since(first, later(17, 250'000'000)));   // stopped twelve times
+  EXPECT_FALSE(runs_since(first, later(505, 11'000'000)));  // 20 us after each sleep
+  EXPECT_FALSE(runs_since(first, first));
+}
+
 void give_little_time() {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   // No other thread runs yet.

@@ -37,10 +37,12 @@ struct thread_state {
          before.switches == now.switches;
 }
 
-// Whether it used its processor in between and never slept.
+// Whether it was busy in between: it used its processor for 0.1 ms or more for each time that it fell asleep. A
+// process that is stopped and continued (SIGSTOP), or that reads a page from a disk, falls asleep too.
 [[nodiscard]] inline bool runs_since(const thread_state& before, const thread_state& now) {
-  return before.known && now.known && !before.asleep && !now.asleep &&
-         before.sleeps == now.sleeps && now.ran_ns > before.ran_ns;
+  constexpr std::uint64_t each_ns = 100'000;
+  return before.known && now.known && !before.asleep && !now.asleep && now.ran_ns > before.ran_ns &&
+         now.ran_ns - before.ran_ns >= each_ns * (now.sleeps - before.sleeps);
 }
 
 // Of this process.

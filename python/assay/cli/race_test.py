@@ -132,8 +132,8 @@ def test_failures_are_counted_where_they_are_accepted() -> None:
 
 def test_what_is_not_a_speed_has_its_name() -> None:
     lines = race("true", "true", "--metric", "peak_memory").stdout.splitlines()
-    assert "true (2) has " in lines[0]
-    assert " times the peak memory of true" in lines[0]
+    # Either may be named first: in one race of twenty chance decides it.
+    assert re.search(r"true( \(2\))? has .* times the peak memory of true", lines[0])
     assert re.search(r"\d [KM]iB \(\d", lines[1])
 
 

@@ -71,10 +71,26 @@ class _Search:
     stop: StopSignals
 
     def run(
-        self, arguments: list[str], seconds: float, *, found: Path | None = None, shows: bool = False
+        self,
+        arguments: list[str],
+        timeout_s: float,
+        *,
+        seconds: int | None = None,
+        found: Path | None = None,
+        shows: bool = False,
     ) -> Ended:
-        """Run it; `found` is where it writes an input that fails, if not to `failing`."""
+        """Run it.
+
+        Args:
+            arguments: of libFuzzer.
+            timeout_s: for which it is waited, and `_GRACE_S` more.
+            seconds: after which it ends by itself, by the steady clock; None if its work has an end.
+            found: where it writes an input that fails, if not to `failing`.
+            shows: it prints each input.
+        """
         more = {"ASSAY_INSPECTED_SHOWS": "1"} if shows else {}
+        if seconds is not None:
+            more["ASSAY_INSPECTED_SECONDS"] = str(seconds)
         limits = [f"-timeout={CALL_S}", f"-rss_limit_mb={MEMORY_MB}"]
         return run_process(
             str(self.fuzzer),
@@ -82,7 +98,7 @@ class _Search:
             environment={**os.environ, "ASSAY_INSPECTED": self.name, **more},
             arguments=[*limits, f"-exact_artifact_path={found or self.failing}", *arguments],
             directory=self.failing.parent,
-            timeout_s=seconds + _GRACE_S,
+            timeout_s=timeout_s + _GRACE_S,
             stop=self.stop,
         )
 
@@ -90,8 +106,8 @@ class _Search:
         """Put a smaller input that fails too in place of the one that does."""
         smaller = self.failing.with_suffix(".smaller")
         smaller.unlink(missing_ok=True)
-        words = ["-minimize_crash=1", f"-max_total_time={SMALLER_S}", str(self.failing)]
-        self.run(words, SMALLER_S, found=smaller)
+        words = ["-minimize_crash=1", str(self.failing)]
+        self.run(words, SMALLER_S, seconds=SMALLER_S, found=smaller)
         if smaller.exists():
             smaller.replace(self.failing)
 
@@ -114,12 +130,12 @@ def search(fuzzer: Path, name: str, *, seconds: int, seed: int, folder: Path, st
     failing = folder / f"{name}-failing-input"
     failing.unlink(missing_ok=True)
     fuzzing = _Search(fuzzer, name, failing, stop)
-    ended = fuzzing.run([f"-max_total_time={seconds}", f"-seed={seed}"], seconds)
+    ended = fuzzing.run([f"-seed={seed}"], seconds, seconds=seconds)
     said = ended.stderr.decode(errors="replace")
     if ended.exit_code == _NO_SUCH_FUNCTION and "ASSAY_INSPECTED names none of:" in said:
         names = said.partition("ASSAY_INSPECTED names none of:")[2].split()
         raise AssayError(f"{fuzzer} inspects no function {name}; it has {', '.join(names) or 'none'}")
-    done = re.findall(r"^(?:#|Done )(\d+)", said, re.MULTILINE)
+    done = re.findall(r"^(?:#|assay-inputs )(\d+)", said, re.MULTILINE)
     covered = re.findall(r" cov: (\d+)", said)
     tried, places = int(done[-1]) if done else 0, int(covered[-1]) if covered else 0
     if ended.exit_code == 0:

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 
@@ -309,11 +309,28 @@ def test_what_is_pending_is_what_has_not_ended_in_the_order_of_the_plan(
     assert (summary.planned, summary.ended, summary.finished) == (size, len(ended), size == len(ended))
 
 
+NOW = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+
+
+class WallClock(datetime):
+    """Stands still; that of the machine may be set back at any time."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "WallClock":
+        """Return always the same moment."""
+        return cls.fromtimestamp(NOW.timestamp(), tz)
+
+
+@pytest.fixture
+def _now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.store.store.datetime", WallClock)
+
+
+@pytest.mark.usefixtures("_now")
 def test_a_summary_says_what_the_campaign_was_and_how_far_it_is(store: Store) -> None:
     campaign = begin(store)
     for ordinal, status in enumerate(["valid", "invalid", "valid"]):
         store.record(campaign, ordinal, measured(1, status))  # type: ignore[arg-type]
-    before = datetime.now(UTC)
     second = begin(store)
     first_summary, second_summary = store.campaigns()
     assert (first_summary.id, second_summary.id) == (campaign, second)
@@ -321,7 +338,7 @@ def test_a_summary_says_what_the_campaign_was_and_how_far_it_is(store: Store) ->
     assert second_summary.counts == {}
     assert (first_summary.experiment, first_summary.seed, first_summary.planned) == ("maps", 7, 4)
     assert first_summary.host == {"name": "here", "processors": 2}
-    assert before <= second_summary.started_at <= datetime.now(UTC)
+    assert second_summary.started_at == NOW
     assert store.campaign() == second_summary
 
 
@@ -507,9 +524,9 @@ def test_a_plan_is_extended_together_with_its_decision_or_not_at_all(store: Stor
 FINDINGS = "select campaign, rule, severity, message, places, evidence, remedy, trials from findings"
 
 
+@pytest.mark.usefixtures("_now")
 def test_findings_are_those_of_the_latest_audit_of_each_campaign(store: Store) -> None:
     campaign, other = begin(store), begin(store)
-    before = datetime.now(UTC)
     store.write_findings(campaign, [finding("First."), finding("Second.", ratio=1.5)])
     store.write_findings(other, [finding("Other.")])
     row = (1, "drift", "note", "First.", '["subject=a","subject=b"]', "{}", "Run again.", "[3,4]")
@@ -520,7 +537,7 @@ def test_findings_are_those_of_the_latest_audit_of_each_campaign(store: Store) -
         ("Other.", None),
     ]
     [(when,)] = store.query("select distinct audited_at from findings where campaign = 1")[1]
-    assert before <= datetime.fromisoformat(when).replace(tzinfo=UTC) <= datetime.now(UTC)
+    assert datetime.fromisoformat(when).replace(tzinfo=UTC) == NOW
     store.write_findings(campaign, [finding("Second.", ratio=1.5)])
     assert store.query("select message from findings")[1] == [("Other.",), ("Second.",)]
 
