@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -127,15 +128,24 @@ int model(const options& chosen) {
   begin("model", chosen);
   const auto begin_time = steady_clock::now();
   std::uint64_t operations = 0;
+  int ended_by = 0;
   const bool passed = repeat(chosen, [&](std::uint64_t seed) {
     assay::rig::modelling asked{.seed = seed, .operations = chosen.operations, .keys = chosen.keys};
     if (chosen.seconds) asked.duration = *chosen.seconds - (steady_clock::now() - begin_time);
-    const auto seen = assay::rig::check_model(subject, asked);
+    const auto seen = assay::rig::check_model_apart(subject, asked);
     operations += seen.operations;
+    ended_by = seen.ended_by;
     std::printf("%s", seen.problem.c_str());
-    return seen.problem.empty();
+    return seen.problem.empty() && ended_by == 0;
   });
-  return end("model", chosen, passed, 0, operations);
+  const int status = end("model", chosen, passed, 0, operations);
+  if (ended_by != 0) {
+    // Who called this program learns of the crash, too.
+    std::fflush(nullptr);
+    std::signal(ended_by, SIG_DFL);
+    std::raise(ended_by);
+  }
+  return status;
 }
 
 int histories(const options& chosen) {

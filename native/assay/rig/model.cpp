@@ -1,11 +1,23 @@
 #include "assay/rig/model.h"
 
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <csignal>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -117,12 +129,33 @@ class palette {
   std::uint64_t salt_;
 };
 
+// A number in memory that a process has in common with those that it begins.
+using shared_place = std::atomic<std::uint64_t>;
+static_assert(shared_place::is_always_lock_free);
+
+struct unmap {
+  void operator()(shared_place* place) const { munmap(place, sizeof *place); }
+};
+
+std::unique_ptr<shared_place, unmap> new_shared_place() {
+  void* const memory = mmap(nullptr, sizeof(shared_place), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return std::unique_ptr<shared_place, unmap>(new (memory) shared_place(0));
+}
+
 // Sequences of operations for a map of one type of key and value.
 class sequences {
  public:
   sequences(const subject_entry& subject, const held_types& types, std::uint64_t keys,
-            watchdog& watch)
+            watchdog* watch)
       : subject_(subject), types_(types), keys_(keys), watch_(watch) {}
+
+  // From now on a difference is an end by this signal: each sequence is tried in a process of its own.
+  void look_for_death_by(int signal, shared_place& place) {
+    signal_ = signal;
+    place_ = &place;
+  }
 
   // One that grows inserts one key after the other, most of the time.
   std::vector<question> draw(std::uint64_t seed, std::uint64_t length, std::uint64_t keys,
@@ -156,8 +189,15 @@ class sequences {
   // any after the deadline.
   std::optional<difference> first_difference(std::vector<question>& all,
                                              steady_clock::time_point deadline) const {
+    return signal_ == 0 ? answered_differently(all, deadline) : death(all, deadline);
+  }
+
+ private:
+  std::optional<difference> answered_differently(std::vector<question>& all,
+                                                 steady_clock::time_point deadline) const {
     model right;
-    const auto map = watch_.over(build_as(types_, keys_, 1));
+    auto built = build_as(types_, keys_, 1);
+    const auto map = watch_ != nullptr ? watch_->over(std::move(built)) : std::move(built);
     {
       const auto handle = map->attach();
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -166,16 +206,45 @@ class sequences {
           all.resize(i);
           break;
         }
+        if (place_ != nullptr) place_->store(i, std::memory_order_relaxed);
         if (auto found = ask(*handle, right, all[i], i)) {
           all.resize(i + 1);
           return found;
         }
       }
     }
+    if (place_ != nullptr) place_->store(all.size(), std::memory_order_relaxed);
     return at_rest(*map, right, all.size());
   }
 
- private:
+  // Only this thread is in the new process, so that nothing there may wait for another one. A sequence
+  // that does not end there is ended by another signal than the one looked for.
+  std::optional<difference> death(std::vector<question>& all,
+                                  steady_clock::time_point deadline) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      constexpr unsigned longest_s = 2;
+      alarm(longest_s);
+      // What the C library says of a damaged heap was said once.
+      if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+      answered_differently(all, deadline);
+      _exit(0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFSIGNALED(status) ||
+        WTERMSIG(status) != signal_) {
+      return std::nullopt;
+    }
+    const std::size_t at = place_->load(std::memory_order_relaxed);
+    model right;
+    for (std::size_t i = 0; i < at; ++i) right.ask(all[i]);
+    const std::string got =
+        std::string("ended by ") + strsignal(signal_);  // NOLINT(concurrency-mt-unsafe)
+    if (at == all.size()) return difference{at, "a walk, or the map's end", got, "no such end"};
+    all.resize(at + 1);
+    return difference{at, to_string(all[at]), got, to_string(right.ask(all[at]))};
+  }
+
   static bool meets_all(operation kind) {
     if (kind <= operation::size) return false;
     if (kind <= operation::iterate) return true;
@@ -228,7 +297,9 @@ class sequences {
   const subject_entry& subject_;
   const held_types& types_;
   std::uint64_t keys_;
-  watchdog& watch_;
+  watchdog* watch_;
+  int signal_ = 0;
+  shared_place* place_ = nullptr;
 };
 
 struct failure {
@@ -369,18 +440,18 @@ std::string describe(const subject_entry& subject, const held_types& types, std:
          to_string(types.value) + "; " + std::string(which) + ", on an empty map:\n" + print(least);
 }
 
-}  // namespace
-
-modelled check_model(const subject_entry& subject, const modelling& asked) {
-  watchdog watch({.check = "model", .map = subject.name, .seed = asked.seed});
+// Hands on the sequences of a check, one after the other: the types, what tries them, the sequence, and when it
+// has had its time. Ends when `visit` says so.
+template <class Visit>
+void each_sequence(const subject_entry& subject, const modelling& asked, watchdog* watch,
+                   Visit visit) {
   constexpr std::uint64_t few = 200;
   random::splitmix64 draw(asked.seed);
   const std::uint64_t of_each = std::max<std::uint64_t>(asked.operations / subject.types.size(), 1);
   const auto begin = steady_clock::now();
-  modelled seen;
   for (std::size_t type = 0; type < subject.types.size(); ++type) {
     const auto& types = subject.types[type];
-    const sequences tried(subject, types, asked.keys, watch);
+    sequences tried(subject, types, asked.keys, watch);
     const auto end = end_of_share(begin, asked.duration, type + 1, subject.types.size());
     // A sequence that grows to many keys, a long one, and then short ones of fewer keys. Each of the
     // first two takes half of the time that is left, at most.
@@ -394,17 +465,120 @@ modelled check_model(const subject_entry& subject, const modelling& asked) {
       const auto now = steady_clock::now();
       if (number > 0 && now > end) break;
       done += length;
-      auto all = tried.draw(draw(), length, keys, grows);
-      auto found = tried.first_difference(all, number < 2 ? now + (end - now) / 2 : end);
-      seen.operations += all.size();
-      if (!found) continue;
-      failure least{std::move(all), std::move(*found)};
-      watch.note(describe(subject, types, asked.seed, "what was found first", least));
-      // A map that chance has a part in need not differ again.
-      least = shrink(tried, std::move(least), asked.shrinking);
-      seen.problem = describe(subject, types, asked.seed, "the smallest of what was tried", least);
-      return seen;
+      if (!visit(types, tried, tried.draw(draw(), length, keys, grows),
+                 number < 2 ? now + (end - now) / 2 : end)) {
+        return;
+      }
     }
+  }
+}
+
+// The check by this process. Counts in `begun` the sequences that have begun.
+modelled check_here(const subject_entry& subject, const modelling& asked, shared_place& begun) {
+  watchdog watch({.check = "model", .map = subject.name, .seed = asked.seed});
+  modelled seen;
+  each_sequence(subject, asked, &watch,
+                [&](const held_types& types, sequences& tried, std::vector<question> all,
+                    steady_clock::time_point end) {
+                  begun.fetch_add(1, std::memory_order_relaxed);
+                  auto found = tried.first_difference(all, end);
+                  seen.operations += all.size();
+                  if (!found) return true;
+                  failure least{std::move(all), std::move(*found)};
+                  watch.note(describe(subject, types, asked.seed, "what was found first", least));
+                  // A map that chance has a part in need not differ again.
+                  least = shrink(tried, std::move(least), asked.shrinking);
+                  seen.problem =
+                      describe(subject, types, asked.seed, "the smallest of what was tried", least);
+                  return false;
+                });
+  return seen;
+}
+
+// What led to the death of a process that had begun so many sequences, made smaller in further processes.
+// Empty if it does not lead there again.
+std::string smallest_death(const subject_entry& subject, modelling asked, std::uint64_t begun,
+                           int signal) {
+  asked.duration.reset();  // the same sequences, none left out for want of time
+  const auto place = new_shared_place();
+  std::string problem;
+  std::uint64_t number = 0;
+  each_sequence(
+      subject, asked, nullptr,
+      [&](const held_types& types, sequences& tried, std::vector<question> all,
+          steady_clock::time_point) {
+        if (++number < begun) return true;
+        tried.look_for_death_by(signal, *place);
+        const auto longest = steady_clock::time_point::max();
+        if (auto found = tried.first_difference(all, longest)) {
+          const failure least = shrink(tried, {std::move(all), std::move(*found)}, asked.shrinking);
+          problem = describe(subject, types, asked.seed, "the smallest of what was tried", least);
+        }
+        return false;
+      });
+  return problem;
+}
+
+// All of it, whatever signals come.
+void send(int pipe, const void* data, std::size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t sent = ::write(pipe, next, bytes);
+    if (sent < 0) _exit(1);
+    next += sent;
+    bytes -= static_cast<std::size_t>(sent);
+  }
+}
+
+}  // namespace
+
+modelled check_model(const subject_entry& subject, const modelling& asked) {
+  const auto begun = new_shared_place();
+  return check_here(subject, asked, *begun);
+}
+
+modelled check_model_apart(const subject_entry& subject, const modelling& asked) {
+  const auto begun = new_shared_place();
+  std::array<int, 2> channel{};
+  if (pipe(channel.data()) != 0) return check_here(subject, asked, *begun);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) return check_here(subject, asked, *begun);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(channel[0]);
+    const modelled seen = check_here(subject, asked, *begun);
+    send(channel[1], &seen.operations, sizeof seen.operations);
+    send(channel[1], seen.problem.data(), seen.problem.size());
+    std::exit(0);  // NOLINT(concurrency-mt-unsafe): a sanitizer looks for what was not freed
+  }
+  close(channel[1]);
+  std::string answered;
+  std::array<char, 4096> some{};
+  for (ssize_t got = 0; (got = read(channel[0], some.data(), some.size())) > 0;) {
+    answered.append(some.data(), static_cast<std::size_t>(got));
+  }
+  close(channel[0]);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child)
+    throw std::runtime_error("a process of the check is lost");
+  modelled seen;
+  if (answered.size() >= sizeof seen.operations) {
+    std::memcpy(&seen.operations, answered.data(), sizeof seen.operations);
+    seen.problem = answered.substr(sizeof seen.operations);
+  }
+  if (WIFSIGNALED(status)) {
+    seen.ended_by = WTERMSIG(status);
+    constexpr std::array crashes{SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP};
+    if (seen.problem.empty() && std::ranges::find(crashes, seen.ended_by) != crashes.end()) {
+      seen.problem =
+          smallest_death(subject, asked, begun->load(std::memory_order_relaxed), seen.ended_by);
+    }
+  } else if (status != 0) {
+    // The watchdog or a sanitizer has said why.
+    std::fwrite(seen.problem.data(), 1, seen.problem.size(), stdout);
+    std::fflush(nullptr);
+    std::_Exit(WEXITSTATUS(status));
   }
   return seen;
 }

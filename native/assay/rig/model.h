@@ -44,9 +44,15 @@ struct modelling {
 struct modelled {
   std::uint64_t operations = 0;
   std::string problem{};  // the first difference, or empty; an exception of the map is one, too
+  int ended_by = 0;       // the signal that ended `check_model_apart`'s process, or 0
 };
 
 [[nodiscard]] modelled check_model(const subject_entry& subject, const modelling& asked);
+
+// The same in a process of its own. If a signal ends that one, as a crash of the map does, the sequence of
+// operations that led there is made smaller in further processes, and told as a difference is. Of a
+// process that has no other threads.
+[[nodiscard]] modelled check_model_apart(const subject_entry& subject, const modelling& asked);
 
 }  // namespace assay::rig
 
