@@ -150,7 +150,9 @@ def test_what_misleads_on_purpose_has_no_trend_and_is_joined_with_nothing_honest
     refused = trend("parser")
     assert "misleads on purpose; assay trend takes honest experiments alone" in str(refused.exception)
     filled([0.0] * 3)
-    assert "Left out: campaigns 1, 2 and 3: misleads on purpose, unlike campaign 6, the latest." in said()
+    assert "Left out: campaigns 1, 2 and 3: misleads on purpose, unlike campaign 6, the latest." in said(
+        code=3
+    )
 
 
 def test_without_a_history_it_says_what_it_takes() -> None:
