@@ -46,7 +46,7 @@ SIGN = "the effect has its sign"
 
 
 def reduced(lesson: Lesson, text: str, times: int) -> str:
-    """Return an experiment with fewer and shorter trials, of which each lasts `times` as long as it could."""
+    """Return an experiment with fewer and shorter trials, each `times` as long as the shortest needed."""
     longest_ms = None if lesson.name in NOT_SHORTER else LONGEST_MS
 
     def change(setting: "re.Match[str]") -> str:

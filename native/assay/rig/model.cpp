@@ -495,8 +495,8 @@ modelled check_here(const subject_entry& subject, const modelling& asked, shared
   return seen;
 }
 
-// What led to the death of a process that had begun so many sequences, made smaller in further processes.
-// Empty if it does not lead there again.
+// Makes smaller, in further processes, the sequence that was the last of those begun when a signal ended a
+// process. Empty if that sequence does not lead there again.
 std::string smallest_death(const subject_entry& subject, modelling asked, std::uint64_t begun,
                            int signal) {
   asked.duration.reset();  // the same sequences, none left out for want of time

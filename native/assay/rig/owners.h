@@ -47,7 +47,7 @@ struct owning {
 };
 
 struct owned {
-  // In so many each kind of round had its turn.
+  // Each kind of round has had its turn after this many.
   static constexpr std::uint64_t enough_rounds = 8;
   std::uint64_t rounds = 0;
   std::uint64_t operations = 0;

@@ -13,7 +13,7 @@ constexpr std::uint64_t very_many = 1'000'000;
 constexpr auto very_long = 2s;
 constexpr std::uint64_t many_awakenings = 1000;
 constexpr std::uint64_t long_ns = 300'000'000;
-// Of a thread that gives its processor away in the loop in which it waits.
+// A thread that waits in a loop and gives its processor away in it has this many turns in vain.
 constexpr std::uint64_t many_turns = 100;
 
 // What it did between the two, if it was not waiting for a processor.

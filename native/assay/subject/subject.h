@@ -136,7 +136,7 @@ struct subject_entry {
   [[nodiscard]] bool reserves(std::uint64_t value) const {
     return std::ranges::find(reserved_values, value) != reserved_values.end();
   }
-  // Of numbers, and of those that stand for strings.
+  // The greatest number that a value may be, or that may stand for a string.
   [[nodiscard]] std::uint64_t greatest_value(datum::kind kind) const {
     if (kind == datum::kind::uint32) return UINT32_MAX;
     return kind == datum::kind::uint64 ? UINT64_MAX >> (64 - value_bits) : UINT64_MAX;
@@ -158,7 +158,7 @@ struct subject_entry {
 [[nodiscard]] const subject_entry& find_subject(std::string_view name);
 
 // Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*, if
-// its values have fewer than 48 bits or more than 64, or if it reserves so many that few are left.
+// its values have fewer than 48 bits or more than 64, or if it reserves all but a few.
 void register_subject(subject_entry entry);
 
 // `Erased` is an erased_map or an erased_bag of K to V.

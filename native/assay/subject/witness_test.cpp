@@ -68,7 +68,7 @@ TEST(values, without_room_depend_on_keys_alone) {
   EXPECT_FALSE(rules_of(1024).are_signed());
 }
 
-// Of 48, too, which have no room for who drew them.
+// Values of 48 bits have no room for who drew them.
 TEST(values, have_no_more_bits_than_the_map_takes) {
   for (const unsigned bits : {63U, 56U, 55U, 48U}) {
     const value_rules rules = rules_of(2, {.bits = bits});

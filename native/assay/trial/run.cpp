@@ -264,8 +264,9 @@ std::uint64_t draw_salt(const request& request, const subject_entry& subject,
   for (int attempt = 0; attempt < most_attempts; ++attempt, salt = random::mix64(salt)) {
     if (!makes(salt)) return salt;
   }
-  throw bad_request("key_range: " + subject.name +
-                    " reserves values that some of so many keys would have; ask for fewer keys");
+  throw bad_request(
+      "key_range: " + subject.name +
+      " reserves a value of one of these keys, however they are drawn; ask for fewer keys");
 }
 
 datum drawn_as(datum type, const std::optional<drawing>& asked, std::uint64_t seed,
