@@ -100,14 +100,21 @@ std::string found_in(const std::string& map) {
   return problem;
 }
 
+// On a busy machine the time of one check may be over after its first rounds: then another follows.
 TEST(owners, find_nothing_wrong_with_sound_maps) {
   for (const auto* map : {"sound", "reserves_values"}) {
-    const owned seen =
-        check_owners(find_subject(map), {.seed = 1, .duration = std::chrono::milliseconds(300)});
-    EXPECT_EQ(seen.problem, "");
-    EXPECT_GT(seen.rounds, 1U);
-    EXPECT_GT(seen.operations, 0U);
-    EXPECT_GT(seen.observations, 0U);
+    owned all;
+    for (number seed = 1; all.observations == 0 && seed <= 20; ++seed) {
+      const owned seen = check_owners(find_subject(map),
+                                      {.seed = seed, .duration = std::chrono::milliseconds(300)});
+      EXPECT_EQ(seen.problem, "");
+      all.rounds += seen.rounds;
+      all.operations += seen.operations;
+      all.observations += seen.observations;
+    }
+    EXPECT_GT(all.rounds, 1U);
+    EXPECT_GT(all.operations, 0U);
+    EXPECT_GT(all.observations, 0U);
   }
 }
 
