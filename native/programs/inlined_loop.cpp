@@ -17,6 +17,7 @@
 
 #include "assay/host/clock.h"
 #include "assay/host/placement.h"
+#include "assay/input/message.h"
 #include "assay/random/xoshiro256pp.h"
 #include "assay/trial/request.h"
 #include "assay/workload/generator.h"
@@ -95,9 +96,9 @@ int main() try {
             << std::flush;
   return std::cout ? 0 : 1;
 } catch (const assay::bad_request& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
+  assay::input::print_error(error.what());
   return 2;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
+  assay::input::print_error(error.what());
   return 1;
 }

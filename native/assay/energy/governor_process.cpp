@@ -28,6 +28,7 @@
 #include "assay/input/bad_request.h"
 #include "assay/input/command_line.h"
 #include "assay/input/json.h"
+#include "assay/input/message.h"
 
 namespace assay::energy {
 namespace {
@@ -190,7 +191,8 @@ json train_here(std::unique_ptr<kernel> of, const json_node& request, int ended)
     throw platform_error("a training needs a counter of energy: " + machine.joules().lacking());
   }
   const auto tell_notes = [&] {
-    for (const std::string& note : machine.take_notes()) std::cerr << "note: " << note << '\n';
+    for (const std::string& note : machine.take_notes())
+      std::cerr << "note: " << input::message(note) << '\n';
   };
   training found;
   try {
@@ -309,7 +311,7 @@ json run_here(std::unique_ptr<kernel> of, const json_node& request, int ended) {
   const double began = time.now();
   const auto over = [&] {
     for (const std::string& note : machine.take_notes()) {
-      std::cerr << "note: " << note << '\n';
+      std::cerr << "note: " << input::message(note) << '\n';
       state["notes"].push_back(note);
       if (state["notes"].size() > remembered) state["notes"].erase(0);
     }

@@ -2,17 +2,27 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 
 #include "assay/input/bad_request.h"
+#include "assay/input/message.h"
 
 namespace assay::input {
+namespace {
+
+std::span<char* const> words(int argc, char** argv) {
+  return {argv, static_cast<std::size_t>(argc)};
+}
+
+}  // namespace
 
 void require_printed() {
   errno = 0;
@@ -30,7 +40,7 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) try {
   require_printed();
   return status;
 } catch (const CLI::ParseError& mistake) {
-  std::cerr << "error: " << mistake.what() << '\n';
+  print_error(mistake.what(), words(argc, argv));
   return 2;
 }
 
@@ -40,13 +50,13 @@ int run(CLI::App& app, int argc, char** argv, const std::function<void()>& work)
   require_printed();
   return 0;
 } catch (const bad_request& error) {
-  std::cerr << "error: " << error.what() << '\n';
+  print_error(error.what(), words(argc, argv));
   return 2;
 } catch (const std::bad_alloc&) {
-  std::cerr << "error: out of memory\n";
+  print_error("out of memory");
   return 1;
 } catch (const std::exception& error) {
-  std::cerr << "error: " << error.what() << '\n';
+  print_error(error.what(), words(argc, argv));
   return 1;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -18,6 +19,7 @@
 
 #include "assay/input/bad_request.h"
 #include "assay/input/command_line.h"
+#include "assay/input/message.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/linearizability.h"
 #include "assay/rig/memory.h"
@@ -246,7 +248,7 @@ int outcome(const std::string& name, const options& chosen, int (*run)(const opt
     return run(chosen);
   } catch (const assay::rig::operation_failed& error) {
     std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    assay::input::print_error(error.what());
     return name == "histories" ? 1 : end(name.c_str(), chosen, false, 0, 0);
   }
 }
@@ -299,6 +301,6 @@ int main(int argc, char** argv) try {
   assay::input::require_printed();
   return code;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
+  assay::input::print_error(error.what(), {argv, static_cast<std::size_t>(argc)});
   return 2;
 }

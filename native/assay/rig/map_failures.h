@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "assay/input/bad_request.h"
+#include "assay/input/message.h"
 #include "assay/rig/recorder.h"
 
 namespace assay::rig {
@@ -30,7 +31,7 @@ auto telling_failures(const std::string& map, std::uint64_t seed, Act act) {
   } catch (const std::system_error&) {
     throw;
   } catch (const std::exception& error) {
-    throw failed(std::string("an exception: ") + error.what());
+    throw failed("an exception: " + input::message(error.what()));
   } catch (...) {
     throw failed("something that is not a std::exception");
   }

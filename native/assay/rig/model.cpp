@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "assay/input/message.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/ends.h"
 #include "assay/rig/history.h"
@@ -272,7 +273,7 @@ class sequences {
       auto [told_got, told_expected] = told(got, expected);
       return differs(std::move(told_got), std::move(told_expected));
     } catch (const std::exception& error) {
-      return differs(std::string("an exception: ") + error.what(), to_string(expected));
+      return differs("an exception: " + input::message(error.what()), to_string(expected));
     } catch (...) {
       return differs("an exception", to_string(expected));
     }
@@ -290,7 +291,7 @@ class sequences {
     auto [told_got, told_expected] = told(got, expected);
     return difference{after, "a walk", std::move(told_got), std::move(told_expected)};
   } catch (const std::exception& error) {
-    return difference{after, "a walk", std::string("an exception: ") + error.what(),
+    return difference{after, "a walk", "an exception: " + input::message(error.what()),
                       to_string(answer(right.all()))};
   }
 

@@ -21,6 +21,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/input/message.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/history.h"
@@ -326,7 +327,7 @@ std::string act_to_end(actor& me, any_handle& handle, const std::vector<operatio
     if (me.on->point.empty() && me.index == 0) somewhere.emplace(seed, stop_anywhere);
     act(me, handle, offered, about, asked, seed, sums, operations);
   } catch (const std::exception& error) {
-    failure = to_string(me.asked) + " threw an exception: " + error.what();
+    failure = to_string(me.asked) + " threw an exception: " + input::message(error.what());
   } catch (...) {
     failure = to_string(me.asked) + " threw something that is not a std::exception";
   }

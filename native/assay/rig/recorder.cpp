@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "assay/input/message.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
@@ -191,7 +192,7 @@ void attempt(part& mine, const std::string& what, Do act) {
   try {
     act();
   } catch (const std::exception& error) {
-    mine.failure = what + " threw an exception: " + error.what();
+    mine.failure = what + " threw an exception: " + input::message(error.what());
   } catch (...) {
     mine.failure = what + " threw something that is not a std::exception";
   }

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <csetjmp>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,7 @@
 
 #include "assay/input/bad_request.h"
 #include "assay/input/command_line.h"
+#include "assay/input/message.h"
 #include "assay/input/output_file.h"
 #include "emulation/rtm/settings.h"
 
@@ -182,7 +184,7 @@ int main(int argc, char** argv) {
     }
     run(command, chosen);
   } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << "\n";
+    assay::input::print_error(error.what(), {argv, static_cast<std::size_t>(argc)});
     return 2;
   }
 }

@@ -53,6 +53,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/input/message.h"
 #include "assay/input/output_file.h"
 #include "assay/random/splitmix64.h"
 #include "emulation/rtm/give_up.h"
@@ -1019,7 +1020,7 @@ const engine_side* start(const program_side* side) {
     try {
       input::require_writable(chosen.record);
     } catch (const std::system_error& error) {
-      std::fprintf(stderr, "assay-rtm: %s\n", error.what());
+      std::fprintf(stderr, "assay-rtm: %s\n", input::message(error.what()).c_str());
     }
   }
   if (chosen.replaces_begins) {

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "assay/input/message.h"
 #include "assay/input/output_file.h"
 
 namespace assay::emulation {
@@ -113,7 +114,7 @@ bool record::write() try {
   if (transactions_ != 0) write_all();
   return true;
 } catch (const std::system_error& error) {
-  std::fprintf(stderr, "assay-rtm: the record is lost: %s\n", error.what());
+  std::fprintf(stderr, "assay-rtm: the record is lost: %s\n", input::message(error.what()).c_str());
   return false;
 }
 

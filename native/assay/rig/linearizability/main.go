@@ -37,13 +37,27 @@ type verdict struct {
 }
 
 func main() {
-	expected := flag.Int("histories", 0, "how many there are")
-	untilEnd := flag.Bool("until-end", false, "the last line is \"end\"")
-	flag.Parse()
+	flags := flag.NewFlagSet("assay-linearizability", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // which would quote words as they are
+	expected := flags.Int("histories", 0, "how many there are")
+	untilEnd := flags.Bool("until-end", false, "the last line is \"end\"")
+	err := flags.Parse(os.Args[1:])
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("%s: histories are read from standard input alone", flags.Arg(0))
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stdout)
+		flags.Usage()
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", message(err.Error()))
+		os.Exit(2)
+	}
 	found := judge(os.Stdin, *expected, *untilEnd)
 	found.print(os.Stdout)
 	if found.incomplete != nil {
-		fmt.Fprintln(os.Stderr, "error:", found.incomplete)
+		fmt.Fprintln(os.Stderr, "error:", message(found.incomplete.Error()))
 	}
 	os.Exit(found.status())
 }

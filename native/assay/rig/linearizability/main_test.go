@@ -321,3 +321,24 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 		t.Errorf("docs/guide/rig.md does not show\n%s", indented)
 	}
 }
+
+func TestHostileWordsAreShownPrintableAndShort(t *testing.T) {
+	hostile := "a\x1b[31m\u202e\u0085\xff" + strings.Repeat("x", 100000)
+	for name, input := range map[string]string{
+		"a map":           strings.Replace(line("[]", []string{"0 find 1 0 0 1 5"}, "[]"), "tried", hostile, 1),
+		"a key":           fmt.Sprintf("{%q:1}\n", hostile),
+		"an operation":    strings.Replace(line("[]", []string{"0 find 1 0 0 1 5"}, "[]"), "find", hostile, 1),
+		"not JSON at all": hostile + "\n",
+	} {
+		var out strings.Builder
+		found := judge(strings.NewReader(input), 0, false)
+		found.print(&out)
+		said := out.String()
+		if found.incomplete != nil {
+			said += message(found.incomplete.Error())
+		}
+		if strings.ContainsAny(said, "\x1b\u202e\u0085\xff") || len(said) > 1500 || found.status() == 0 {
+			t.Errorf("%s: %d bytes: %.300q", name, len(said), said)
+		}
+	}
+}
