@@ -24,7 +24,7 @@ def serve(
 
     The store is opened in Datasette, with the report's pages beside it. It listens on 127.0.0.1, where only
     this machine reaches it, and reads only: a campaign may run meanwhile. A query has 10 s, and the memory
-    that `assay query` has.
+    that `assay query` has. Of more than 100 connections those that were silent longest are closed.
 
     Example: `assay serve --port 8080`
     """
@@ -32,15 +32,13 @@ def serve(
 
     extras.require("datasette", "assay serve")
     from assay.report.site import write_site
-    from assay.serve import command
+    from assay.serve import serve as serve_store
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
         site = write_site(opened).parent
-    words = command(store, site, port)
     typer.echo("The report is under /report/index.html, and in the menu of every page.")
     os.environ["ASSAY_SERVE_HOSTS"] = " ".join(allow_host or [])
     # A query that needs more gets a page that says so; without the limit the system would end the server.
     limit_memory()
-    # Datasette takes this process's place, so that signals and exit codes are its own.
-    os.execv(words[0], words)  # noqa: S606 - a list of words, no shell
+    serve_store(store, site, port)

@@ -3,9 +3,11 @@ import re
 import resource
 import subprocess
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from http.client import HTTPConnection
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 from urllib.parse import quote
 
@@ -16,10 +18,10 @@ from assay.experiment.testing import experiment
 from assay.findings import Finding
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
-from assay.serve import command
+from assay.serve import datasette
+from assay.serve.connections import MOST_CONNECTIONS
 from assay.store import Store
 
-HERE = Path(__file__).parent
 VERDICT = {
     **{"metric": "throughput", "context": "threads=2", "level": "<b>", "baseline": "c", "verdict": "faster"},
     **{"ratio": 1.5, "low": 1.25, "high": 1.75, "p": 0.01, "pairs": 9, "reason": ""},
@@ -39,12 +41,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Datasette:
         store.write_findings(campaign, [Finding("Seen.", (), {}, "Do.", rule="drift")])
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("the report")
-    return Datasette(
-        [str(path)],
-        plugins_dir=str(HERE / "plugins"),
-        template_dir=str(HERE / "templates"),
-        static_mounts=[("report", str(tmp_path / "site"))],
-    )
+    return datasette(path, tmp_path / "site")
 
 
 def _valid(metrics: dict[str, float]) -> Outcome:
@@ -134,13 +131,24 @@ def test_only_names_of_this_host_are_answered(served: Datasette, host: str, stat
     assert get(served, "/", Host=host).status_code == status
 
 
+def test_what_would_change_something_is_refused(served: Datasette) -> None:
+    """Before its body is read, which may be as long as the memory."""
+
+    async def answer() -> int:
+        await served.invoke_startup()
+        status: int = (await served.client.post("/-/messages", data={"message": "x"})).status_code
+        return status
+
+    assert asyncio.run(answer()) == 405
+
+
 def test_a_value_that_is_too_long_is_an_error_page(served: Datasette) -> None:
     assert get(served, "/assay.json?sql=select+length(zeroblob(1000000000))").status_code == 400
     assert get(served, "/").status_code == 200
 
 
-def test_a_query_beyond_the_memory_does_not_end_the_server(tmp_path: Path) -> None:
-    """A real server, asked through a real socket for more memory than it may have."""
+def test_a_server_that_is_asked_for_too_much_answers_on(tmp_path: Path) -> None:
+    """A real server, asked through real sockets for more memory and connections than it may have."""
     Store.open(tmp_path / "assay.sqlite").close()
     words = [
         sys.executable,
@@ -172,13 +180,14 @@ def test_a_query_beyond_the_memory_does_not_end_the_server(tmp_path: Path) -> No
             assert ask(f"/assay.json?sql={quote(sql)}") == 500
             assert ask("/") == 200
             assert ask("/", "elsewhere.example") == 421
+
+            with ExitStack() as silent:
+                opened = []
+                for _ in range(MOST_CONNECTIONS + 1):
+                    opened.append(silent.enter_context(create_connection(("127.0.0.1", int(port)))))
+                    opened[-1].sendall(b"GET / HT")  # and no more
+                assert not opened[0].recv(1)  # has given way
+                assert ask("/") == 200
         finally:
             server.terminate()
             server.stderr.close()
-
-
-def test_the_command_names_what_is_there(tmp_path: Path) -> None:
-    words = command(tmp_path / "s.sqlite", tmp_path / "site", 8001)
-    assert words[words.index("--static") + 1] == f"report:{tmp_path / 'site'}"
-    for option in ("--plugins-dir", "--template-dir", "--metadata"):
-        assert Path(words[words.index(option) + 1]).exists()

@@ -34,7 +34,7 @@ def prepare_connection(conn: sqlite3.Connection) -> None:
 
 @hookimpl  # type: ignore[untyped-decorator]
 def asgi_wrapper() -> Callable[[Any], Any]:
-    """Refuse requests to a host that is not this one.
+    """Refuse requests to a host that is not this one, and those that would change something.
 
     A page elsewhere whose name leads to 127.0.0.1 could else read the store through a browser here.
     """
@@ -47,16 +47,23 @@ def asgi_wrapper() -> Callable[[Any], Any]:
                     value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"
                 ]
                 if len(hosts) != 1 or re.sub(r":[0-9]*\Z", "", hosts[0]) not in allowed:
-                    said = b"421: this name is not allowed; use 127.0.0.1, or allow it with --allow-host\n"
-                    headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(said))]
-                    await send({"type": "http.response.start", "status": 421, "headers": headers})
-                    await send({"type": "http.response.body", "body": said})
-                    return
+                    said = "this name is not allowed; use 127.0.0.1, or allow it with --allow-host"
+                    return await _refuse(send, 421, said)
+                # Datasette reads the body of a POST into memory, whatever its length.
+                if scope["method"] not in {"GET", "HEAD", "OPTIONS"}:
+                    return await _refuse(send, 405, "the store is only read; ask with GET")
             await app(scope, receive, send)
 
         return checked
 
     return wrap
+
+
+async def _refuse(send: Any, status: int, why: str) -> None:
+    said = f"{status}: {why}\n".encode()
+    headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(said))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": said})
 
 
 @hookimpl  # type: ignore[untyped-decorator]
