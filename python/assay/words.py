@@ -250,7 +250,7 @@ def message(text: str, given: Iterable[str] = ()) -> list[str]:
     """
     for word in given:
         for part in (word, word.partition("=")[2]):
-            if len(part) > QUOTED_AT_MOST or "\n" in part:
+            if len(part) > QUOTED_AT_MOST or not part.isprintable():
                 text = text.replace(part, _clipped(printable(part), QUOTED_AT_MOST))
     lines = text.splitlines()
     if len(lines) > LINES_AT_MOST:

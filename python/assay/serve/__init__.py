@@ -7,24 +7,24 @@ connections. `plugins/` and `templates/` are folders that Datasette loads by its
 
 import asyncio
 import json
+import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datasette.app import Datasette  # type: ignore[import-untyped]
+import uvicorn
+from datasette.app import Datasette  # type: ignore[import-untyped]
+
+from assay.serve.connections import ACCEPTED_AT_ONCE, Connection
 
 _HERE = Path(__file__).parent
 
 
-def datasette(store: Path, site: Path) -> "Datasette":
+def datasette(store: Path, site: Path) -> Datasette:
     """Return Datasette with a store.
 
     Args:
         store: the SQLite file.
         site: the folder of its report, which appears under /report.
     """
-    from datasette.app import Datasette
-
     return Datasette(
         [str(store)],
         static_mounts=[("report", str(site))],
@@ -43,12 +43,10 @@ def serve(store: Path, site: Path, port: int) -> None:
         site: the folder of its report.
         port: of the local machine, where nobody else can reach it; 0 takes a free one.
     """
-    import uvicorn
-
-    from assay.serve.connections import ACCEPTED_AT_ONCE, Connection
-
     served = datasette(store, site)
     asyncio.run(served.invoke_startup())
+    # With which uvicorn ends at Ctrl-C, and with 0; Assay's commands have the system's handler instead.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     uvicorn.run(
         served.app(),
         host="127.0.0.1",

@@ -21,6 +21,7 @@ class Connection(H11Protocol):
     _heard = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin, and have others give way."""
         super().connection_made(transport)
         self._heard = time.monotonic()
         while len(self.connections) > MOST_CONNECTIONS:
@@ -29,10 +30,12 @@ class Connection(H11Protocol):
             silent.transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        """Take a part of a request."""
         self._heard = time.monotonic()
         super().data_received(data)
 
     def resume_writing(self) -> None:
+        """Go on with an answer of which something was read."""
         self._heard = time.monotonic()
         super().resume_writing()
 

@@ -95,7 +95,7 @@ func parse(line []byte) (*history, error) {
 		written.Operations == nil {
 		return nil, errors.New("it needs map, seed, number, start and operations")
 	}
-	h := &history{Map: message(*written.Map), Seed: *written.Seed, Number: *written.Number, Start: *written.Start}
+	h := &history{Map: clipped(message(*written.Map), mostOfWord), Seed: *written.Seed, Number: *written.Number, Start: *written.Start}
 	if len(contentsOf(h.Start)) != len(h.Start) {
 		return nil, errors.New("a map cannot hold a key twice, as this one does at its start")
 	}

@@ -51,7 +51,7 @@ func main() {
 		return
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", message(err.Error()))
+		fmt.Fprintln(os.Stderr, "error:", clipped(message(err.Error()), mostOfWord)) // of a word with its blanks
 		os.Exit(2)
 	}
 	found := judge(os.Stdin, *expected, *untilEnd)

@@ -48,10 +48,12 @@ def asgi_wrapper() -> Callable[[Any], Any]:
                 ]
                 if len(hosts) != 1 or re.sub(r":[0-9]*\Z", "", hosts[0]) not in allowed:
                     said = "this name is not allowed; use 127.0.0.1, or allow it with --allow-host"
-                    return await _refuse(send, 421, said)
+                    await _refuse(send, 421, said)
+                    return
                 # Datasette reads the body of a POST into memory, whatever its length.
                 if scope["method"] not in {"GET", "HEAD", "OPTIONS"}:
-                    return await _refuse(send, 405, "the store is only read; ask with GET")
+                    await _refuse(send, 405, "the store is only read; ask with GET")
+                    return
             await app(scope, receive, send)
 
         return checked
