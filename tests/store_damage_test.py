@@ -89,6 +89,7 @@ DAMAGES = [
     (2, "update campaign set host = '{\"foreign\": 1}' where id = 2"),
     (2, "update campaign set started_at = 'yesterday' where id = 2"),
     (2, "update campaign set started_at = 9e999 where id = 2"),
+    (2, "update campaign set started_at = 2 where id = 2"),
     (2, "update campaign set seed = 'many' where id = 2"),
     (2, "update campaign set question = x'ff00' where id = 2"),
     (2, "update campaign set experiment_id = 99 where id = 2"),
@@ -109,6 +110,12 @@ DAMAGES = [
         "update trial set started_at = '2025' where id = 6 and started_at is not null; "
         "update trial set started_at = 'noon' where id = 6",
     ),
+    (2, "update trial set started_at = 2 where id = 6"),
+    (
+        2,
+        "update trial set started_at = 2 where id = 6; "
+        "update record set outcome = json_set(outcome, '$.started_at', '2025-01-01') where trial_id = 6",
+    ),
     (2, "update trial set calibration_before = 'x' where id = 6"),
     (2, "update trial set calibration_after = '{\"elapsed_ms\": -Infinity}' where id = 6"),
     (2, "update trial set ordinal = 77 where id = 6"),
@@ -128,9 +135,12 @@ DAMAGES = [
     (2, "update record set environment = 'nowhere' where trial_id = 6"),
     (2, "update decision set kind = 'guess' where campaign_id = 2"),
     (2, "update decision set at = 'then' where campaign_id = 2"),
+    (2, "update decision set at = 2 where campaign_id = 2"),
     (2, "update decision set content = '[' where campaign_id = 2"),
     (2, "update audit set findings = '{' where campaign_id = 2"),
     (2, "update conclusion set verdicts = '[{\"ratio\": 1}]' where campaign_id = 2"),
+    (None, "update planned_trial set campaign_id = 'x' where campaign_id = 2 and ordinal = 1"),
+    (None, "update planned_trial set campaign_id = 1.5 where campaign_id = 2 and ordinal = 1"),
     (None, "update environment set content = 'x'"),
     (None, "update environment set content = '[NaN]'"),
     (3, "update campaign set host = '{' where id = 3"),

@@ -25,6 +25,8 @@ from sqlalchemy import (
 )
 
 from assay.plan.types import Level
+from assay.store.reading import Unfit
+from assay.words import shortened
 
 metadata = MetaData()
 
@@ -60,7 +62,7 @@ class Utc(TypeDecorator[datetime]):
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
-        """Say again that it is UTC; what is not a moment stays as it is, and who reads it checks that."""
+        """Say again that it is UTC; `Unfit` stands for what is not a moment."""
         return _moment
 
 
@@ -68,7 +70,7 @@ def _moment(value: Any) -> Any:
     try:
         return datetime.fromisoformat(value).replace(tzinfo=UTC)
     except (TypeError, ValueError):
-        return value
+        return Unfit(f"{shortened(repr(value))}, which is no moment")
 
 
 class ExperimentColumns(TypedColumns):

@@ -394,7 +394,8 @@ def foreign_keys(connection: Connection) -> Iterator[tuple[int | None, str]]:
         column = campaign_of.get(table, "NULL" if table == "view_column" else "campaign_id")
         statement = f"SELECT {column} FROM {table} WHERE rowid = ?"  # noqa: S608 - names of ours
         number = connection.exec_driver_sql(statement, (row,)).scalar_one_or_none()
-        yield number, f"row {row} of {table} refers to a row of {parent} that is missing"
+        known = number if isinstance(number, int) else None  # a column may hold anything
+        yield known, f"row {row} of {table} refers to a row of {parent} that is missing"
 
 
 @contextmanager

@@ -777,7 +777,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
             reading.OBJECT.validate_python(outcome.get("result"))
             outcome["result"]["environment"] = content
         values["host"] = values["host"] or {}
-        reading.OUTCOME.validate_python(values | outcome)
+        reading.OUTCOME.validate_python(outcome | values)
         reading.RESULT.validate_python(outcome.get("result"))
         reading.TEXT.validate_python(values["experiment"])
     first = (
