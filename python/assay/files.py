@@ -138,4 +138,5 @@ def _descriptor(file: Path) -> int | None:
 
 def _cannot_write(file: Path, error: OSError, option: str) -> AssayError:
     why = error.strerror or str(error)
-    return AssayError(f"cannot write {file}: {why}; free space, or name another place with {option}")
+    remedy = "free space, or name" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "name"
+    return AssayError(f"cannot write {file}: {why}; {remedy} another place with {option}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 from sqlalchemy import (
     JSON,
     Column,
@@ -126,13 +127,23 @@ class Store:
         """Write a new campaign with its whole plan in one transaction, and return its number.
 
         A campaign is resumed from what is written here; nothing is planned twice, and no text read again.
+
+        Raises:
+            AssayError: a text or path of the experiment is not UTF-8.
         """
         resolved = experiment.model_copy(update={"path": experiment.path.absolute()})
+        try:
+            text = resolved.model_dump_json()
+        except PydanticSerializationError as error:
+            raise AssayError(
+                f"{resolved.path}: the file's path, or a text of the experiment, is not UTF-8, so no store can"
+                " hold it; rename the file or its folder, or leave out what is not"
+            ) from error
         row = {
             "question": experiment.question,
             "seed": plan.seed,
             "source": experiment.source,
-            "resolved": resolved.model_dump_json(),
+            "resolved": text,
             "host": host,
         }
         with self._database.write("run again") as connection:

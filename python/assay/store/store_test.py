@@ -352,6 +352,14 @@ def test_a_trial_is_recorded_once(store: Store) -> None:
     assert [trial.metrics for trial in store.trials(campaign)] == [{"throughput": 1}]
 
 
+@pytest.mark.parametrize("change", [{"path": Path("/bad\udcff/maps.toml")}, {"question": "Why \udcff?"}])
+def test_an_experiment_that_is_not_utf_8_is_refused(store: Store, change: dict[str, Any]) -> None:
+    experiment = small_experiment("maps").model_copy(update=change)
+    with pytest.raises(AssayError, match="is not UTF-8"):
+        store.begin_campaign(experiment=experiment, plan=Plan(7, (planned(0),)), host={"name": "here"})
+    assert store.campaigns() == []
+
+
 def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
     with pytest.raises(AssayError, match="holds no campaign yet"):
         store.campaign()
