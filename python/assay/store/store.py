@@ -136,8 +136,8 @@ class Store:
             text = resolved.model_dump_json()
         except PydanticSerializationError as error:
             raise AssayError(
-                f"{resolved.path}: the file's path, or a text of the experiment, is not UTF-8, so no store can"
-                " hold it; rename the file or its folder, or leave out what is not"
+                f"{resolved.path}: the file's path, or a text of the experiment, is not UTF-8, so no store"
+                " can hold it; rename the file or its folder, or leave out what is not"
             ) from error
         row = {
             "question": experiment.question,
