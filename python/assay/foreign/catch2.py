@@ -10,11 +10,15 @@ the XML unreadable, the error names its line.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import NoReturn
 from xml.parsers import expat
 
-from assay.foreign.document import AGAIN, LARGEST, fail
-from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary, told_apart
+from assay.foreign.document import AGAIN, LARGEST, Text, fail
+from assay.foreign.held import told_apart
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary
 from assay.words import quoted
 
 TOOL = "Catch2"
@@ -38,9 +42,9 @@ _HOST = ("name", "rng-seed", "filters")
 _MEAN = ("value", "lowerBound", "upperBound")
 
 
-def is_catch2(text: str) -> bool:
-    """Tell whether a text is XML, perhaps after what a program printed before it."""
-    return re.search(rf"\A\s*<|^[ \t]*(?:{_BEGINS.pattern})", text, re.MULTILINE) is not None
+def is_catch2(line: str) -> bool:
+    """Tell whether the XML begins in a line."""
+    return re.match(rf"[ \t]*(?:{_BEGINS.pattern})", line) is not None
 
 
 def read_catch2(text: str, source: str = "the output") -> ForeignRun:
@@ -53,13 +57,16 @@ def read_catch2(text: str, source: str = "the output") -> ForeignRun:
     Raises:
         ForeignError: it is not that, is cut off, or holds no benchmark.
     """
-    reader = _Reader(source)
-    reader.read(text)
-    if not reader.benchmarks:
-        fail(source, "", "no test case in it has a benchmark", "run the test cases with a BENCHMARK")
-    return ForeignRun(
-        TOOL, reader.version or "", told_apart(reader.benchmarks), randomised=None, host=reader.host
-    )
+    return catch2(Text(source, text))
+
+
+def catch2(text: Text) -> ForeignRun:
+    """Return the benchmarks in a text, as `read_catch2` does."""
+    reader = _Reader(text.source)
+    benchmarks = told_apart(reader.read(text))
+    if not benchmarks:
+        fail(text.source, "", "no test case in it has a benchmark", "run the test cases with a BENCHMARK")
+    return ForeignRun(TOOL, reader.version or "", benchmarks, randomised=None, host=reader.host)
 
 
 @dataclass
@@ -76,7 +83,8 @@ class _Reader:
     version: str | None = None
     """None before the XML has begun."""
     host: dict[str, Fact] = field(default_factory=dict)
-    benchmarks: list[Benchmark] = field(default_factory=list)
+    _benchmarks: list[Benchmark] = field(default_factory=list)
+    """Those that were read and not yielded yet."""
     _open: list[_Open] = field(default_factory=list)
     _summary: Summary | None = None
     _failure: str | None = None
@@ -85,35 +93,50 @@ class _Reader:
     _before: int = 0
     """Lines before the XML."""
 
-    def read(self, text: str) -> None:
-        if begins := _BEGINS.search(text):
-            self._before = text.count("\n", 0, begins.start())
-            text = text[begins.start() :]
+    def read(self, text: Text) -> Iterator[Benchmark]:
+        """Yield each benchmark when its element has ended."""
+        begins = (
+            (number, found.start())
+            for number, line in enumerate(text.lines())
+            if (found := _BEGINS.search(line))
+        )
+        self._before, start = next(begins, (0, 0))
         # No external entity is fetched, and expat itself limits how far internal ones may grow.
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
-        try:
-            self._parser.Parse(text, True)
-        except expat.ExpatError as error:
-            message = expat.errors.messages[error.code]
-            if not self._open and self.version is not None:
-                self._end_of_file(text.encode(errors="replace")[self._parser.ErrorByteIndex :].decode())
+        fed = 0
+        lines = islice(text.lines(), self._before, None)
+        for line in chain([next(lines, "")[start:]], lines, [""]):
+            part = line.encode(errors="replace")
+            try:
+                self._parser.Parse(part, not part)
+            except expat.ExpatError as error:
+                if self._open or self.version is None:
+                    self._refuse(error)
+                self._end_of_file(chain([part[max(0, self._parser.ErrorByteIndex - fed) :].decode()], lines))
                 return
-            if self._open and message not in _CUT_OFF:
-                remedy = "run it with --out FILE, so that the file has the XML alone, or let it print nothing"
-                line = self._printed or self._before + error.lineno
-                fail(self.source, f"line {line}", "the program's own output is here, within the XML", remedy)
-            place = f"line {self._before + error.lineno}, column {error.offset + 1}"
-            if self._open:
-                remedy = f"{AGAIN}, and wait until it has ended"
-                fail(self.source, place, f"the XML breaks off inside {self._open[-1].element}", remedy)
-            fail(self.source, place, f"is not XML ({message})", self._remedy)
+            fed += len(part)
+            yield from self._benchmarks
+            self._benchmarks.clear()
 
-    def _end_of_file(self, rest: str) -> None:
+    def _refuse(self, error: expat.ExpatError) -> NoReturn:
+        """Raise the error of XML that cannot be read."""
+        message = expat.errors.messages[error.code]
+        if self._open and message not in _CUT_OFF:
+            remedy = "run it with --out FILE, so that the file has the XML alone, or let it print nothing"
+            line = self._printed or self._before + error.lineno
+            fail(self.source, f"line {line}", "the program's own output is here, within the XML", remedy)
+        place = f"line {self._before + error.lineno}, column {error.offset + 1}"
+        if self._open:
+            remedy = f"{AGAIN}, and wait until it has ended"
+            fail(self.source, place, f"the XML breaks off inside {self._open[-1].element}", remedy)
+        fail(self.source, place, f"is not XML ({message})", self._remedy)
+
+    def _end_of_file(self, rest: Iterable[str]) -> None:
         """Refuse a second run after the first one's XML; anything else there the program has printed."""
-        if _BEGINS.search(rest):
+        if any(_BEGINS.search(line) for line in rest):
             self._fail("the XML of another run begins after this one", "import each as a file of its own")
 
     _remedy = "let the program write it with --reporter xml"
@@ -157,7 +180,7 @@ class _Reader:
             self._fail(f"BenchmarkResults {quoted(name)} has no mean", AGAIN)
         else:
             measures = (Measure("time_ns", "ns", summary=self._summary),)
-        self.benchmarks.append(Benchmark(name, {}, 1, measures, failure, test_case=names[0]))
+        self._benchmarks.append(Benchmark(name, {}, 1, measures, failure, test_case=names[0]))
 
     @property
     def _within(self) -> str:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from assay.foreign.document import LARGEST, ForeignError, Place, fail, parse, text_of
-from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary, told_apart
+from assay.foreign.document import LARGEST, ForeignError, Items, Place, Text, fail, parse
+from assay.foreign.held import told_apart
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary
 from assay.words import listed, quoted, shortened, storable
 
 TOOL = "Criterion.rs"
@@ -58,16 +59,20 @@ def criterion(path: Path) -> ForeignRun:
     Raises:
         ForeignError: none of them can be read.
     """
-    benchmarks, left_out = [], []
-    for results in [path.parent] if path.is_file() else in_folder(path):
-        try:
-            benchmarks.append(_benchmark(results, path if path.is_dir() else None))
-        except ForeignError as error:
-            left_out.append(error)
+    left_out: list[ForeignError] = []
+
+    def readable() -> Iterator[Benchmark]:
+        for results in [path.parent] if path.is_file() else in_folder(path):
+            try:
+                yield _benchmark(results, path if path.is_dir() else None)
+            except ForeignError as error:
+                left_out.append(error)
+
+    benchmarks = told_apart(readable())
     if not benchmarks:
         raise left_out[0]
     return ForeignRun(
-        TOOL, "", told_apart(benchmarks), randomised=False, left_out=tuple(str(error) for error in left_out)
+        TOOL, "", benchmarks, randomised=False, left_out=tuple(str(error) for error in left_out)
     )
 
 
@@ -105,7 +110,7 @@ def _identity(file: Path) -> tuple[dict[str, str], dict[str, Fact]]:
     """
     if not file.is_file():
         return {}, {}
-    identity = parse(text_of(file), str(file))
+    identity = parse(Text.of(file))
     names = {column: value.text() for key, column in _NAMES.items() if (value := identity.get(key))}
     if "group" not in names:
         identity.fail("the field group_id is missing", _AGAIN)
@@ -130,7 +135,7 @@ def _place(results: Path, top: Path | None) -> str:
 def _raw(file: Path) -> _Raw | None:
     if not file.is_file():
         return None
-    rows = list(csv.DictReader(text_of(file).splitlines()))
+    rows = list(csv.DictReader(Text.of(file).lines()))
     needed = ("group", "unit", "sample_measured_value", "iteration_count")
     if not rows or any(rows[0].get(column) is None for column in needed):
         fail(str(file), "line 1", f"has no sample with {', '.join(needed)}", _AGAIN)
@@ -177,8 +182,8 @@ def _scale(raw: _Raw, times: Sequence[float], iterations: Sequence[float], file:
 
 def _samples(file: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return times and numbers of iterations."""
-    results = parse(text_of(file), str(file))
-    if isinstance(results.value, list):
+    results = parse(Text.of(file))
+    if isinstance(results.value, Items):
         _too_old(results)
     times, iterations = results["times"].numbers(), results["iters"].numbers()
     if len(times) != len(iterations) or not times or 0 in iterations:
@@ -187,7 +192,7 @@ def _samples(file: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _from_estimates(file: Path) -> Summary:
-    results = parse(text_of(file), str(file))
+    results = parse(Text.of(file))
     if results.get("Median"):
         _too_old(results)
     median = results["median"]

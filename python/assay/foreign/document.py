@@ -2,12 +2,15 @@
 
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from io import StringIO
+from itertools import islice
 from math import isfinite
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self, TextIO, cast
 
 from assay.errors import AssayError
 from assay.foreign.types import Fact
@@ -17,6 +20,18 @@ AGAIN = "let the tool write the file again"
 
 _GZIP = b"\x1f\x8b"
 """The bytes with which a compressed file begins."""
+
+_AT_ONCE = 1 << 20
+"""Characters of a text that are read at once."""
+
+_UNSURE = 16
+"""Characters at the end of a part in which a number, a word or an escape may be cut."""
+_OPEN_STRING = "Unterminated string"
+_SPACE = re.compile(r"[ \t\n\r]*")
+_HALF = re.compile(r"\\u[dD]")
+_DECODER = json.JSONDecoder()
+_ARRAY = object()
+_SHOWN_AT_MOST = 100
 
 LARGEST = 1e150
 """Numbers up to it can be multiplied by units and each other; no time, rate or size is larger."""
@@ -31,51 +46,210 @@ def fail(source: str, place: str, mistake: str, remedy: str = AGAIN) -> NoReturn
     raise ForeignError(storable(f"{source}: {f'{place}: ' if place else ''}{mistake}; {remedy}"))
 
 
-def text_of(file: Path) -> str:
-    """Return the text of a file, which may be compressed as gzip does.
+@dataclass(frozen=True)
+class Text:
+    """A text that is read in parts, each time from its start: that of a file, or one at hand.
 
-    Raises:
-        ForeignError: it cannot be read.
+    Attributes:
+        source: what it is called, for errors.
+        file: where it is, perhaps compressed as gzip does; None where it is at hand.
     """
-    try:
-        content = file.read_bytes()
-        if content.startswith(_GZIP):
-            content = gzip.decompress(content)
-        return content.decode("utf-8-sig")
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        fail(str(file), "", "is compressed, and cut off or damaged", f"{AGAIN}, or unpack it with gunzip")
-    except UnicodeDecodeError:
-        fail(str(file), "", "is not text in UTF-8", "import the text that the tool wrote, or its .gz")
-    except OSError as error:
-        fail(str(file), "", f"cannot be read ({error.strerror})", "check its permissions")
+
+    source: str
+    at_hand: str = ""
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, file: Path) -> Self:
+        """Return the text of a file."""
+        return cls(str(file), file=file)
+
+    def parts(self) -> Iterator[str]:
+        """Yield the text in parts of about a million characters."""
+        return self._read(lambda stream: stream.read(_AT_ONCE))
+
+    def lines(self) -> Iterator[str]:
+        """Yield each line with its end; one of more than a million characters in parts."""
+        return self._read(lambda stream: stream.readline(_AT_ONCE))
+
+    def _read(self, read: Callable[[TextIO], str]) -> Iterator[str]:
+        try:
+            with self._open() as stream:
+                while part := read(stream):
+                    yield part
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            fail(
+                self.source, "", "is compressed, and cut off or damaged", f"{AGAIN}, or unpack it with gunzip"
+            )
+        except UnicodeDecodeError:
+            fail(self.source, "", "is not text in UTF-8", "import the text that the tool wrote, or its .gz")
+        except OSError as error:
+            fail(self.source, "", f"cannot be read ({error.strerror})", "check its permissions")
+
+    def _open(self) -> TextIO:
+        if self.file is None:
+            return StringIO(self.at_hand, newline=None)
+        with self.file.open("rb") as raw:
+            packed = raw.read(len(_GZIP)) == _GZIP
+        return cast(TextIO, (gzip.open if packed else open)(self.file, "rt", encoding="utf-8-sig"))
 
 
-def parse(text: str, source: str) -> "Place":
-    """Return the whole of a JSON text.
+class _Window:
+    """What is read of a JSON text and not decoded yet: values are taken from it one by one."""
+
+    def __init__(self, text: Text) -> None:
+        self._source = text.source
+        self._parts = text.parts()
+        self._text, self._at = "", 0
+        self._ended = False
+        self._line, self._column = 1, 0
+        self._halves = False
+
+    def next(self) -> str:
+        """Return the next character that is not white space, and stay before it; empty at the end."""
+        while True:
+            self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr] # it always matches
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if self._ended:
+                return ""
+            self._fill()
+
+    def value(self) -> Any:
+        """Return the value that is next."""
+        self.next()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                known = error.pos < len(self._text) - _UNSURE and not error.msg.startswith(_OPEN_STRING)
+                if known or self._ended:
+                    self.fail(error.msg, error.pos)
+            except ValueError:  # Python makes no whole number of more than 4,300 digits
+                mistake = "holds a number of thousands of digits, which no time, rate or size can be"
+                fail(self._source, "", mistake)
+            except RecursionError:
+                fail(self._source, "", "its JSON is nested too deeply for any result")
+            else:
+                if end < len(self._text) - _UNSURE or self._ended:  # else a number may go on
+                    self._at = end
+                    return _whole_characters(value) if self._halves else value
+            self._fill()
+
+    def entries(self, closing: str) -> Iterator[None]:
+        """Stop at each entry of the object or the array that is next."""
+        self._at += 1
+        if self.next() != closing:
+            yield
+            while self.next() == ",":
+                self._at += 1
+                yield
+        if self.next() != closing:
+            self.fail("Expecting ',' delimiter", self._at)
+        self._at += 1
+
+    def name(self) -> str:
+        """Return the name of the member that is next."""
+        if self.next() != '"':
+            self.fail("Expecting property name enclosed in double quotes", self._at)
+        name: str = self.value()
+        if self.next() != ":":
+            self.fail("Expecting ':' delimiter", self._at)
+        self._at += 1
+        return name
+
+    def end(self) -> None:
+        """Check that nothing follows."""
+        if self.next():
+            self.fail("Extra data", self._at)
+
+    def fail(self, message: str, at: int) -> NoReturn:
+        """Raise the error of a place in the window."""
+        before = self._text[:at]
+        last = before.rfind("\n")
+        column = at - last if last >= 0 else self._column + at + 1
+        place = f"line {self._line + before.count(chr(10))}, column {column}"
+        self.next()
+        if (self._ended and at >= len(self._text.rstrip())) or message.startswith(_OPEN_STRING):
+            fail(self._source, place, "the JSON is cut off here", f"{AGAIN}, and wait until it has ended")
+        fail(self._source, place, f"is not JSON ({message})", f"{AGAIN}, as JSON and nothing else")
+
+    def _fill(self) -> None:
+        """Drop what has been decoded, and read at least as much as is left."""
+        done, parts = self._text[: self._at], [self._text[self._at :]]
+        self._line += done.count("\n")
+        last = done.rfind("\n")
+        self._column = len(done) - last - 1 if last >= 0 else self._column + len(done)
+        wanted = max(1, len(parts[0]))
+        for part in self._parts:
+            parts.append(part)
+            wanted -= len(part)
+            if wanted <= 0:
+                break
+        else:
+            self._ended = True
+        self._text, self._at = "".join(parts), 0
+        self._halves = _HALF.search(self._text) is not None
+
+
+def _members(text: Text) -> Iterator[tuple[int, str | None, Any]]:
+    """Yield number, name and value of each member of a JSON object; the number keeps namesakes apart.
+
+    Of an array it yields `_ARRAY`, then each item. Anything but an object is one member without a name.
+    """
+    window = _Window(text)
+    if window.next() == "{":
+        for number, _ in enumerate(window.entries("}")):
+            name = window.name()
+            yield from ((number, name, value) for value in _value_or_items(window))
+    elif window.next():
+        yield from ((0, None, value) for value in _value_or_items(window))
+    else:
+        fail(text.source, "", "is empty")
+    window.end()
+
+
+def _value_or_items(window: _Window) -> Iterator[Any]:
+    if window.next() == "[":
+        yield _ARRAY
+        for _ in window.entries("]"):
+            yield window.value()
+    else:
+        yield window.value()
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of an array at the top of a JSON text, or of the object there: decoded when needed."""
+
+    text: Text
+    member: int
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield each item."""
+        for number, _, value in _members(self.text):
+            if number == self.member and value is not _ARRAY:
+                yield value
+
+
+def parse(text: Text) -> "Place":
+    """Return the whole of a JSON text; large arrays at its top are checked now and decoded later.
 
     Raises:
         ForeignError: it is not JSON, or is cut off.
     """
-    try:
-        return Place(source, "", json.loads(_whole_characters(text)))
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        if not text.strip():
-            fail(source, "", "is empty")
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-            fail(source, place, "the JSON is cut off here", f"{AGAIN}, and wait until it has ended")
-        fail(source, place, f"is not JSON ({error.msg})", f"{AGAIN}, as JSON and nothing else")
-    except ValueError:  # Python makes no whole number of more than 4,300 digits
-        fail(source, "", "holds a number of thousands of digits, which no time, rate or size can be")
-    except RecursionError:
-        fail(source, "", "its JSON is nested too deeply for any result")
+    members: dict[str | None, Any] = {}
+    for number, name, value in _members(text):
+        if value is _ARRAY:
+            members[name] = Items(text, number)
+        elif members.get(name) != Items(text, number):
+            members[name] = value
+    return Place(text.source, "", members.get(None, members))
 
 
-def _whole_characters(text: str) -> str:
-    """Return a JSON text without halves of surrogate pairs, which no store and no page can hold."""
-    if "\\ud" not in text.lower():
-        return text
-    return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
+def _whole_characters(value: Any) -> Any:
+    """Return a value without halves of surrogate pairs, which no store and no page can hold."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
 @dataclass(frozen=True)
@@ -110,12 +284,12 @@ class Place:
     def object(self) -> Mapping[str, Any]:
         """Return a JSON object."""
         if not isinstance(self.value, dict):
-            self.fail(f"is {show(self.value)}, not an object")
+            self.fail(f"is {_shown(self.value)}, not an object")
         return self.value
 
     def items(self) -> "Iterator[Place]":
         """Yield the places of an array."""
-        if not isinstance(self.value, list):
+        if not isinstance(self.value, list | Items):
             self.fail(f"is {show(self.value)}, not an array")
         for number, value in enumerate(self.value):
             yield Place(self.source, f"{self.path}[{number}]", value)
@@ -123,14 +297,14 @@ class Place:
     def text(self) -> str:
         """Return a string."""
         if not isinstance(self.value, str):
-            self.fail(f"is {show(self.value)}, not a string")
+            self.fail(f"is {_shown(self.value)}, not a string")
         return self.value
 
     def number(self) -> float:
         """Return a number that is neither negative nor enormous, as times, rates and sizes are."""
         value = self.value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.fail(f"is {show(value)}, not a number")
+            self.fail(f"is {_shown(value)}, not a number")
         if not 0 <= value <= LARGEST:
             self.fail(f"is {shortened(str(value))}, which no time, rate or size can be")
         return float(value)
@@ -142,6 +316,10 @@ class Place:
     def facts(self) -> dict[str, Fact]:
         """Return the fields of an object that are plain values."""
         return {name: plain(value) for name, value in self.object().items() if isinstance(value, Fact)}
+
+
+def _shown(value: Any) -> str:
+    return show([*islice(value, _SHOWN_AT_MOST)] if isinstance(value, Items) else value)
 
 
 def plain(value: Fact) -> Fact:

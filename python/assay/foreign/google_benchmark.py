@@ -7,13 +7,13 @@ apart. Rows of a fitted complexity (BigO and RMS) are no measurements and are sk
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from assay.foreign.document import Place, fail, parse, scaled
-from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Statistic, Summary, told_apart
+from assay.foreign.document import Place, Text, fail, parse, scaled
+from assay.foreign.held import Tally, grouped, told_apart
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Statistic, Summary
 
 TOOL = "Google Benchmark"
 
@@ -56,22 +56,22 @@ def read_google_benchmark(text: str, source: str = "the output") -> ForeignRun:
     Raises:
         ForeignError: it is not that, or a field is missing.
     """
-    return google_benchmark(parse(text, source))
+    return google_benchmark(parse(Text(source, text)))
 
 
 def google_benchmark(document: Place) -> ForeignRun:
     """Return what a JSON text of Google Benchmark says."""
     context = document["context"]
-    named: dict[tuple[object, ...], list[_Row]] = {}
-    for row in _rows([place for place in document["benchmarks"].items() if not _is_fit(place)]):
-        family = (row.number("family_index"), row.number("per_family_instance_index"))
-        named.setdefault((row.name, *family), []).append(row)
+    named = grouped(
+        ((row.name, row.number("family_index"), row.number("per_family_instance_index")), row)
+        for row in _rows(document["benchmarks"])
+    )
     host = context.facts()
     date, version = (str(host.pop(name, "")) for name in ("date", "library_version"))
     return ForeignRun(
         TOOL,
         version,
-        told_apart(_benchmark(rows) for of_name in named.values() for rows in _each(of_name)),
+        told_apart(_benchmark(rows) for of_name in named for rows in _each(of_name)),
         randomised=None,
         host=host,
         begun=_moment(date),
@@ -84,10 +84,14 @@ def _is_fit(place: Place) -> bool:
     return "real_time" not in fields and ("real_coefficient" in fields or "rms" in fields)
 
 
-def _rows(places: Sequence[Place]) -> Iterator[_Row]:
+def _rows(benchmarks: Place) -> Iterator[_Row]:
     """Yield each row with the name of its benchmark."""
-    old = Counter(place["name"].text() for place in places if "run_type" not in place.object())
-    for place in places:
+
+    def places() -> Iterator[Place]:
+        return (place for place in benchmarks.items() if not _is_fit(place))
+
+    old = Tally(place["name"].text() for place in places() if "run_type" not in place.object())
+    for place in places():
         kind, name = place.get("run_type"), (place.get("run_name") or place["name"]).text()
         if kind is None:
             base, statistic = _old_statistic(place, name, old)
@@ -100,7 +104,7 @@ def _rows(places: Sequence[Place]) -> Iterator[_Row]:
             kind.fail(f"is {kind.value}, which is neither iteration nor aggregate")
 
 
-def _old_statistic(place: Place, name: str, names: Counter[str]) -> tuple[str, str]:
+def _old_statistic(place: Place, name: str, names: Tally) -> tuple[str, str]:
     """Return the benchmark and the statistic of a row of an old file, which has both in the name alone.
 
     Whoever repeated a benchmark got its mean and standard deviation after the repetitions, then statistics of
@@ -108,7 +112,7 @@ def _old_statistic(place: Place, name: str, names: Counter[str]) -> tuple[str, s
     """
     for cut in [match.start() for match in re.finditer("_", name)][::-1]:
         base, statistic = name[:cut], name[cut + 1 :]
-        has_statistics = {f"{base}_mean", f"{base}_stddev"} <= names.keys()
+        has_statistics = f"{base}_mean" in names and f"{base}_stddev" in names
         if base not in names:
             if not (has_statistics and statistic in _SUFFIXES):
                 continue

@@ -5,13 +5,14 @@ Runs of the same map for which the same was requested are one benchmark: all opt
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import NoReturn
 
-from assay.foreign.document import AGAIN, LARGEST, fail
-from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, shared_and_own
+from assay.foreign.document import AGAIN, LARGEST, Text, fail
+from assay.foreign.held import grouped, told_apart
+from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, own_of, shared_of
 from assay.words import shortened
 
 _WHOLE = r"-?\d{1,30}"
@@ -134,52 +135,54 @@ class Harness:
     requested: Callable[[Run], dict[str, Fact]]
 
 
-def harness_of(text: str, source: str, known: Sequence[Harness]) -> Harness | None:
-    """Return the harness that printed a text; None if none of the known ones did.
-
-    Raises:
-        ForeignError: two of them did.
-    """
-    lines = text.splitlines()
-    begun = sorted(
-        (number, place)
-        for place, harness in enumerate(known)
-        if (number := next((n for n, line in enumerate(lines, 1) if re.match(harness.begins, line)), 0))
-    )
-    if len(begun) > 1:
-        (first, one), (second, other), *_ = begun
-        fail(
-            source,
-            f"line {second}",
-            f"a run of {known[other].tool} begins, but the one in line {first} is of {known[one].tool}",
-            "import the output of each tool as a file of its own",
-        )
-    return known[begun[0][1]] if begun else None
+def harness_of(line: str, known: Sequence[Harness]) -> Harness | None:
+    """Return the harness of whose runs a line is the first; None if it is of none of the known ones."""
+    return next((harness for harness in known if re.match(harness.begins, line)), None)
 
 
-def read_harness(text: str, source: str, harness: Harness) -> ForeignRun:
+def read_harness(text: Text, harness: Harness, known: Sequence[Harness]) -> ForeignRun:
     """Return what the runs in a text measured.
 
     Raises:
-        ForeignError: a run is cut off, or has a number that is none.
+        ForeignError: a run is cut off, is of another harness, or has a number that is none.
     """
-    runs: list[list[Line]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match(harness.begins, line):
-            runs.append([])
-        if runs:
-            runs[-1].append(Line(number, line))
-    read = [Run(source, lines) for lines in runs]
-    options, own = shared_and_own([harness.requested(run) for run in read])
-    benchmarks: dict[tuple[object, ...], Benchmark] = {}
-    for run, differing in zip(read, own, strict=True):
-        one = harness.read(run)
-        one = replace(one, parameters={**differing, **one.parameters})
-        known_by = (one.name, one.failure, *sorted(one.parameters.items()))
-        held = benchmarks.get(known_by)
-        benchmarks[known_by] = one if held is None else _with(held, one)
-    every = tuple(benchmarks.values())
+
+    def runs() -> Iterator[tuple[Run, dict[str, Fact]]]:
+        return ((run, harness.requested(run)) for run in _runs(text, harness, known))
+
+    options = shared_of(requested for _, requested in runs())
+    read = (_read(run, own_of(requested, options), harness) for run, requested in runs())
+    of_benchmarks = grouped(((of.name, of.failure, *sorted(of.parameters.items())), of) for of in read)
+    # No two have the same name and parameters, but where runs of one have failed.
+    every = told_apart(map(_together, of_benchmarks))
     return ForeignRun(harness.tool, "", every, randomised=None, options=options)
+
+
+def _read(run: Run, differing: Mapping[str, Fact], harness: Harness) -> Benchmark:
+    benchmark = harness.read(run)
+    return replace(benchmark, parameters={**differing, **benchmark.parameters})
+
+
+def _runs(text: Text, harness: Harness, known: Sequence[Harness]) -> Iterator[Run]:
+    """Yield each run in a text."""
+    lines: list[Line] = []
+    first = 0
+    for number, line in enumerate(text.lines(), 1):
+        begun = harness_of(line, known)
+        if begun is not None and begun is not harness:
+            fail(
+                text.source,
+                f"line {number}",
+                f"a run of {begun.tool} begins, but the one in line {first} is of {harness.tool}",
+                "import the output of each tool as a file of its own",
+            )
+        if begun:
+            if lines:
+                yield Run(text.source, lines)
+            first, lines = first or number, []
+        if first:
+            lines.append(Line(number, line.rstrip("\n")))
+    yield Run(text.source, lines)
 
 
 def one_process(
@@ -190,15 +193,11 @@ def one_process(
     return Benchmark(name, parameters, 1, measures, failure, map_runs=(map_run,))
 
 
-def _with(held: Benchmark, further: Benchmark) -> Benchmark:
-    """Return a benchmark with one more process."""
+def _together(runs: Sequence[Benchmark]) -> Benchmark:
+    """Return the benchmark of which each run is a process."""
     measures = tuple(
-        replace(measure, samples=(*measure.samples, *more.samples))
-        for measure, more in zip(held.measures, further.measures, strict=True)
+        replace(of_metric[0], samples=tuple(chain.from_iterable(measure.samples for measure in of_metric)))
+        for of_metric in zip(*(run.measures for run in runs), strict=True)
     )
-    return replace(
-        held,
-        processes=held.processes + 1,
-        measures=measures,
-        map_runs=(*held.map_runs, *further.map_runs),
-    )
+    map_runs = tuple(chain.from_iterable(run.map_runs for run in runs))
+    return replace(runs[0], processes=len(runs), measures=measures, map_runs=map_runs)

@@ -4,7 +4,8 @@ hyperfine runs one command after the other, never in turns, and writes neither i
 """
 
 from assay.foreign.document import Place, scaled
-from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary, told_apart
+from assay.foreign.held import told_apart
+from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary
 
 TOOL = "hyperfine"
 

@@ -46,7 +46,7 @@ def aggregate(name: str, statistic: str, time: float, **fields: object) -> dict[
     return row(f"{name}_{statistic}", time, **of, **fields)
 
 
-def google(*rows: dict[str, object]) -> tuple[Benchmark, ...]:
+def google(*rows: dict[str, object]) -> Sequence[Benchmark]:
     return read_google_benchmark(json.dumps({"context": {}, "benchmarks": rows}), "a.json").benchmarks
 
 

@@ -7,7 +7,8 @@ throughput in operations a second, whatever units the file has.
 from collections.abc import Mapping
 
 from assay.foreign.document import Place, plain, scaled
-from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, shared_and_own, told_apart
+from assay.foreign.held import told_apart
+from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, own_of, shared_of
 
 TOOL = "JMH"
 
@@ -26,14 +27,16 @@ _REQUESTED = (
 
 def jmh(document: Place) -> ForeignRun:
     """Return what a JSON text of JMH says."""
-    results = list(document.items())
-    versions = {result["jmhVersion"].text() for result in results}
-    requested = [
-        {name: _fact(result[name].value) for name in _REQUESTED if result.get(name)} for result in results
-    ]
-    host, own = shared_and_own(requested)
-    benchmarks = told_apart(map(_benchmark, results, own))
+    versions = {result["jmhVersion"].text() for result in document.items()}
+    host = shared_of(map(_requested, document.items()))
+    benchmarks = told_apart(
+        _benchmark(result, own_of(_requested(result), host)) for result in document.items()
+    )
     return ForeignRun(TOOL, " and ".join(sorted(versions)), benchmarks, randomised=False, host=host)
+
+
+def _requested(result: Place) -> dict[str, Fact]:
+    return {name: _fact(result[name].value) for name in _REQUESTED if result.get(name)}
 
 
 def _fact(value: object) -> Fact:

@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Iterator
 
 from assay.foreign.document import Place, plain, scaled
-from assay.foreign.types import Benchmark, ForeignRun, Measure, told_apart
+from assay.foreign.held import told_apart
+from assay.foreign.types import Benchmark, ForeignRun, Measure
 
 TOOL = "pyperf"
 

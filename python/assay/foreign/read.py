@@ -1,12 +1,13 @@
 """Reads a file of any tool that Assay knows."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 from assay.foreign.ascylib import ASCYLIB
-from assay.foreign.catch2 import is_catch2, read_catch2
+from assay.foreign.catch2 import catch2, is_catch2
 from assay.foreign.criterion import FILES, READ, criterion, in_folder
-from assay.foreign.document import Place, fail, parse, text_of
+from assay.foreign.document import ForeignError, Items, Place, Text, fail, parse
 from assay.foreign.google_benchmark import google_benchmark
 from assay.foreign.harness import harness_of, read_harness
 from assay.foreign.hyperfine import hyperfine
@@ -60,31 +61,47 @@ def read(path: Path) -> ForeignRun:
     files_of(path)
     if path.is_dir() or path.name in FILES:
         return criterion(path)
-    text = text_of(path)
-    if harness := harness_of(text, str(path), _HARNESSES):
-        return read_harness(text, str(path), harness)
-    run = read_catch2(text, str(path)) if is_catch2(text) else _read_json(text, str(path))
+    try:
+        run = _read(Text.of(path))
+    except sqlite3.Error as error:
+        remedy = "free space in the folder for temporary files (TMPDIR)"
+        fail(str(path), "", f"cannot be sorted ({error})", remedy)
     if not run.benchmarks:
         fail(str(path), "", "holds no benchmark", "let the tool run at least one")
     return run
 
 
-def _read_json(text: str, source: str) -> ForeignRun:
-    if text.lstrip()[:1] not in {"{", "["}:
-        fail(
-            source,
-            "",
-            "is neither JSON nor XML nor the text of a harness of maps, so no result of a known tool",
-            _HOW,
-        )
-    document = parse(text, source)
+def _read(text: Text) -> ForeignRun:
+    first = next((line.lstrip()[0] for line in text.lines() if line.strip()), "")
+    damage: ForeignError | None = None
+    if first in {"{", "["}:
+        try:
+            document = parse(text)
+        except ForeignError as error:
+            damage = error  # and yet the text may be that of a harness
+        else:
+            return _read_json(document)
+    for line in text.lines():
+        if harness := harness_of(line, _HARNESSES):
+            return read_harness(text, harness, _HARNESSES)
+        if is_catch2(line):
+            return catch2(text)
+    if damage:
+        raise damage
+    if first == "<":
+        return catch2(text)
+    mistake = "is neither JSON nor XML nor the text of a harness of maps, so no result of a known tool"
+    return fail(text.source, "", mistake, _HOW)
+
+
+def _read_json(document: Place) -> ForeignRun:
     content = document.value
     fields = content.keys() if isinstance(content, dict) else set[str]()
     reader = next((reader for known_by, reader in _OBJECTS if known_by <= fields), None)
-    if isinstance(content, list) and any(
+    if isinstance(content, Items) and any(
         isinstance(entry, dict) and "jmhVersion" in entry for entry in content
     ):
         reader = jmh
     if reader is None:
-        fail(source, "", "is JSON, but not of a tool that Assay knows", _HOW)
+        fail(document.source, "", "is JSON, but not of a tool that Assay knows", _HOW)
     return reader(document)

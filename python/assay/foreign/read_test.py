@@ -165,7 +165,7 @@ def test_a_damaged_file_of_catch2_names_place_and_mistake(text: str, message: st
     assert str(error.value).startswith(message)
 
 
-def only(benchmarks: tuple[Benchmark, ...], name: str, **parameters: object) -> Benchmark:
+def only(benchmarks: Sequence[Benchmark], name: str, **parameters: object) -> Benchmark:
     """Return the one benchmark of a name with these parameters among others."""
     (found,) = (
         benchmark

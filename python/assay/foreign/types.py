@@ -1,10 +1,10 @@
 """What the readers make of another tool's results: one type, whichever tool wrote them."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, overload
 
 Fact = str | int | float | bool
 """What a file tells of its host or of a parameter."""
@@ -123,6 +123,36 @@ def _names(name: str, value: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", name) is not None
 
 
+class Benchmarks(Sequence[Benchmark]):
+    """Benchmarks that are read again whenever they are needed, so that few of them are in memory."""
+
+    def __init__(self, count: int, read: Callable[[], Iterator[Benchmark]]) -> None:
+        self._count = count
+        self._read = read
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._count
+
+    def __iter__(self) -> Iterator[Benchmark]:
+        """Yield each, as it is read."""
+        return self._read()
+
+    @overload
+    def __getitem__(self, at: int) -> Benchmark: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Benchmark]: ...
+    def __getitem__(self, at: int | slice) -> Benchmark | Sequence[Benchmark]:
+        """Return one or some, after all before them were read."""
+        return tuple(self)[at]
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether others are the same, in the same order."""
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment] # as of a list
+
+
 @dataclass(frozen=True)
 class ForeignRun:
     """The results that one run of another tool left.
@@ -140,7 +170,7 @@ class ForeignRun:
 
     tool: str
     version: str
-    benchmarks: tuple[Benchmark, ...]
+    benchmarks: Sequence[Benchmark]
     randomised: bool | None
     host: Mapping[str, Fact] = field(default_factory=dict)
     begun: datetime | None = None
@@ -148,30 +178,15 @@ class ForeignRun:
     left_out: tuple[str, ...] = ()
 
 
-def told_apart(benchmarks: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
-    """Return benchmarks no two of which have the same name and parameters: the second one gets #2."""
-    given = [(benchmark, tuple(sorted(benchmark.parameters.items()))) for benchmark in benchmarks]
-    taken: set[tuple[object, ...]] = {(benchmark.name, parameters) for benchmark, parameters in given}
-    seen: set[tuple[object, ...]] = set()
-    apart = []
-    for benchmark, parameters in given:
-        name, number = benchmark.name, 1
-        while (name, parameters) in (seen if number == 1 else taken):
-            number += 1
-            name = f"{benchmark.name} #{number}"
-        seen.add((name, parameters))
-        taken.add((name, parameters))
-        apart.append(replace(benchmark, name=name))
-    return tuple(apart)
+def shared_of(requests: Iterable[Mapping[str, Fact]]) -> dict[str, Fact]:
+    """Return what all of several requests have alike."""
+    shared: dict[str, Fact] | None = None
+    for request in requests:
+        common = request if shared is None else shared
+        shared = {name: value for name, value in common.items() if request.get(name) == value}
+    return shared or {}
 
 
-def shared_and_own(requests: Sequence[Mapping[str, Fact]]) -> tuple[dict[str, Fact], list[dict[str, Fact]]]:
-    """Return what all of several requests have alike, and what each has that another has not."""
-    shared = {
-        name: value
-        for name, value in (requests[0] if requests else {}).items()
-        if all(request.get(name) == value for request in requests)
-    }
-    return shared, [
-        {name: value for name, value in request.items() if name not in shared} for request in requests
-    ]
+def own_of(request: Mapping[str, Fact], shared: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return what a request has that not all of them have."""
+    return {name: value for name, value in request.items() if name not in shared}
