@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.analysis import Analysis
 from assay.audit.design import too_few_for
-from assay.audit.foreign import FOREIGN_RULES
+from assay.audit.foreign import FOREIGN_RULES, Survey
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.rules import DESIGN_RULES, RULES
 from assay.audit.trials import maps_of
@@ -62,7 +62,7 @@ def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Fi
 
 def audit_foreign(run: ForeignRun) -> list[Finding]:
     """Return what another tool's results lack, in the same order."""
-    return _findings(FOREIGN_RULES, run)
+    return _findings(FOREIGN_RULES, Survey(run))
 
 
 def guide_page(rule: str) -> Path:

@@ -4,12 +4,13 @@ from assay.foreign.catch2 import read_catch2
 from assay.foreign.document import LARGEST, ForeignError
 from assay.foreign.google_benchmark import read_google_benchmark
 from assay.foreign.read import files_of, read
-from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, Summary
+from assay.foreign.types import Benchmark, Benchmarks, Fact, ForeignRun, MapRun, Measure, Summary
 from assay.foreign.write import Exported, google_benchmark_json, hyperfine_json
 
 __all__ = [
     "LARGEST",
     "Benchmark",
+    "Benchmarks",
     "Exported",
     "Fact",
     "ForeignError",

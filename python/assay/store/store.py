@@ -3,9 +3,12 @@
 import hashlib
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -29,13 +32,14 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
-from assay.foreign import ForeignRun
+from assay.foreign import Benchmark, Benchmarks, ForeignRun
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.extract import pairs
 from assay.runner.types import Outcome, Status
 from assay.store import reading, schema
 from assay.store.ended import kept_of
-from assay.store.imported import Imported, trials_of
+from assay.store.foreign import benchmark_of, trials_of
+from assay.store.imported import Imported
 from assay.store.query import Rows, run_query
 from assay.store.reading import (
     PLANNED,
@@ -152,18 +156,21 @@ class Store:
     def import_run(self, run: ForeignRun, origin: Imported) -> int:
         """Write what another tool measured as a campaign that has ended, and return its number.
 
-        It is written in one transaction: a trial for each process of each benchmark. What is written is what
-        `foreign_run` reads, so that nothing gets in that it refuses.
+        It is written in one transaction: a trial for each process of each benchmark. Each is checked as
+        `foreign_run` reads it, so that nothing gets in that it refuses. Few of them are in memory at a time.
 
         Raises:
             AssayError: it could not be read again.
         """
-        resolved = _FOREIGN.dump_json(run).decode()
         try:
-            run = _FOREIGN.validate_python(reading.from_json(resolved))
+            with self._database.write("import it again") as connection:
+                return self._import(connection, run, origin)
         except ValidationError as error:
             raise AssayError(f"{origin.file} cannot be stored: {reason_of(error)}") from error
-        planned = trials_of(run, datetime.now(UTC))
+
+    def _import(self, connection: Connection, run: ForeignRun, origin: Imported) -> int:
+        resolved = _FOREIGN.dump_json(replace(run, benchmarks=())).decode()
+        _FOREIGN.validate_python(reading.from_json(resolved))
         row = {
             "question": f"What {run.tool} measured ({origin.file}).",
             "seed": 0,
@@ -171,30 +178,63 @@ class Store:
             "resolved": resolved,
             "host": origin.host_of(run),
         }
-        with self._database.write("import it again") as connection:
-            campaign_id = _add_campaign(connection, origin.name_of(run), row, [trial for trial, _ in planned])
-            experiment_id = self._experiment_of(connection, campaign_id)
-            first = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
-            names: dict[tuple[Kind, str], None] = {}
-            for start in range(0, len(planned), _ROWS_AT_ONCE):
-                part = planned[start : start + _ROWS_AT_ONCE]
-                rows = [_trial_row(campaign_id, of.ordinal, outcome) for of, outcome in part]
-                connection.execute(
-                    insert(trial), [{"id": first + start + n, **row} for n, row in enumerate(rows)]
-                )
-                outcomes = [
-                    {"trial_id": first + start + n, "outcome": _content(outcome) | {"result": outcome.result}}
-                    for n, (_, outcome) in enumerate(part)
-                ]
-                connection.execute(insert(record), outcomes)
-                names |= {name: None for row in rows for name in _names_of(row)}
-            _extend_view(connection, experiment_id, names)
+        campaign_id = _add_campaign(connection, origin.name_of(run), row, ())
+        names: dict[tuple[Kind, str], None] = {}
+        trial_id = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
+        trials = trials_of(run, datetime.now(UTC))
+        while part := list(islice(trials, _ROWS_AT_ONCE)):
+            _add_planned(connection, campaign_id, [planned for planned, _ in part])
+            rows = [
+                {"id": trial_id + n, **_trial_row(campaign_id, planned.ordinal, outcome)}
+                for n, (planned, outcome) in enumerate(part)
+            ]
+            connection.execute(insert(trial), rows)
+            outcomes = [
+                {"trial_id": trial_id + n, "outcome": _content(outcome) | {"result": outcome.result}}
+                for n, (_, outcome) in enumerate(part)
+            ]
+            connection.execute(insert(record), outcomes)
+            names |= {("factor", name): None for planned, _ in part for name in planned.levels}
+            names |= {name: None for row in rows for name in _names_of(row)}
+            trial_id += len(part)
+        _extend_view(connection, self._experiment_of(connection, campaign_id), names)
         return campaign_id
 
     def foreign_run(self, campaign_id: int) -> ForeignRun:
-        """Return what another tool measured, of a campaign that was imported."""
+        """Return what another tool measured, of a campaign that was imported.
+
+        Its benchmarks are read from the store whenever they are needed; a DamagedError may come then.
+        """
         with row_of(campaign_id, "what was imported"):
-            return _FOREIGN.validate_json(self._head(campaign_id)["resolved"])
+            run = _FOREIGN.validate_json(self._head(campaign_id)["resolved"])
+        first = (planned_trial.c.campaign_id == campaign_id) & (planned_trial.c.block == 0)
+        with self._database.read() as connection:
+            count = connection.execute(select(func.count()).select_from(planned_trial).where(first))
+            benchmarks = Benchmarks(count.scalar_one(), partial(self._benchmarks, campaign_id))
+        return replace(run, benchmarks=benchmarks)
+
+    def _foreign_benchmarks(self, campaign_id: int) -> Iterator[Benchmark]:
+        return iter(self.foreign_run(campaign_id).benchmarks)
+
+    def _benchmarks(self, campaign_id: int) -> Iterator[Benchmark]:
+        """Yield the benchmarks of a campaign that was imported, each from the trials of its processes."""
+        columns = (planned_trial.c.ordinal, planned_trial.c.block, planned_trial.c.request, record.c.outcome)
+        statement = (
+            select(*columns)
+            .select_from(planned_trial)
+            .outerjoin(trial)
+            .outerjoin(record, record.c.trial_id == trial.c.id)
+            .where(planned_trial.c.campaign_id == campaign_id)
+        )
+        processes: list[RowMapping] = []
+        for row in chain(self._each(campaign_id, statement, planned_trial.c.ordinal), [None]):
+            if processes and (row is None or row["block"] == 0):
+                with row_of(campaign_id, f"the benchmark of the planned trial {processes[0]['ordinal']}"):
+                    request = processes[0]["request"]
+                    yield benchmark_of(request, [process["outcome"] for process in processes])
+                processes = []
+            if row is not None:
+                processes.append(row)
 
     def experiment(self, campaign_id: int) -> Experiment:
         """Return the experiment of a campaign, as it was resolved when the campaign began.
@@ -402,18 +442,21 @@ class Store:
 
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
+        return list(self.each_trial(campaign_id))
+
+    def each_trial(self, campaign_id: int) -> Iterator[StoredTrial]:
+        """Yield what `trials` returns; a few hundred are in memory at a time."""
         statement = (
             select(*_columns(StoredTrial, trial, planned_trial, record), record.c.trial_id)
             .select_from(trial)
             .outerjoin(planned_trial)
             .outerjoin(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
-            .order_by(trial.c.ordinal)
         )
-        rows = self._rows(campaign_id, statement)
-        if lost := next((row for row in rows if row["trial_id"] is None), None):
-            raise DamagedError(campaign_id, f"trial {lost['id']} has no record")
-        return [_checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row) for row in rows]
+        for row in self._each(campaign_id, statement, trial.c.ordinal):
+            if row["trial_id"] is None:
+                raise DamagedError(campaign_id, f"trial {row['id']} has no record")
+            yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
         """Return digest -> content: what trials report of machine and program, and their hosts' settings."""
@@ -455,7 +498,7 @@ class Store:
         """
         return next(self.records_of([trial_id]))
 
-    def records_of(self, trial_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+    def records_of(self, trial_ids: Iterable[int]) -> Iterator[dict[str, Any]]:
         """Yield what `record_of` returns for each of some trials, in the order in which they are named.
 
         It reads a few hundred at a time, so any number may be named.
@@ -464,8 +507,8 @@ class Store:
             AssayError: there is no such trial.
             DamagedError: it cannot be read.
         """
-        for start in range(0, len(trial_ids), _RECORDS_AT_ONCE):
-            wanted = trial_ids[start : start + _RECORDS_AT_ONCE]
+        numbers = iter(trial_ids)
+        while wanted := list(islice(numbers, _RECORDS_AT_ONCE)):
             with self._database.read() as connection:
                 held = [number for number in wanted if abs(number) <= LARGEST]
                 rows = {row["trial"]: row for row in connection.execute(_select_records(held)).mappings()}
@@ -528,10 +571,17 @@ class Store:
             if summary.damage:
                 yield summary.id, summary.damage
                 continue
-            about = self.foreign_run if summary.imported else self.experiment
-            for read in (about, self._planned, self.trials, self.decisions, self.environments):
+            for read in (
+                self._foreign_benchmarks if summary.imported else self.experiment,
+                self._each_planned,
+                self.each_trial,
+                self.decisions,
+                self.environments,
+            ):
                 try:
-                    read(summary.id)
+                    rows = read(summary.id)
+                    if isinstance(rows, Iterator):
+                        deque(rows, maxlen=0)
                 except DamagedError as error:
                     yield summary.id, error.reason
                 except UnreadableError:
@@ -542,9 +592,9 @@ class Store:
             except DamagedError as error:
                 yield summary.id, error.reason
 
-    def _trial_ids(self, campaign_id: int) -> list[int]:
+    def _trial_ids(self, campaign_id: int) -> Iterator[int]:
         statement = select(trial.c.id).where(trial.c.campaign_id == campaign_id)
-        return [row["id"] for row in self._rows(campaign_id, statement)]
+        return (row["id"] for row in self._each(campaign_id, statement, trial.c.id))
 
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
@@ -580,7 +630,13 @@ class Store:
             )
         )
         rows = self._rows(campaign_id, statement)
-        return [_checked(PLANNED, campaign_id, f"the planned trial {row['ordinal']}", row) for row in rows]
+        return [_checked_plan(campaign_id, row) for row in rows]
+
+    def _each_planned(self, campaign_id: int) -> Iterator[PlannedTrial]:
+        columns = _columns(PlannedTrial, planned_trial)
+        statement = select(*columns).where(planned_trial.c.campaign_id == campaign_id)
+        rows = self._each(campaign_id, statement, planned_trial.c.ordinal)
+        return (_checked_plan(campaign_id, row) for row in rows)
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
         """Return the number of the experiment of a campaign; an AssayError if there is no such campaign."""
@@ -596,6 +652,17 @@ class Store:
         with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             return connection.execute(statement).mappings().all()
+
+    def _each(
+        self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
+    ) -> Iterator[RowMapping]:
+        """Yield the rows of a statement on a campaign by a number that no two have, some at a time."""
+        ordered = statement.order_by(number).limit(_ROWS_AT_ONCE)
+        rows = self._rows(campaign_id, ordered)
+        while rows:
+            yield from rows
+            last = rows[-1][number.name]
+            rows = self._rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
 
     def _no_campaign(self, campaign_id: int) -> AssayError:
         return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` shows its campaigns")
@@ -732,6 +799,11 @@ def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: RowMappin
     """Return a row of a campaign as the type that it is read as."""
     with row_of(campaign_id, name):
         return kind.validate_python(dict(row))
+
+
+def _checked_plan(campaign_id: int, row: RowMapping) -> PlannedTrial:
+    planned: PlannedTrial = _checked(PLANNED, campaign_id, f"the planned trial {row['ordinal']}", row)
+    return planned
 
 
 def _unfit(kind: TypeAdapter[Any], value: Any) -> str:
