@@ -77,6 +77,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+OF_5 = "where trial_id in (select id from trial where campaign_id = 5)"
 DAMAGES = [
     (2, "update campaign set host = '{' where id = 2"),
     (2, "update campaign set host = '[1]' where id = 2"),
@@ -146,7 +147,13 @@ DAMAGES = [
     (3, "update campaign set host = '{' where id = 3"),
     (4, "update campaign set resolved = '{' where id = 4"),
     (4, "update campaign set resolved = replace(resolved, '2', 'null') where id = 4"),
-    (5, "update campaign set resolved = replace(resolved, '1.0', '1e400') where id = 5"),
+    (5, "update planned_trial set request = '{}' where campaign_id = 5"),
+    (5, "update planned_trial set request = replace(request, '1', '2') where campaign_id = 5"),
+    (5, f"update record set outcome = json_set(outcome, '$.result.samples', 1) {OF_5}"),
+    (5, f"update record set outcome = replace(outcome, 'cpu', 'x') {OF_5}"),
+    (5, f"update record set outcome = replace(outcome, '1.0', '1e400') {OF_5}"),
+    (5, f"delete from record {OF_5}"),
+    (5, "update planned_trial set block = 1 where campaign_id = 5"),
     (5, "update campaign set host = 'null' where id = 5"),
 ]
 

@@ -278,8 +278,8 @@ def unfit_host(seen: Survey) -> Iterator[Finding]:
 def no_calibration(seen: Survey) -> Iterator[Finding]:
     """Say that modes of the host and other load cannot be seen."""
     yield Finding(
-        f"{seen.run.tool} does not measure the host: a slow spell of a virtual machine, or other programs, may"
-        " be in any of these numbers.",
+        f"{seen.run.tool} does not measure the host: a slow spell of a virtual machine, or other programs,"
+        " may be in any of these numbers.",
         (),
         {"benchmarks": len(seen.run.benchmarks)},
         f"Believe no difference that you have not seen twice; {_OURS}, which calibrates around every trial.",
@@ -335,8 +335,8 @@ def prefill_by_inserts(seen: Survey) -> Iterator[Finding]:
     remedy = "Fill with the mix of updates that is measured (Setbench: -prefill-mixed), by all threads."
     yield from seen.of(
         _filled_by_inserts,
-        f"began with a map that inserts alone had filled ({' | '.join(sorted(seen.prefills))}): its shape, and"
-        " where its nodes lie, are not those of a map in use.",
+        f"began with a map that inserts alone had filled ({' | '.join(sorted(seen.prefills))}): its shape,"
+        " and where its nodes lie, are not those of a map in use.",
         remedy,
     )
     yield from seen.of(_filled_somehow, "{have} nothing in the text about how the map was filled.", remedy)

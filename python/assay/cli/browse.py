@@ -2,9 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -18,6 +20,8 @@ from assay.cli.options import (
     StoreOption,
     campaign_option,
     print_json,
+    print_json_list,
+    print_long_table,
     print_table,
     whole,
 )
@@ -86,11 +90,18 @@ def list_(
             print_subjects(subjects, every=every, verbose=verbose)
         return
     with _open(store) as opened:
-        listed = _campaigns(opened) if what == "campaigns" else _trials(opened, campaign)
-    if as_json:
-        print_json(listed)
-    else:
-        _print_listed([{name: entry[name] for name in entry if name != "foreign"} for entry in listed[what]])
+        about: dict[str, Any] = {}
+        rows: Callable[[], Iterable[dict[str, Any]]]
+        if what == "campaigns":
+            rows = _campaigns(opened)
+        else:
+            about = {"campaign": opened.campaign(campaign).id}
+            rows = partial(_trials, opened, about["campaign"])
+        if as_json:
+            deque(rows(), maxlen=0)  # what is damaged is found before anything is printed
+            print_json_list(about, what, rows())
+        else:
+            _print_listed(rows)
 
 
 def show(
@@ -201,24 +212,23 @@ def _open(path: Path) -> "Store":
     return Store.open(path, create=False)
 
 
-def _campaigns(store: "Store") -> dict[str, Any]:
+def _campaigns(store: "Store") -> Callable[[], list[dict[str, Any]]]:
     from assay.runner.types import Status
 
-    return {
-        "campaigns": [
-            {
-                "campaign": campaign.id,
-                "experiment": campaign.experiment,
-                "started": None if campaign.damage else campaign.started_at,
-                "planned": campaign.planned,
-                "ended": campaign.ended,
-                **{status: campaign.counts.get(status, 0) for status in get_args(Status)},
-                "state": _state(campaign),
-                "foreign": origin.tool if (origin := campaign.imported) else None,
-            }
-            for campaign in store.campaigns(damaged=True)
-        ]
-    }
+    listed = [
+        {
+            "campaign": campaign.id,
+            "experiment": campaign.experiment,
+            "started": None if campaign.damage else campaign.started_at,
+            "planned": campaign.planned,
+            "ended": campaign.ended,
+            **{status: campaign.counts.get(status, 0) for status in get_args(Status)},
+            "state": _state(campaign),
+            "foreign": origin.tool if (origin := campaign.imported) else None,
+        }
+        for campaign in store.campaigns(damaged=True)
+    ]
+    return lambda: listed
 
 
 def _state(campaign: "CampaignSummary") -> str:
@@ -231,37 +241,36 @@ def _state(campaign: "CampaignSummary") -> str:
     return "finished" if campaign.finished else "unfinished"
 
 
-def _trials(store: "Store", campaign: int | None) -> dict[str, Any]:
-    number = store.campaign(campaign).id
-    return {
-        "campaign": number,
-        "trials": [
-            {
-                "trial": trial.id,
-                **{name: getattr(trial, name) for name in ("block", "group", "levels", "status", "wall_s")},
-                "reason": trial.reason,
-            }
-            for trial in store.trials(number)
-        ],
-    }
+def _trials(store: "Store", number: int) -> Iterator[dict[str, Any]]:
+    return (
+        {
+            "trial": trial.id,
+            **{name: getattr(trial, name) for name in ("block", "group", "levels", "status", "wall_s")},
+            "reason": trial.reason,
+        }
+        for trial in store.each_trial(number)
+    )
 
 
-def _print_listed(entries: Sequence[Mapping[str, Any]]) -> None:
+def _print_listed(entries: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
     """Print a table of what is listed, with a column for each factor in the place of `levels`."""
-    factors = list(dict.fromkeys(factor for entry in entries for factor in entry.get("levels", ())))
-    rows: list[dict[str, Any]] = []
-    for entry in entries:
-        rows.append({})
-        for name, value in entry.items():
-            if name == "levels":
-                # A factor's column keeps its name whatever it is called, so that of a trial's own gives way.
-                rows[-1] |= {f"factor {key}" if key in entry else key: value.get(key) for key in factors}
-            elif isinstance(value, datetime):
-                rows[-1][name] = value.isoformat(" ", "seconds")
-            else:
-                rows[-1][name.replace("_", " ")] = value
-    if rows:
-        print_table(list(rows[0]), [list(row.values()) for row in rows])
+    factors = list(dict.fromkeys(factor for entry in entries() for factor in entry.get("levels", ())))
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for entry in entries():
+            row: dict[str, Any] = {}
+            for name, value in entry.items():
+                if name == "levels":
+                    # A factor's column keeps its name, so that of a trial's own gives way.
+                    row |= {f"factor {key}" if key in entry else key: value.get(key) for key in factors}
+                elif isinstance(value, datetime):
+                    row[name] = value.isoformat(" ", "seconds")
+                elif name != "foreign":
+                    row[name.replace("_", " ")] = value
+            yield row
+
+    if first := next(rows(), None):
+        print_long_table(list(first), lambda: (list(row.values()) for row in rows()))
     else:
         typer.echo("none yet")
 

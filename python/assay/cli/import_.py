@@ -1,8 +1,6 @@
 """`assay import`: what another tool measured, as a campaign beside ours."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,9 +41,8 @@ def import_(
     from assay.report.foreign import gather_foreign
     from assay.store import Store
 
-    with _uncollected():
-        runs, refused = _read(files)
-    with _uncollected(), Store.open(store) as opened:
+    runs, refused = _read(files)
+    with Store.open(store) as opened:
         held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
         reports = []
         audited = [audit_foreign(run) for run, _ in runs]  # before anything is written
@@ -55,7 +52,7 @@ def import_(
                 typer.echo(f"{origin.file} is campaign {known} already", err=True)
             number = opened.import_run(run, origin) if known is None else known
             held[origin.sha256] = number
-            reports.append(gather_foreign(opened, number))
+            reports.append(gather_foreign(opened, number, run, findings))
             opened.write_findings(number, findings)
     for run, origin in runs:
         for message in run.left_out:
@@ -70,18 +67,6 @@ def import_(
         typer.echo(f"next: {invocation('report', '--campaign', str(reports[-1].campaign.id), store=store)}")
     if refused:
         raise typer.Exit(2)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Look for no cycles meanwhile: millions of results have none, and each search would walk them all."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[str]]":
@@ -105,7 +90,9 @@ def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[s
             continue
         digest = hashlib.sha256()
         for part in files_of(file):
-            digest.update(part.read_bytes())
+            with part.open("rb") as content:
+                while block := content.read(1 << 20):
+                    digest.update(block)
         runs.append((run, Imported(run.tool, run.version, storable(str(file)), digest.hexdigest())))
     for message in refused if runs else refused[:-1]:
         typer.echo(f"error: {printable(message)}", err=True)
@@ -124,7 +111,7 @@ def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
     from assay.words import counted
 
     origin, campaign, console = report.origin, report.campaign, Console()
-    lines = report.lines if verbose else report.main_lines[:LINES_AT_MOST]
+    lines = list(report.lines if verbose else islice(report.main_lines, LINES_AT_MOST))
     tool = f"{origin.tool} {origin.version}".strip()
     count = counted(report.run.benchmarks, "benchmark")
     typer.echo(printable(f"{tool}: {count} (campaign {campaign.id}, foreign: no verdict)"))
@@ -144,8 +131,8 @@ def print_foreign(report: "ForeignReport", *, verbose: bool = False) -> None:
         taken = sum(2 + max(map(len, column)) for column in zip(columns, *cells, strict=True))
         names = [shortened(line.benchmark, WIDTH - taken - len("...")) for line in lines]
         print_table(["benchmark", *columns], [[name, *row] for name, row in zip(names, cells, strict=True)])
-    more = len(report.main_lines) - len(lines)
-    if more > 0:
+    more = len(report.run.benchmarks) - len(lines)
+    if more > 0 and not verbose:
         typer.echo(f"and {counted(more, 'more benchmark')}")
     for finding in report.findings:
         if verbose:

@@ -7,7 +7,9 @@ explains them.
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain, repeat
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -168,20 +170,41 @@ def print_json(value: Mapping[str, Any]) -> None:
     typer.echo(json_text({"version": 1, **value}, indent=2))
 
 
+def print_json_list(value: Mapping[str, Any], name: str, entries: "Iterable[Any]") -> None:
+    """Print as `print_json` a value that ends in a list, of which one entry is in memory at a time."""
+    typer.echo(json_text({"version": 1, **value, name: []}, indent=2).removesuffix("]\n}"), nl=False)
+    before, after = "\n", "]\n}"
+    for entry in entries:
+        typer.echo(before + indent(json_text(entry, indent=2), "    "), nl=False)
+        before, after = ",\n", "\n  ]\n}"
+    typer.echo(after)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows under their columns' names, numbers to the right."""
+    held = [*rows]
+    print_long_table(columns, lambda: held)
+
+
+def print_long_table(columns: Sequence[str], rows: Callable[[], Iterable[Sequence[Any]]]) -> None:
+    """Print what `print_table` does of rows that are read twice, one of them in memory at a time."""
     # Rich would take 10 s for 20,000 rows, and cut cells to the width of a pipe.
-    cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    numeric = [all(map(_is_number, column)) for column in zip(*cells[1:], strict=True)] or [False] * len(
-        widths
-    )
-    cells.insert(1, ["-" * width for width in widths])
-    for row in cells:
+    widths = [*map(len, columns)]
+    numeric: list[bool] = []
+    for row in rows():
+        cells = [*map(_cell, row)]
+        widths = [*map(max, widths, map(len, cells))]
+        numeric = [
+            known and _is_number(cell) for known, cell in zip(numeric or repeat(True), cells, strict=False)
+        ]
+    numeric = numeric or [False] * len(widths)
+    for cells in chain(
+        ([*columns], ["-" * width for width in widths]), ([*map(_cell, row)] for row in rows())
+    ):
         typer.echo(
             "  ".join(
                 cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, numeric, strict=True)
+                for cell, width, right in zip(cells, widths, numeric, strict=True)
             ).rstrip()
         )
 

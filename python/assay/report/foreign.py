@@ -1,8 +1,9 @@
 """What another tool measured: its numbers, what they lack, and beside them what Assay did; no verdict."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import median
 
 from assay.analysis import Interval
@@ -103,18 +104,18 @@ class ForeignReport:
     ours: list[Beside]
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> Iterator[Line]:
         """Every measure, in the order of the file."""
-        return [
+        return (
             _line(benchmark, measure) for benchmark in self.run.benchmarks for measure in benchmark.measures
-        ]
+        )
 
     @property
-    def main_lines(self) -> list[Line]:
+    def main_lines(self) -> Iterator[Line]:
         """The first measure of each benchmark, at which the tool's own comparison looks first."""
-        return [
+        return (
             _line(benchmark, benchmark.measures[0]) for benchmark in self.run.benchmarks if benchmark.measures
-        ]
+        )
 
     @property
     def failed(self) -> list[Benchmark]:
@@ -122,8 +123,10 @@ class ForeignReport:
         return [benchmark for benchmark in self.run.benchmarks if benchmark.failure]
 
 
-def gather_foreign(store: Store, campaign_id: int) -> ForeignReport:
-    """Read and audit a campaign that was imported.
+def gather_foreign(
+    store: Store, campaign_id: int, run: ForeignRun | None = None, findings: list[Finding] | None = None
+) -> ForeignReport:
+    """Read and audit a campaign that was imported, unless its run and the findings are at hand.
 
     Raises:
         AssayError: there is no such campaign, or Assay ran it.
@@ -132,9 +135,9 @@ def gather_foreign(store: Store, campaign_id: int) -> ForeignReport:
     origin = campaign.imported
     if origin is None:
         raise AssayError(f"campaign {campaign_id} was not imported; see it with `assay report`")
-    run = store.foreign_run(campaign_id)
-    units = {measure.unit for benchmark in run.benchmarks for measure in benchmark.measures}
-    return ForeignReport(campaign, origin, run, audit_foreign(run), list(_ours(store, units)))
+    run = run or store.foreign_run(campaign_id)
+    findings = audit_foreign(run) if findings is None else findings
+    return ForeignReport(campaign, origin, run, findings, list(_ours(store, run)))
 
 
 def ours_beside(store: Store) -> list[CampaignSummary]:
@@ -206,15 +209,18 @@ def _line(benchmark: Benchmark, measure: Measure) -> Line:
     )
 
 
-def _ours(store: Store, units: Container[str]) -> Iterator[Beside]:
-    """Yield the latest campaigns of ours whose main metric has one of these units, as medians in it."""
+def _ours(store: Store, run: ForeignRun) -> Iterator[Beside]:
+    """Yield the latest campaigns of ours whose main metric has a unit of the run's, as medians in it."""
     found = 0
+    has_unit = cache(
+        lambda unit: any(measure.unit == unit for of in run.benchmarks for measure in of.measures)
+    )
     for campaign in ours_beside(store):
         try:
             experiment = store.experiment(campaign.id)
             metric = experiment.comparison.metric
             common = common_unit(experiment, metric)
-            if experiment.varied or common is None or common[0] not in units:
+            if experiment.varied or common is None or not has_unit(common[0]):
                 continue
             beside = _beside(store, campaign, experiment, common)
         except UnreadableError:

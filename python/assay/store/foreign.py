@@ -53,10 +53,12 @@ def trials_of(run: ForeignRun, now: datetime) -> Iterator[tuple[PlannedTrial, Ou
         ValidationError: it could not be read again.
     """
     ordinal = 0
-    for benchmark in run.benchmarks:
-        benchmark = _BENCHMARK.validate_python(from_json(_BENCHMARK.dump_json(benchmark).decode()))
+    for given in run.benchmarks:
+        content = from_json(_BENCHMARK.dump_json(given).decode())
+        benchmark = _BENCHMARK.validate_python(content)
+        described = content | {"measures": [measure | {"samples": []} for measure in content["measures"]]}
         for process in range(benchmark.processes):
-            about = {} if process else {"benchmark": _BENCHMARK.dump_python(_without_samples(benchmark))}
+            about = {} if process else {"benchmark": described}
             planned = _planned(ordinal, benchmark, process, {KEY: run.tool, **about})
             yield planned, _outcome(benchmark, process, run.begun or now)
             ordinal += 1
@@ -77,10 +79,6 @@ def benchmark_of(request: Any, outcomes: Iterable[Any]) -> Benchmark:
         for measure in benchmark.measures
     ]
     return replace(benchmark, measures=tuple(measures))
-
-
-def _without_samples(benchmark: Benchmark) -> Benchmark:
-    return replace(benchmark, measures=tuple(replace(measure, samples=()) for measure in benchmark.measures))
 
 
 def _planned(ordinal: int, benchmark: Benchmark, process: int, request: Mapping[str, Any]) -> PlannedTrial:

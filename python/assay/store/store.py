@@ -230,8 +230,14 @@ class Store:
         for row in chain(self._each(campaign_id, statement, planned_trial.c.ordinal), [None]):
             if processes and (row is None or row["block"] == 0):
                 with row_of(campaign_id, f"the benchmark of the planned trial {processes[0]['ordinal']}"):
-                    request = processes[0]["request"]
-                    yield benchmark_of(request, [process["outcome"] for process in processes])
+                    outcomes = [process["outcome"] for process in processes]
+                    benchmark = benchmark_of(processes[0]["request"], outcomes)
+                if [process["block"] for process in processes] != list(range(benchmark.processes)):
+                    reason = (
+                        f"the planned trial {processes[0]['ordinal']} has not as many processes as it had"
+                    )
+                    raise DamagedError(campaign_id, reason)
+                yield benchmark
                 processes = []
             if row is not None:
                 processes.append(row)

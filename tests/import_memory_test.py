@@ -1,0 +1,62 @@
+"""An import, and what reads a campaign whole, need no more memory for more results."""
+
+import json
+import tracemalloc
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from assay.audit import audit_foreign
+from assay.foreign import read
+from assay.store import Store
+from assay.store.imported import Imported
+
+CATCH2 = '<BenchmarkResults name="{}"><mean value="2" lowerBound="1" upperBound="3"/></BenchmarkResults>\n'
+SYNCHROBENCH = "Bench type : set\nNb threads : {}\nSeed : 1\n#txs : 9 (3.0 / s)\n#update txs : 1 (1 / s)\n"
+
+
+def written(folder: Path, tool: str, count: int) -> Path:
+    """Return a file with the results of so many benchmarks, of two repetitions each where the tool has any."""
+    google = [
+        {"name": f"BM/{n}", "run_type": "iteration", "real_time": n, "cpu_time": 1, "time_unit": "ns"}
+        for n in [*range(count), *range(count)]
+    ]
+    hyperfine = [{"command": f"run {n}", "times": [1, 2]} for n in range(count)]
+    texts = {
+        "google": json.dumps({"context": {"host_name": "h"}, "benchmarks": google}, indent=1),
+        "hyperfine": json.dumps({"results": hyperfine}),
+        "catch2": '<Catch2TestRun name="t">\n<TestCase name="t">\n'
+        + "".join(map(CATCH2.format, range(count)))
+        + "</TestCase></Catch2TestRun>",
+        "synchrobench": "".join(map(SYNCHROBENCH.format, range(count))),
+    }
+    file = folder / f"{tool}-{count}"
+    file.write_text(texts[tool])
+    return file
+
+
+@pytest.mark.parametrize("tool", ["google", "hyperfine", "catch2", "synchrobench"])
+def test_memory_does_not_grow_with_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    monkeypatch.setattr("assay.foreign.document._AT_ONCE", 1000)
+    monkeypatch.setattr("assay.audit.foreign._NAMED_AT_MOST", 10)
+    monkeypatch.setattr("assay.store.store._ROWS_AT_ONCE", 20)
+    monkeypatch.setattr("assay.store.store._RECORDS_AT_ONCE", 20)
+    files = [written(tmp_path, tool, count) for count in (50, 50, 300)]
+    peaks = []
+    with Store.open(tmp_path / "s.sqlite") as store:
+        for file in files:  # the first fills caches
+            tracemalloc.start()
+            run = read(file)
+            assert audit_foreign(run)
+            campaign = store.import_run(run, Imported(run.tool, "", file.name, file.name))
+            assert store.foreign_run(campaign) is not None
+            deque(store.foreign_run(campaign).benchmarks, maxlen=0)
+            deque(store.each_trial(campaign), maxlen=0)
+            assert [*store.damages()] == []
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+            assert tuple(store.foreign_run(campaign).benchmarks) == tuple(run.benchmarks)
+    assert peaks[2] < 2 * peaks[1]
