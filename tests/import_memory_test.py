@@ -44,7 +44,7 @@ def test_memory_does_not_grow_with_results(
     monkeypatch.setattr("assay.audit.foreign._NAMED_AT_MOST", 10)
     monkeypatch.setattr("assay.store.store._ROWS_AT_ONCE", 20)
     monkeypatch.setattr("assay.store.store._RECORDS_AT_ONCE", 20)
-    files = [written(tmp_path, tool, count) for count in (50, 50, 300)]
+    files = [written(tmp_path, tool, count) for count in (20, 20, 120)]
     peaks = []
     with Store.open(tmp_path / "s.sqlite") as store:
         for file in files:  # the first fills caches
