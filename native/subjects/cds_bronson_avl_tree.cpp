@@ -19,6 +19,8 @@ class bronson_avl_tree {
   using map_type = cds::container::BronsonAVLTreeMap<cds_rcu, K, V, tree_traits<K>>;
 
  public:
+  static constexpr bool one_at_a_time = true;  // see cds_map.h
+
   class handle {
    public:
     explicit handle(map_type& map) : map_(map) {}

@@ -59,6 +59,9 @@ class cds_map {
   using V = typename Map::mapped_type;
 
  public:
+  // The library has one collector in a process: it ends with the first map that does.
+  static constexpr bool one_at_a_time = true;
+
   class handle {
    public:
     explicit handle(Map& map) : map_(map) {}

@@ -140,7 +140,11 @@ int model(const options& chosen) {
     std::printf("%s", seen.problem.c_str());
     return seen.problem.empty() && ended_by == 0;
   });
-  const int status = end("model", chosen, passed, 0, operations);
+  const std::string no_time_for =
+      chosen.seconds
+          ? missing(assay::rig::modelled::enough * subject.types.size(), operations, "operations")
+          : "";
+  const int status = end("model", chosen, passed, no_time_for, 0, operations);
   if (ended_by != 0) {
     // Who called this program learns of the crash, too.
     std::fflush(nullptr);
@@ -196,7 +200,9 @@ int progress(const options& chosen) {
   begin("progress", chosen);
   const auto found = assay::rig::check_progress(subject, chosen.seed, chosen.seconds);
   for (const auto& line : found.lines) std::printf("%s\n", line.c_str());
-  if (found.any_suspended) return end("progress", chosen, found.passed, 0, found.operations);
+  if (found.any_suspended) {
+    return end("progress", chosen, found.passed, found.no_time_for, 0, found.operations);
+  }
   std::printf("no operation passes a marked point (ASSAY_POINT)\n");
   end("progress", chosen, "nothing_to_check", 0, 0);
   return subject.lock_free ? 2 : 0;  // who claims something has to let it be checked

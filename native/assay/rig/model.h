@@ -42,6 +42,8 @@ struct modelling {
 };
 
 struct modelled {
+  // Fewer of each type are over before the map has grown.
+  static constexpr std::uint64_t enough = 1000;
   std::uint64_t operations = 0;
   std::string problem{};  // the first difference, or empty; an exception of the map is one, too
   int ended_by = 0;       // the signal that ended `check_model_apart`'s process, or 0

@@ -47,10 +47,11 @@ struct shape {
   std::size_t staying = 0;
   course goes{};
   bool disturbed = false;
-  bool strikes = false;   // also between operations, if it is disturbed
-  bool lingers = false;   // between operations for microseconds, outside of the map
-  bool closely = false;   // at full speed, and those that wait hardly yield (yields.h)
-  bool crossing = false;  // threads look at each other's keys
+  bool strikes = false;    // also between operations, if it is disturbed
+  bool lingers = false;    // between operations for microseconds, outside of the map
+  bool hesitates = false;  // before the first operation, for as long as a preemption takes to come
+  bool closely = false;    // at full speed, and those that wait hardly yield (yields.h)
+  bool crossing = false;   // threads look at each other's keys
   // Values are stored as their exclusive or with this, so that some are at the ends of their type.
   std::uint64_t mask = 0;
   const held_types* types = nullptr;
@@ -262,7 +263,7 @@ shape draw_many(splitmix64& draw, const subject_entry& subject) {
   shape drawn;
   drawn.owners = {.threads = std::min(most_threads(subject), 2 + static_cast<unsigned>(draw() % 3)),
                   .block = 1};
-  drawn.disturbed = draw() % 2 == 0;
+  drawn.hesitates = true;
   drawn.goes = course::growing;
   drawn.looks_of_16 = 8;
   drawn.operations = 32;
@@ -456,8 +457,10 @@ class player {
         if (steady_clock::now() > round_.end) break;
         if (is_.disturbed) preempted.emplace(draw_());
       }
+      // Else the operations that matter would be over by the time that the first preemption comes.
+      if (n == 0 && is_.hesitates && is_.disturbed) linger(20'000);
       if (is_.disturbed && is_.strikes) disturbed_.strike();
-      if (is_.lingers) linger();
+      if (is_.lingers) linger(10'000);
       const std::uint64_t luck = draw_();
       if (is_.visits_one_in != 0 && (luck >> 8U) % is_.visits_one_in == 0) {
         ask_about_several();
@@ -627,8 +630,8 @@ class player {
     end(place, changed);
   }
 
-  void linger() {
-    const auto until = steady_clock::now() + std::chrono::nanoseconds(draw_() % 10'000);
+  void linger(std::uint64_t most_ns) {
+    const auto until = steady_clock::now() + std::chrono::nanoseconds(draw_() % most_ns);
     while (steady_clock::now() < until) {
     }
   }
@@ -1040,20 +1043,27 @@ std::unique_ptr<map_in_round> play_batch(std::vector<std::unique_ptr<map_in_roun
   return nullptr;
 }
 
+constexpr const char* many_at_once =
+    "Many maps lived at once. One of which a process cannot have two says so: "
+    "static constexpr bool one_at_a_time = true\n";
+
 // Until its time is over or a map was wrong, which it then leaves in `of`.
 std::string play_round_of_many(round& of, const std::function<shape()>& draw_next, splitmix64& draw,
                                watchdog& watch, sync::crew& crew, owned& sums) {
-  // One at a time: some libraries have one collector of garbage in a process, which ends with a map.
-  constexpr std::size_t most_maps = 1;
+  const std::size_t most_maps = of.subject.one_at_a_time ? 1 : 128;
   const auto end =
       steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(of.is.duration);
   const unsigned threads = of.is.owners.threads;
-  std::optional<disturb_at_points> disturbed;
-  if (of.is.disturbed) disturbed.emplace();
-  std::optional<few_yields> closely;
-  if (of.is.closely) closely.emplace();
+  const bool may_wait_closely = of.is.closely;
   ++sums.rounds;
   do {
+    // On idle processors threads meet at full speed, on busy ones where one is taken off its processor.
+    of.is.disturbed = randomness() > 0 || draw() % 2 == 0;
+    of.is.closely = may_wait_closely && !of.is.disturbed;
+    std::optional<disturb_at_points> disturbed;
+    if (of.is.disturbed) disturbed.emplace();
+    std::optional<few_yields> closely;
+    if (of.is.closely) closely.emplace();
     std::vector<std::unique_ptr<map_in_round>> maps;
     for (std::size_t i = 0; i < most_maps && (i == 0 || steady_clock::now() < end); ++i) {
       // NOLINTNEXTLINE(modernize-make-unique): a round is made in place, as it cannot be moved
@@ -1061,7 +1071,8 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
           .of = {.subject = of.subject, .further = of.further, .is = draw_next()}}));
       map_in_round& one = *maps.back();
       one.of.staying.resize(one.of.is.keys.size());
-      one.of.end = steady_clock::time_point::max();
+      // Of several maps those that are left then are only walked: one may be slow.
+      one.of.end = i == 0 ? steady_clock::time_point::max() : end;
       one.players.resize(threads);
       one.map = watch.over(build_as(*one.of.is.types, one.of.is.keys.size(), threads));
     }
@@ -1100,6 +1111,8 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
     if (randomness() > 0) next.is.disturbed = true;
     next.is.closely = !next.is.disturbed && !next.is.lingers && draw() % 2 == 0;
     const std::uint64_t seed = draw();
+    const char* const hint = many && !subject.one_at_a_time ? many_at_once : "";
+    watch.hint(hint);
     const auto play = [&] {
       if (!many) return play_round(next, seed, watch, crew, sums);
       const auto draw_next = [&] {
@@ -1110,10 +1123,11 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
       return play_round_of_many(next, draw_next, draw, watch, crew, sums);
     };
     const std::string problem = telling_failures(subject.name, asked.seed, play);
+    watch.hint("");
     if (problem.empty()) continue;
     sums.problem = problem + "That was in round " + std::to_string(sums.rounds) + " of seed " +
                    std::to_string(asked.seed) + ", on a new map: " + told(next.is, subject) +
-                   ". Each key is inserted and erased by one thread alone.\n";
+                   ". Each key is inserted and erased by one thread alone.\n" + hint;
     break;
   }
   return sums;

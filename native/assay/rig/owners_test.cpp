@@ -89,6 +89,20 @@ class loses_at_rest : public test_map<loses_at_rest> {
 };
 const subject<loses_at_rest> losing{"loses_at_rest", "its first element"};
 
+// Sees if another one is there.
+class stands_alone : public test_map<stands_alone> {
+ public:
+  static constexpr bool one_at_a_time = true;
+  stands_alone() { company += living.fetch_add(1) > 0; }
+  ~stands_alone() { --living; }
+  stands_alone(const stands_alone&) = delete;
+  stands_alone& operator=(const stands_alone&) = delete;
+
+  static inline std::atomic<int> living{0};
+  static inline std::atomic<int> company{0};
+};
+const subject<stands_alone> standing{"stands_alone", "a process cannot have two"};
+
 // What was found in some rounds, or "".
 std::string found_in(const std::string& map) {
   std::string problem;
@@ -116,6 +130,11 @@ TEST(owners, find_nothing_wrong_with_sound_maps) {
     EXPECT_GT(all.operations, 0U);
     EXPECT_GT(all.observations, 0U);
   }
+}
+
+TEST(owners, keep_one_map_at_a_time_of_those_that_cannot_bear_another) {
+  EXPECT_EQ(found_in("stands_alone"), "");
+  EXPECT_EQ(stands_alone::company, 0);
 }
 
 TEST(owners, know_what_they_have_done) {

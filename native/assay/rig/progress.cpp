@@ -402,7 +402,10 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
   const auto map = watch.over(build_as(types, about.keys.size(), threads));
   // 0 to 127, as often a few as many.
   const std::uint64_t passed_by =
-      (std::uint64_t{1} << random::derive_seed(asked.seed, threads) % (point.empty() ? 4 : 8)) - 1;
+      asked.at_first ? 0
+                     : (std::uint64_t{1}
+                        << random::derive_seed(asked.seed, threads) % (point.empty() ? 4 : 8)) -
+                           1;
   stage on{.point = point, .passed_by = passed_by};
   std::array<balance, threads> sums;
   for (balance& of_thread : sums) {
@@ -481,6 +484,7 @@ suspension suspend_at(const subject_entry& subject, std::string_view point,
   suspension seen;
   for (unsigned i = 0; i < most_times && !seen.reached && seen.problem.empty(); ++i) {
     if (i > 0) again.seed = random::derive_seed(asked.seed, threads + i);
+    again.at_first = i > 0;
     seen = suspend_once(subject, point, again, watch);
   }
   return seen;
@@ -506,6 +510,7 @@ namespace {
 
 // What came of suspending a thread several times in the same place.
 struct place {
+  unsigned attempts = 0;
   unsigned reached = 0;
   unsigned waited = 0;
   unsigned unclear = 0;
@@ -513,6 +518,7 @@ struct place {
   std::string problem{};
 
   void add(const suspension& seen) {
+    ++attempts;
     reached += seen.reached;
     unclear += seen.unclear;
     waited += seen.waited.has_value();
@@ -561,11 +567,19 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
                           (broken ? ", though the map says that it is lock-free" : ""));
     found.passed = found.passed && seen.problem.empty() && !broken;
   };
+  const auto had_no_time_for = [&found](const std::string& what) {
+    found.no_time_for += (found.no_time_for.empty() ? "" : " and ") + what;
+  };
   for (const std::string& point : points) {
     place here;
     for (unsigned i = 0; i < most_times && here.reached < times && here.problem.empty(); ++i) {
-      const auto seen =
-          suspend_once(subject, point, {.seed = random::derive_seed(seed, times + i)}, watch);
+      if (i >= times && steady_clock::now() > after(1)) {
+        if (here.reached == 0) had_no_time_for("coming to " + point + " again");
+        break;
+      }
+      const auto seen = suspend_once(
+          subject, point,
+          {.seed = random::derive_seed(seed, times + i), .at_first = here.reached < i}, watch);
       found.operations += seen.operations;
       here.add(seen);
       if (seen.how.starts_with("busy")) break;  // it takes seconds to see
@@ -589,6 +603,12 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
         watch);
     found.operations += seen.operations;
     anywhere.add(seen);
+  }
+  if (subject.lock_free && anywhere.attempts < found.enough_anywhere && anywhere.waited < enough &&
+      anywhere.problem.empty()) {
+    had_no_time_for(std::to_string(found.enough_anywhere) +
+                    " attempts to suspend a thread anywhere: there were " +
+                    std::to_string(anywhere.attempts));
   }
   if (anywhere.reached > 0) {
     take_note("anywhere, " + std::to_string(anywhere.reached) + " times", anywhere, enough);

@@ -44,6 +44,14 @@ TEST(progress_between_marks, ends_when_its_time_is_over) {
   const auto found = check_progress(find_subject("sound_list"), 1, std::chrono::seconds(0));
   EXPECT_THAT(found.lines,
               ::testing::Contains(::testing::ContainsRegex("anywhere, ([1-9]|10) times")));
+  EXPECT_THAT(found.no_time_for, ::testing::HasSubstr("anywhere: there were 10"));
+}
+
+// The table passes it once in its life.
+TEST(progress_at_a_point_that_is_passed_once, comes_to_it_soon) {
+  const auto found = check_progress(find_subject("sound_table"), 1, std::chrono::seconds(0));
+  EXPECT_THAT(found.lines, ::testing::Contains(::testing::StartsWith("sound_table_grow: ")));
+  EXPECT_EQ(found.no_time_for, "");
 }
 
 TEST_P(sound_map_of_rig, passes_stress) {

@@ -371,6 +371,7 @@ void watchdog::tell_crash(int signal) {
       text.add(one);
       text.add("\n");
     }
+    text.add(watch->hint_.load(relaxed));
     text.print();
   }
   struct sigaction usual{};
@@ -414,8 +415,12 @@ void watchdog::look_on() { looks_on_.store(gettid(), std::memory_order_relaxed);
 
 watchdog::post& watchdog::take_post() {
   for (post& one : posts_) {
-    // The acquire pairs with the release of whoever had it before.
-    if (one.taken.exchange(true, std::memory_order_acquire)) continue;
+    // The acquire pairs with the release of whoever had it before. Each of many maps has one, so that
+    // most are only looked at: relaxed, as a look takes nothing.
+    if (one.taken.load(std::memory_order_relaxed) ||
+        one.taken.exchange(true, std::memory_order_acquire)) {
+      continue;
+    }
     one.thread.store(gettid(), std::memory_order_relaxed);
     return one;
   }
@@ -520,6 +525,7 @@ void watchdog::end_process(const std::string& why, int status) {
                std::uintmax_t{of_.seed}, why.c_str(),
                why.empty() || found.verdict.empty() ? "" : ": ", found.verdict.c_str());
   for (const std::string& line : found.lines) std::fprintf(stderr, "  %s\n", line.c_str());
+  std::fputs(hint_.load(std::memory_order_relaxed), stderr);
   const std::scoped_lock lock(mutex_);
   if (!known_.empty()) std::fprintf(stderr, "%s\n", known_.c_str());
   if (of_.last_words) of_.last_words();

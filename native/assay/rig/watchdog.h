@@ -102,6 +102,8 @@ class watchdog {
 
   // What else is printed if the process is ended: what was known by then. By any thread.
   void note(std::string known);
+  // The same, also if the process crashes: a literal, with the end of its line.
+  void hint(const char* text) { hint_.store(text, std::memory_order_relaxed); }
 
  private:
   class watched_map;
@@ -135,13 +137,14 @@ class watchdog {
   // Why, if that is not all in what the threads do.
   [[noreturn]] void end_process(const std::string& why, int status);
 
-  static constexpr std::size_t most_posts = 32;
+  static constexpr std::size_t most_posts = 256;
 
   subject_of_check of_;
   std::uint64_t bytes_at_first_;
   std::atomic<std::uint64_t> life_{0};
   std::atomic<pid_t> looks_on_{0};
   std::array<post, most_posts> posts_{};
+  std::atomic<const char*> hint_{""};  // relaxed: literals are there from the beginning
   std::mutex mutex_;
   std::string known_;  // guarded by mutex_
   std::binary_semaphore over_{0};

@@ -39,6 +39,7 @@
 //     static constexpr unsigned value_bits = 63;  // of a number: the top bit is the map's; 48 to 64
 //     static constexpr bool ordered = true;  // for_each ascends: the rig checks it
 //     static constexpr bool leaks = true;  // on purpose: the rig does not check its memory
+//     static constexpr bool one_at_a_time = true;  // a process cannot have two at once
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
 //     assay::shape shape();  // at rest: nodes, depths, bytes, see assay/maps/shape.h
 //     explicit my_map(const assay::map_hints&);  // else its default constructor is called
@@ -121,6 +122,7 @@ struct subject_entry {
   bool lock_free = false;
   bool linearizable = true;                      // as far as is known
   bool leaks = false;                            // on purpose
+  bool one_at_a_time = false;                    // a process cannot have two at once
   bool takes_any_key = true;                     // also 0, and those from 2^63 on
   std::vector<std::uint64_t> reserved_values{};  // numbers that it keeps for itself
   unsigned value_bits = 64;  // of values that are numbers; the rest is the map's
@@ -221,6 +223,7 @@ template <class Map>
   if constexpr (requires { Map::lock_free; }) entry.lock_free = Map::lock_free;
   if constexpr (requires { Map::linearizable; }) entry.linearizable = Map::linearizable;
   if constexpr (requires { Map::leaks; }) entry.leaks = Map::leaks;
+  if constexpr (requires { Map::one_at_a_time; }) entry.one_at_a_time = Map::one_at_a_time;
   if constexpr (requires { Map::takes_any_key; }) entry.takes_any_key = Map::takes_any_key;
   if constexpr (requires { Map::reserved_values; }) {
     entry.reserved_values.assign(Map::reserved_values.begin(), Map::reserved_values.end());

@@ -86,27 +86,33 @@ class table {  // NOLINT(bugprone-crtp-constructor-accessibility)
   std::size_t size_ = 0;
 };
 
-// Searches that come while the table moves 64 elements or more look into a table that is not filled
-// yet.
-class misses_while_it_grows : public table<misses_while_it_grows> {
+// Searches that come while the table moves 64 elements or more, or only as it does so for the first
+// time in its life, look into a table that is not filled yet.
+template <bool Once>
+class misses : public table<misses<Once>> {
+  using base = table<misses>;
+
  public:
   std::optional<number> find(number key) {
     // Sequentially consistent, which is what is easiest to be sure of.
     if (grows_) return std::nullopt;
-    return table::find(key);
+    return base::find(key);
   }
   auto attach() { return plain_handle(*this); }
   void grow() {
-    grows_ = size_ >= 64;
-    table::grow();
+    grows_ = Once ? this->size_ == 64 && !std::exchange(grew_, true) : this->size_ >= 64;
+    base::grow();
     grows_ = false;
   }
 
  private:
   std::atomic<bool> grows_{false};
+  bool grew_ = false;  // guarded by mutex_
 };
-const subject<misses_while_it_grows> registered_misses{
-    "misses_while_it_grows", "finds nothing while it moves 64 elements or more"};
+const subject<misses<false>> registered_misses{"misses_while_it_grows",
+                                               "finds nothing while it moves 64 elements or more"};
+const subject<misses<true>> registered_misses_once{
+    "misses_as_it_first_grows", "finds nothing while it moves 64 elements for the first time"};
 
 // Loses the last chain when it grows to one size.
 class loses_last_bucket : public table<loses_last_bucket> {
