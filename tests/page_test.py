@@ -30,6 +30,7 @@ from assay.report.terminal import print_report
 from assay.report.words import interval, verdicts
 from assay.store import Store
 from assay.store.types import Decision
+from assay.words import printable
 from conftest import assay_in, run_assay
 from hostile import ATTACK, EXPERIMENT, LEVEL, METRIC, fill, outcome
 from sided import EXPERIMENT as SIDED
@@ -388,7 +389,8 @@ def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], sto
     index = pages["campaign-1/index.html"]
     cells = [text.rstrip("\n") for text in index.texts["td"]]
     reasons = sum(trial.reason == ATTACK for trial in store.trials(1))
-    assert cells.count(ATTACK) == reasons + 1 + 2  # those, the host's name, and one of each environment
+    # Those, the host's name, and one of each environment.
+    assert cells.count(printable(ATTACK)) == reasons + 1 + 2
     assert [text.strip() for text in index.texts["h3"] if text.startswith("Reported by ")] == [
         "Reported by 40 trials",
         "Reported by 13 trials",

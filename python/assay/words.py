@@ -235,9 +235,17 @@ def quoted(text: str) -> str:
     return f"'{printable(shortened(text.strip()))}'"
 
 
-def printable(text: str) -> str:
-    """Return text that someone else wrote in one line that moves no cursor and changes no colour."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+def printable(text: str, also: str = "") -> str:
+    """Return text that someone else wrote in one line that moves no cursor and changes no colour.
+
+    Characters of `also` stay, such as line ends.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in also else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def message(text: str, given: Iterable[str] = ()) -> list[str]:

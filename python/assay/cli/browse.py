@@ -28,7 +28,7 @@ from assay.cli.options import (
 from assay.cli.subjects import Structure, listed_subjects, print_subjects
 from assay.cli.trial import outline, summary
 from assay.errors import AssayError
-from assay.words import counted, printable, shortened
+from assay.words import QUOTED_AT_MOST, counted, printable, shortened
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -270,9 +270,14 @@ def _print_listed(entries: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
             yield row
 
     if first := next(rows(), None):
-        print_long_table(list(first), lambda: (list(row.values()) for row in rows()))
+        # A tool that was imported may have given names of any length.
+        print_long_table([*map(_short, first)], lambda: ([*map(_short, row.values())] for row in rows()))
     else:
         typer.echo("none yet")
+
+
+def _short(value: Any) -> Any:
+    return shortened(value, QUOTED_AT_MOST) if isinstance(value, str) else value
 
 
 def _json_value(value: Any) -> Any:

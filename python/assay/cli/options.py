@@ -189,7 +189,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 def print_long_table(columns: Sequence[str], rows: Callable[[], Iterable[Sequence[Any]]]) -> None:
     """Print what `print_table` does of rows that are read twice, one of them in memory at a time."""
     # Rich would take 10 s for 20,000 rows, and cut cells to the width of a pipe.
-    widths = [*map(len, columns)]
+    names = [*map(_cell, columns)]
+    widths = [*map(len, names)]
     numeric: list[bool] = []
     for row in rows():
         cells = [*map(_cell, row)]
@@ -198,9 +199,7 @@ def print_long_table(columns: Sequence[str], rows: Callable[[], Iterable[Sequenc
             known and _is_number(cell) for known, cell in zip(numeric or repeat(True), cells, strict=False)
         ]
     numeric = numeric or [False] * len(widths)
-    for cells in chain(
-        ([*columns], ["-" * width for width in widths]), ([*map(_cell, row)] for row in rows())
-    ):
+    for cells in chain((names, ["-" * width for width in widths]), ([*map(_cell, row)] for row in rows())):
         typer.echo(
             "  ".join(
                 cell.rjust(width) if right else cell.ljust(width)

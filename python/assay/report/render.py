@@ -76,6 +76,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("assay.report", "templates"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -90,6 +91,13 @@ def _environment() -> Environment:
     return environment
 
 
+def _shown(value: Any) -> Any:
+    """Return text of others' making without what turns or hides other text of a page."""
+    return (
+        words.printable(value, "\n\t") if isinstance(value, str) and not hasattr(value, "__html__") else value
+    )
+
+
 def _code(text: str) -> Markup:
     """Return text as HTML in which what stands between backticks is code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text)))  # noqa: S704 - escaped right here
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(_shown(text))))  # noqa: S704 - escaped right here
