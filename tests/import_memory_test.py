@@ -42,8 +42,8 @@ def test_memory_does_not_grow_with_results(
 ) -> None:
     monkeypatch.setattr("assay.foreign.document._AT_ONCE", 1000)
     monkeypatch.setattr("assay.audit.foreign._NAMED_AT_MOST", 10)
-    monkeypatch.setattr("assay.store.store._ROWS_AT_ONCE", 20)
-    monkeypatch.setattr("assay.store.store._RECORDS_AT_ONCE", 20)
+    monkeypatch.setattr("assay.store.store._ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("assay.store.store._RECORDS_AT_ONCE", 10)
     files = [written(tmp_path, tool, count) for count in (20, 20, 120)]
     peaks = []
     with Store.open(tmp_path / "s.sqlite") as store:
@@ -59,4 +59,4 @@ def test_memory_does_not_grow_with_results(
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
             assert tuple(store.foreign_run(campaign).benchmarks) == tuple(run.benchmarks)
-    assert peaks[2] < 2 * peaks[1]
+    assert peaks[2] < 3 * peaks[1]  # of six times as many results; 5.7 where a list holds them
