@@ -30,6 +30,15 @@ settings.load_profile("assay")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What is measured is the same on any host, and no trial is disturbed.
+TRIAL = """#!/bin/sh
+test $# -eq 0 || exec {program} "$@"
+read -r request
+case $request in *'"subject": "noop"'*) rate=2e6;; *) rate=1e6;; esac
+metrics='"throughput": '$rate', "find_throughput": '$rate
+echo '{{"protocol": 1, "status": "valid", "metrics": {{'$metrics'}}}}'
+"""
+
 CALIBRATION = {
     "protocol": 1,
     "cpus": [0],
@@ -56,10 +65,31 @@ def steady_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     for program in programs.find("assay-trial").parent.glob("assay-*"):
         (folder / program.name).symlink_to(program)
-    calibrate = folder / "assay-calibrate"
-    calibrate.unlink()
-    calibrate.write_text(f"#!/bin/sh\nread -r request\necho {shlex.quote(json.dumps(CALIBRATION))}\n")
-    calibrate.chmod(0o755)
+    put(
+        folder / "assay-calibrate",
+        f"#!/bin/sh\nread -r request\necho {shlex.quote(json.dumps(CALIBRATION))}\n",
+    )
+    return folder
+
+
+def put(program: Path, text: str) -> None:
+    """Put a script in the place of a program."""
+    program.unlink()
+    program.write_text(text)
+    program.chmod(0o755)
+
+
+@pytest.fixture(scope="session")
+def constant_programs(steady_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of our programs, in which `noop` always is twice as fast as any other subject.
+
+    For tests that expect a verdict, and are about something else: on a busy host a thread may not run at all
+    while a trial of milliseconds is measured.
+    """
+    folder = tmp_path_factory.mktemp("constant")
+    for program in steady_programs.iterdir():
+        (folder / program.name).symlink_to(program)
+    put(folder / "assay-trial", TRIAL.format(program=shlex.quote(str(programs.find("assay-trial")))))
     return folder
 
 
@@ -67,3 +97,9 @@ def steady_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def steady_host(steady_programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a host that is always the same: its calibration takes many times as long as a tiny trial."""
     monkeypatch.setenv("ASSAY_PROGRAMS", str(steady_programs))
+
+
+@pytest.fixture
+def constant_trials(constant_programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have trials of our subjects that measure the same on every host."""
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(constant_programs))

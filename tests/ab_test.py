@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -560,13 +561,18 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_builds(assay: Assay
     assert message.startswith("error: cannot write /")
 
 
-DAEMON = "#!/bin/sh\n[ -e quick ] && (setsid sleep 4242 > /dev/null 2>&1 &)\necho parse_ns=$(cat cost)\n"
+SLEEP = str(10_000_000 + os.getpid())
+"""Seconds that nobody else sleeps."""
+DAEMON = f"#!/bin/sh\n[ -e quick ] && (setsid sleep {SLEEP} > /dev/null 2>&1 &)\necho parse_ns=$(cat cost)\n"
 
 
 def daemons() -> list[str]:
     """Return the processes that the script DAEMON leaves behind."""
-    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    return [line.decode() for line in lines if line == b"sleep\x004242\x00"]
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            found.append(path.read_text(errors="replace"))
+    return [line for line in found if line == f"sleep\0{SLEEP}\0"]
 
 
 def test_a_benchmark_that_leaves_a_process_behind_in_one_revision_has_no_verdict(

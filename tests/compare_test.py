@@ -8,11 +8,11 @@ from conftest import assay_in, small_experiment, verdicts_of_all_groups
 
 
 @pytest.fixture(scope="module")
-def campaigns(steady_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def campaigns(constant_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaigns")
     (folder / "twice.toml").write_text(small_experiment("twice", blocks=6))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSAY_PROGRAMS", str(steady_programs))
+        patch.setenv("ASSAY_PROGRAMS", str(constant_programs))
         for _ in range(2):
             assay_in(folder)("run", "twice.toml", "--no-page")
     return folder

@@ -18,8 +18,8 @@ FOLDER = ROOT / "experiments"
 
 SMALL = {"warm_up_ms": 2, "key_range": 200}
 """Settings that make trials long, made short."""
-DURATION_MS = {"open-loop": 100}
-"""Experiment -> how long its trials are, where 2 ms are too few for the percentiles that it compares."""
+NEEDED = re.compile("latency_|processor_ns_|longest_")
+"""Metrics that a trial lacks in which no thread had its turn, for which 100 ms are enough, and 2 ms not."""
 CONDITIONED = {"conditioning": ["/proc/sys/kernel/sched_rt_runtime_us"]}
 """Experiment -> settings of the host that it changes."""
 BY_CHANCE = {"engine-inversion"}
@@ -47,10 +47,13 @@ def tiny(file: Path) -> Experiment:
     only = [f"{name}={','.join(map(str, levels))}" for name, levels in kept.items()]
     experiment = overridden(experiment, blocks=1, only=only)
 
+    metrics = [experiment.comparison.metric, *experiment.comparison.also]
+    duration_ms = 100 if any(map(NEEDED.match, metrics)) else 2
+
     def small(settings: dict[str, Any]) -> dict[str, Any]:
         smaller = {name: value for name, value in SMALL.items() if name in settings}
         if "duration_ms" in settings:
-            smaller["duration_ms"] = DURATION_MS.get(file.stem, 2)
+            smaller["duration_ms"] = duration_ms
         if "array" in settings.get("engine", {}):
             smaller["engine"] = settings["engine"] | {"array": 1000}
         return settings | smaller

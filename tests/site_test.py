@@ -93,7 +93,9 @@ def browser() -> Iterator[BrowserContext]:
             chromium_sandbox=False,
             args=["--process-per-site", "--renderer-process-limit=1"],
         )
-        yield launched.new_context()
+        context = launched.new_context()
+        context.set_default_timeout(0)  # pytest has one for what never comes
+        yield context
         launched.close()
 
 

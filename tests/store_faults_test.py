@@ -1,5 +1,6 @@
 """What can go wrong with the file of a store, with real processes, signals and file systems."""
 
+import fcntl
 import os
 import sqlite3
 import subprocess
@@ -75,6 +76,8 @@ def run_until_killed(path: Path, descriptor: int) -> None:
 def runner(path: Path) -> Iterator[tuple[ForkProcess, TextIO]]:
     """Give a runner in a process of its own, which has recorded its first trial, and what it prints."""
     reading, writing = os.pipe()
+    # So that it is never so far ahead of its reader that it has ended.
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, os.sysconf("SC_PAGESIZE"))
     process = ForkProcess(target=run_until_killed, args=(path, writing))
     process.start()
     os.close(writing)

@@ -241,7 +241,7 @@ def _predictive_value(comparison: Comparison, analysis: Analysis) -> PredictiveV
     ]
     if not others:
         return None
-    logs = [math.log(other.ratio) for other in others if other.ratio is not None]
+    logs = [math.log(other.ratio) for other in others if other.ratio]  # none of 0, which has no logarithm
     predicted = math.exp(sum(logs) / len(logs)) if logs else None
     return PredictiveValue(_agreement(comparison.verdict, [other.verdict for other in others]), predicted)
 

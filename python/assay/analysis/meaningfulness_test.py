@@ -198,6 +198,15 @@ def test_each_context_is_predicted_by_the_others() -> None:
     ]
 
 
+@pytest.mark.parametrize("contexts_of_0", [1, 2])
+def test_contexts_in_which_nothing_was_counted_are_left_out_of_the_prediction(contexts_of_0: int) -> None:
+    ratios = dict(zip((1, 2, 4), [0.0] * contexts_of_0 + [2.0] * 3, strict=False))
+    found = told(campaign(lambda trial: ratios[int(trial.levels["threads"])], factors=FACTORS))
+    assert found
+    for of in found:
+        assert of.predictive_value is None or of.predictive_value.predicted in (None, pytest.approx(2.0))
+
+
 def test_one_context_predicts_nothing() -> None:
     [found] = told(campaign(lambda _: 2.0))
     assert found.predictive_value is None

@@ -17,7 +17,7 @@ from assay.plan.make_plan import make_plan
 from assay.runner.types import Outcome
 from assay.store import Store
 
-pytestmark = pytest.mark.usefixtures("steady_host")
+pytestmark = pytest.mark.usefixtures("constant_trials")
 
 EXPERIMENT = """
 name = "x"

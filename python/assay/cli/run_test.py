@@ -23,7 +23,7 @@ from assay.report import site
 from assay.runner.machine import host
 from assay.store import Store
 
-pytestmark = pytest.mark.usefixtures("steady_host")
+pytestmark = pytest.mark.usefixtures("constant_trials")
 
 EXPERIMENT = """
 name = "x"
