@@ -7,6 +7,7 @@ import signal
 import sys
 import textwrap
 from pathlib import Path
+from shlex import quote
 from typing import Any, cast
 
 import pytest
@@ -114,7 +115,8 @@ def test_a_failure_is_shown_whole_with_the_command_that_repeats_it(program: Path
     assert f"   0{' ' * 80}┌ erase(1)\n" in ended.stdout
     again = ended.stdout.splitlines()[-1]
     assert again.startswith("again: ")
-    assert again.endswith(f"check wrong --program {program} --check stress --minutes 0.01 --seed 7")
+    named = f"check wrong --program {quote(str(program))}"
+    assert again.endswith(f"{named} --check stress --minutes 0.01 --seed 7")
     assert checked(program, "wrong", "--check", "model")["checks"][0]["result"] == "passed"
 
 
@@ -209,7 +211,7 @@ def test_what_there_was_no_time_for_is_not_called_free_of_mistakes(program: Path
     assert ended.exit_code == 1
     assert "no mistake found" not in ended.stdout
     assert "slow: stress found no mistake so far, but had too little time (seed 7)\n" in ended.stdout
-    assert ended.stdout.endswith(f"check slow --program {program} --check stress --minutes 3\n")
+    assert ended.stdout.endswith(f"check slow --program {quote(str(program))} --check stress --minutes 3\n")
     stress = checked(program, "slow", expect=1)["checks"][-1]
     assert (stress["result"], stress["exit_code"]) == ("incomplete", 2)
     assert stress["found"] == "no time for 7000 operations: there were 12"

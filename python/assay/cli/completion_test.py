@@ -1,6 +1,7 @@
 """What a shell gets that asks for completions as Typer's scripts do, in a process of its own."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def test_campaigns_are_completed_from_the_store_that_is_named(folder: Path) -> N
     store = str(folder / "results" / "assay.sqlite")
     elsewhere = folder / "experiments"
     assert offered(elsewhere, "report", "--campaign", "") == []
-    assert offered(elsewhere, "report", "--store", store, "--campaign", "") == ["2", "1"]
+    assert offered(elsewhere, "report", "--store", shlex.quote(store), "--campaign", "") == ["2", "1"]
     assert offered(elsewhere, "report", "--campaign", "", ASSAY_STORE=f"sqlite:///{store}") == ["2", "1"]
 
 

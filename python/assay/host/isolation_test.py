@@ -187,5 +187,6 @@ def test_real_processes_are_moved_and_come_back(tmp_path: Path) -> None:
     if "unshare" in done.stderr:
         pytest.skip("no name space of processes may be made here")
     masks = [line.rpartition(": ")[2] for line in done.stdout.splitlines() if "affinity list" in line]
-    assert [numbers(mask) for mask in masks] == [usable[-1:]] * 3 + [usable] * 3, done
+    ours = sorted(os.sched_getaffinity(0))  # some of them, under taskset
+    assert [numbers(mask) for mask in masks] == [usable[-1:]] * 3 + [ours] * 3, done
     assert f"isolation {ranges(usable[:-1])}, by affinity" in done.stdout

@@ -29,11 +29,14 @@ def experiment(folder: Path, *builds: str | None) -> Experiment:
     return parse(TEXT + factors + programs, folder / "x.toml")
 
 
-def test_each_build_runs_once_in_the_folder_of_the_experiment(tmp_path: Path) -> None:
+def test_each_build_runs_once_in_the_folder_of_the_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
     printed: list[str] = []
     first, second = "echo one >> diary; pwd >> diary", 'echo "$HOME" >> diary'
     run_builds(experiment(tmp_path, first, None, second, first), printed.append, printed.append)
-    assert (tmp_path / "diary").read_text().splitlines() == ["one", str(tmp_path), os.environ["HOME"]]
+    assert (tmp_path / "diary").read_text().splitlines() == ["one", str(tmp_path), "/home/me"]
     assert printed == [f"building: {first}", f"building: {second}"]
 
 

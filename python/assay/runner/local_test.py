@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -992,7 +993,7 @@ def test_what_a_preparation_leaves_running_is_ended_and_named(
 ) -> None:
     program = script(tmp_path / "server", leaving("daemon", tmp_path))
     lines: list[str] = []
-    trial = run_as(command(tmp_path, "pass", ()), prepare=str(program))
+    trial = run_as(command(tmp_path, "pass", ()), prepare=shlex.quote(str(program)))
     outcome = only(replace(executor, folder_of=lambda _: tmp_path, say=lines.append), trial)
     assert outcome.status == "valid"
     [line] = lines

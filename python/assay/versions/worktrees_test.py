@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -349,7 +350,7 @@ def test_no_signal_leaves_anything(
 ) -> None:
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    waits = TELLS_AND_WAITS.format(ready=ready)
+    waits = TELLS_AND_WAITS.format(ready=shlex.quote(str(ready)))
     if during == "checkout":
         (project.root / ".git" / "info" / "attributes").write_text("speed filter=slow\n")
         project.git("config", "filter.slow.smudge", waits)
