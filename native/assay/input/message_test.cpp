@@ -37,7 +37,8 @@ TEST(Message, LeavesWhatIsPrintable) {
 TEST(Message, EscapesWhatMovesACursorOrTurnsText) {
   EXPECT_EQ(message("a\nb\r\tc"), "a\\nb\\r\\tc");
   EXPECT_EQ(message("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
-  EXPECT_EQ(message("\u0085\u00a0\u202e\u2066\ufeff"), "\\x85\\xa0\\u202e\\u2066\\ufeff");
+  EXPECT_EQ(message("\u0085\u00a0\u202e\u202c\u2066\u2069\ufeff"),
+            "\\x85\\xa0\\u202e\\u202c\\u2066\\u2069\\ufeff");
   EXPECT_EQ(message("\U000e0041"), "\\U000e0041");
   EXPECT_EQ(message(std::string_view("\0", 1)), "\\x00");
 }
