@@ -213,7 +213,7 @@ LESSONS = _numbered(
         HOST,
         "oversubscribed",
         levels("longest wait of any operation, in ms", metric("longest_ns"), times=1.5, per=1e6),
-        (),
+        ("processor 0",),
         _BY_CHANCE,
     ),
     (

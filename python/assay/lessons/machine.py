@@ -14,6 +14,10 @@ def _two_processors() -> str:
     return "" if len(os.sched_getaffinity(0)) >= 2 else "a second processor"
 
 
+def _processor_0() -> str:
+    return "" if 0 in os.sched_getaffinity(0) else "processor 0, to which its threads are pinned"
+
+
 def _rdrand() -> str:
     try:
         engines = programs.engines(programs.find("assay-trial"))
@@ -43,6 +47,7 @@ NEEDS: Mapping[str, Callable[[], str]] = {
     "cc": _command("cc"),
     "flaws": _flaws,
     "lld": _lld,
+    "processor 0": _processor_0,
     "rdrand": _rdrand,
     "two processors": _two_processors,
     "valgrind": _command("valgrind"),
