@@ -17,7 +17,7 @@ SYNCHROBENCH = "Bench type : set\nNb threads : {}\nSeed : 1\n#txs : 9 (3.0 / s)\
 
 
 def written(folder: Path, tool: str, count: int) -> Path:
-    """Return a file with the results of so many benchmarks, of two repetitions each where a tool has any."""
+    """Return a file with that many benchmarks, each repeated twice if the tool can repeat one."""
     google = [
         {"name": f"BM/{n}", "run_type": "iteration", "real_time": n, "cpu_time": 1, "time_unit": "ns"}
         for n in [*range(count), *range(count)]

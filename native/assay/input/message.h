@@ -10,11 +10,11 @@
 
 namespace assay::input {
 
-// The text as a terminal may show it, by the rule of Python's `words.message`: on one line, with
-// control, format and bidirectional characters and bytes that are not UTF-8 written as escapes such as
-// \x1b, and with at most 200 characters of a word and 2000 in all, of which the middle is left out.
+// Returns the text as a terminal may show it, by the rule of Python's `words.message`. It is one line.
+// Control, format and bidirectional characters, and bytes that are not UTF-8, become escapes such as
+// \x1b. A word longer than 200 characters loses its middle, and so does a line longer than 2000.
 //
-// Of `given`, the words of a command line, a word is all of it and not what is between blanks.
+// A word ends at a blank. The words of a command line, `given`, may have blanks inside.
 [[nodiscard]] std::string message(std::string_view text, std::span<char* const> given = {});
 
 // Prints "error: " and the message in one line on standard error.

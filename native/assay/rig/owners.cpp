@@ -1044,7 +1044,7 @@ std::unique_ptr<map_in_round> play_batch(std::vector<std::unique_ptr<map_in_roun
 }
 
 constexpr const char* many_at_once =
-    "Many maps lived at once. One of which a process cannot have two says so: "
+    "Many maps lived at once. If a process cannot have two of this type, declare it: "
     "static constexpr bool one_at_a_time = true\n";
 
 // Until its time is over or a map was wrong, which it then leaves in `of`.
@@ -1071,7 +1071,7 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
           .of = {.subject = of.subject, .further = of.further, .is = draw_next()}}));
       map_in_round& one = *maps.back();
       one.of.staying.resize(one.of.is.keys.size());
-      // Of several maps those that are left then are only walked: one may be slow.
+      // When the time is over, only the first map is still played to its end: one map may be slow.
       one.of.end = i == 0 ? steady_clock::time_point::max() : end;
       one.players.resize(threads);
       one.map = watch.over(build_as(*one.of.is.types, one.of.is.keys.size(), threads));

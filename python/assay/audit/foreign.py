@@ -24,7 +24,7 @@ _NAMED_AT_MOST = 1000
 """Benchmarks that a finding names; it says how many more there are."""
 
 _EMPTY = 0.01
-"""Of the elements at the start, what is left in a map that only erases have worked on."""
+"""A map that threads only erase from keeps a smaller share of its elements than this."""
 _KEPT = (0.5, 2.0)
 """Elements at the end over those at the start, of a map that keeps its size."""
 
@@ -42,17 +42,17 @@ def _samples(benchmark: Benchmark) -> int:
     return max((sum(map(len, measure.samples)) for measure in benchmark.measures), default=-1)
 
 
-def _never_inserts(told: MapRun) -> bool:
-    inserted = told.inserts if told.inserted is None else told.inserted
+def _never_inserts(map_run: MapRun) -> bool:
+    inserted = map_run.inserts if map_run.inserted is None else map_run.inserted
     if inserted is not None:
-        return inserted == 0 and bool(told.erases)
-    before, after = told.size_before, told.size_after
+        return inserted == 0 and bool(map_run.erases)
+    before, after = map_run.size_before, map_run.size_after
     return before is not None and after is not None and after < _EMPTY * before
 
 
-def _changed_size(told: MapRun) -> bool:
-    before, after = told.size_before, told.size_after
-    if not before or after is None or _never_inserts(told):
+def _changed_size(map_run: MapRun) -> bool:
+    before, after = map_run.size_before, map_run.size_after
+    if not before or after is None or _never_inserts(map_run):
         return False
     low, high = _KEPT
     return not low <= after / before <= high
@@ -61,7 +61,7 @@ def _changed_size(told: MapRun) -> bool:
 Trait = Callable[[Benchmark], bool]
 
 
-def _told(holds: Callable[[MapRun], bool]) -> Trait:
+def _in_any_run(holds: Callable[[MapRun], bool]) -> Trait:
     """Return whether something holds in one process of a benchmark that did not fail."""
     return lambda benchmark: not benchmark.failure and any(map(holds, benchmark.map_runs))
 
@@ -93,16 +93,16 @@ def _with_one_sample(benchmark: Benchmark) -> bool:
     return _samples(benchmark) == 1
 
 
-_only_erased = _told(_never_inserts)
-_of_other_size = _told(_changed_size)
-_dependent = _told(lambda told: bool(told.dependent))
-_filled_by_inserts = _told(lambda told: told.prefill_inserts is True)
-_filled_somehow = _told(lambda told: told.prefill_inserts is None)
-_unchecked = _told(lambda told: not told.validated)
-_seeded = _told(lambda told: told.seed is not None)
-_unseeded = _told(lambda told: told.seed is None)
-_unpinned = _told(lambda told: not told.pinned)
-_rounded = _told(lambda told: told.rounded)
+_only_erased = _in_any_run(_never_inserts)
+_of_other_size = _in_any_run(_changed_size)
+_dependent = _in_any_run(lambda map_run: bool(map_run.dependent))
+_filled_by_inserts = _in_any_run(lambda map_run: map_run.prefill_inserts is True)
+_filled_somehow = _in_any_run(lambda map_run: map_run.prefill_inserts is None)
+_unchecked = _in_any_run(lambda map_run: not map_run.validated)
+_seeded = _in_any_run(lambda map_run: map_run.seed is not None)
+_unseeded = _in_any_run(lambda map_run: map_run.seed is None)
+_unpinned = _in_any_run(lambda map_run: not map_run.pinned)
+_rounded = _in_any_run(lambda map_run: map_run.rounded)
 
 _TRAITS: tuple[Trait, ...] = (
     *(_failed, _without_unit, _impossible, _of_one_process, _without_samples, _with_one_sample),
@@ -133,9 +133,9 @@ class Survey:
                     if self._counts[trait] <= _NAMED_AT_MOST:
                         why = f": {benchmark.failure}" if trait is _failed else ""
                         self._named[trait].append(f"{benchmark.title}{why}")
-            for told in benchmark.map_runs:
-                self.dependent |= {told.dependent} - {""}
-                self.prefills |= {told.prefill} if told.prefill_inserts else set()
+            for map_run in benchmark.map_runs:
+                self.dependent |= {map_run.dependent} - {""}
+                self.prefills |= {map_run.prefill} if map_run.prefill_inserts else set()
 
     def of(
         self, trait: Trait, says: str, remedy: str, *, severity: Severity = "warning"
@@ -360,8 +360,8 @@ def seeds_not_recorded(seen: Survey) -> Iterator[Finding]:
         "Name a seed where the harness takes one (Synchrobench: -S), and look in its source at how each"
         " thread gets its own: Synchrobench's lock-free tree gives all threads the same."
     )
-    told = "{have} the seed of the run in the text, and not those of its threads: " + unseen
-    yield from seen.of(_seeded, told, remedy, severity="note")
+    says = "{have} the seed of the run in the text, and not those of its threads: " + unseen
+    yield from seen.of(_seeded, says, remedy, severity="note")
     yield from seen.of(_unseeded, "{have} no seed in the text: " + unseen, remedy, severity="note")
 
 

@@ -93,7 +93,8 @@ def list_(
         about: dict[str, Any] = {}
         rows: Callable[[], Iterable[dict[str, Any]]]
         if what == "campaigns":
-            rows = _campaigns(opened)
+            listed = _campaigns(opened)
+            rows = lambda: listed  # noqa: E731 - as `partial` below
         else:
             about = {"campaign": opened.campaign(campaign).id}
             rows = partial(_trials, opened, about["campaign"])
@@ -212,10 +213,10 @@ def _open(path: Path) -> "Store":
     return Store.open(path, create=False)
 
 
-def _campaigns(store: "Store") -> Callable[[], list[dict[str, Any]]]:
+def _campaigns(store: "Store") -> list[dict[str, Any]]:
     from assay.runner.types import Status
 
-    listed = [
+    return [
         {
             "campaign": campaign.id,
             "experiment": campaign.experiment,
@@ -228,7 +229,6 @@ def _campaigns(store: "Store") -> Callable[[], list[dict[str, Any]]]:
         }
         for campaign in store.campaigns(damaged=True)
     ]
-    return lambda: listed
 
 
 def _state(campaign: "CampaignSummary") -> str:

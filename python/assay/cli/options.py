@@ -171,7 +171,7 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def print_json_list(value: Mapping[str, Any], name: str, entries: "Iterable[Any]") -> None:
-    """Print as `print_json` a value that ends in a list, of which one entry is in memory at a time."""
+    """Print what `print_json` prints of a value whose last member is a long list: entry by entry."""
     typer.echo(json_text({"version": 1, **value, name: []}, indent=2).removesuffix("]\n}"), nl=False)
     before, after = "\n", "]\n}"
     for entry in entries:
@@ -187,7 +187,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_long_table(columns: Sequence[str], rows: Callable[[], Iterable[Sequence[Any]]]) -> None:
-    """Print what `print_table` does of rows that are read twice, one of them in memory at a time."""
+    """Print what `print_table` prints, without keeping the rows in memory: it reads them twice."""
     # Rich would take 10 s for 20,000 rows, and cut cells to the width of a pipe.
     names = [*map(_cell, columns)]
     widths = [*map(len, names)]

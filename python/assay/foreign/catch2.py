@@ -17,7 +17,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from assay.foreign.document import AGAIN, LARGEST, Text, fail
-from assay.foreign.held import told_apart
+from assay.foreign.on_disk import told_apart
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary
 from assay.words import quoted
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from assay.foreign.document import LARGEST, ForeignError, Items, Place, Text, fail, parse
-from assay.foreign.held import told_apart
+from assay.foreign.on_disk import told_apart
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Summary
 from assay.words import listed, quoted, shortened, storable
 

@@ -95,7 +95,11 @@ class Text:
 
 
 class _Window:
-    """What is read of a JSON text and not decoded yet: values are taken from it one by one."""
+    """What is read of a JSON text and not decoded yet: values are taken from it one by one.
+
+    Of the libraries for this, ijson refuses NaN and 1e400, which tools write, and json-stream takes ten times
+    as long; this is a frame around the standard library's own decoder.
+    """
 
     def __init__(self, text: Text) -> None:
         self._source = text.source

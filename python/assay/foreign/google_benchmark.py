@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from assay.foreign.document import Place, Text, fail, parse, scaled
-from assay.foreign.held import Tally, grouped, told_apart
+from assay.foreign.on_disk import Tally, grouped, told_apart
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, Statistic, Summary
 
 TOOL = "Google Benchmark"

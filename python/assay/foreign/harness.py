@@ -11,7 +11,7 @@ from itertools import chain, takewhile
 from typing import NoReturn
 
 from assay.foreign.document import AGAIN, LARGEST, Text, fail
-from assay.foreign.held import grouped, told_apart
+from assay.foreign.on_disk import grouped, told_apart
 from assay.foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, own_of, shared_of
 from assay.words import shortened
 

@@ -4,7 +4,7 @@ hyperfine runs one command after the other, never in turns, and writes neither i
 """
 
 from assay.foreign.document import Place, scaled
-from assay.foreign.held import told_apart
+from assay.foreign.on_disk import told_apart
 from assay.foreign.types import Benchmark, ForeignRun, Measure, Summary
 
 TOOL = "hyperfine"

@@ -7,7 +7,7 @@ throughput in operations a second, whatever units the file has.
 from collections.abc import Mapping
 
 from assay.foreign.document import Place, plain, scaled
-from assay.foreign.held import told_apart
+from assay.foreign.on_disk import told_apart
 from assay.foreign.types import Benchmark, Fact, ForeignRun, Measure, own_of, shared_of
 
 TOOL = "JMH"

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 
 from assay.foreign.document import Place, plain, scaled
-from assay.foreign.held import told_apart
+from assay.foreign.on_disk import told_apart
 from assay.foreign.types import Benchmark, ForeignRun, Measure
 
 TOOL = "pyperf"

@@ -18,7 +18,7 @@ from assay.plan.types import Level
 from assay.report.metrics import unit_in
 from assay.report.render import render
 from assay.store import Store, UnreadableError
-from assay.store.foreign import value_of
+from assay.store.foreign_trials import value_of
 from assay.store.imported import Imported
 from assay.store.types import CampaignSummary, representative
 from assay.words import SECONDS, condition_name, in_unit, shared

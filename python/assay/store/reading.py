@@ -129,9 +129,22 @@ OUTCOME = TypeAdapter(Outcome)
 OBJECT = TypeAdapter(dict[str, Any])
 TEXT = TypeAdapter(str)
 HOST = TypeAdapter(_Host)
-RESULT: TypeAdapter[_Result | None] = TypeAdapter(_Result | None)
+_RESULT = TypeAdapter(_Result)
 VERDICTS = TypeAdapter(list[_Verdict])
 FINDINGS = TypeAdapter(list[dict[str, Any]])
+
+
+def check_result(result: Any) -> None:
+    """Check what is read of a trial's result, if it has one.
+
+    Its other keys are left out: pydantic refuses halves of surrogate pairs there, and programs print them.
+
+    Raises:
+        ValidationError: it is not as Assay writes it.
+    """
+    if result is not None:
+        known = OBJECT.validate_python(result).keys() & _Result.__dataclass_fields__.keys()
+        _RESULT.validate_python({name: result[name] for name in known})
 
 
 def reason_of(error: ValidationError) -> str:

@@ -38,7 +38,7 @@ from assay.runner.extract import pairs
 from assay.runner.types import Outcome, Status
 from assay.store import reading, schema
 from assay.store.ended import kept_of
-from assay.store.foreign import benchmark_of, trials_of
+from assay.store.foreign_trials import benchmark_of, trials_of
 from assay.store.imported import Imported
 from assay.store.query import Rows, run_query
 from assay.store.reading import (
@@ -867,7 +867,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
             outcome["result"]["environment"] = content
         values["host"] = values["host"] or {}
         reading.OUTCOME.validate_python(outcome | values)
-        reading.RESULT.validate_python(outcome.get("result"))
+        reading.check_result(outcome.get("result"))
         reading.TEXT.validate_python(values["experiment"])
     first = (
         "trial",

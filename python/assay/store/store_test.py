@@ -326,6 +326,14 @@ def _now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.store.store.datetime", WallClock)
 
 
+def test_half_a_surrogate_pair_damages_no_result(store: Store) -> None:
+    half = "\ud800"
+    result = {half: half, "metrics": {}, "details": {half: half}, "environment": {half: {half: half}}}
+    trial_id = store.record(begin(store, 1), 0, replace(measured(1), result=result))
+    assert store.record_of(trial_id)["result"] == result
+    assert list(store.damages()) == []
+
+
 @pytest.mark.usefixtures("_now")
 def test_a_summary_says_what_the_campaign_was_and_how_far_it_is(store: Store) -> None:
     campaign = begin(store)

@@ -14,7 +14,7 @@ from assay.report.charts.drawings import TO_CAMPAIGN, clickable, of_part, table
 from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
 from assay.report.charts.style import Series
 from assay.report.foreign import Beside
-from assay.store.foreign import value_of
+from assay.store.foreign_trials import value_of
 from assay.words import counted, shared
 
 ROWS_AT_MOST = 40

@@ -96,7 +96,7 @@ def _planned(ordinal: int, benchmark: Benchmark, process: int, request: Mapping[
 
 
 def _apart(parameters: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return parameters, of which one called `benchmark` must not be taken for the benchmark's name."""
+    """Rename a parameter called `benchmark`: the factor of that name holds the benchmark's own name."""
     return {"parameter benchmark" if name == "benchmark" else name: of for name, of in parameters.items()}
 
 

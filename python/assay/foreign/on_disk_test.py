@@ -1,7 +1,7 @@
 """What temporary files hold comes back as it was, whatever its order."""
 
 from assay.foreign import Benchmark
-from assay.foreign.held import Tally, grouped, told_apart
+from assay.foreign.on_disk import Tally, grouped, told_apart
 
 
 def test_values_are_grouped_in_the_order_in_which_their_keys_first_came() -> None:
