@@ -24,7 +24,8 @@ from assay.cli.benchmarks import (
 )
 from assay.cli.invocation import invocation
 from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
-from assay.cli.standing import Bench, Session, Share, measured, minutes_needed, rehearsed
+from assay.cli.run import measured
+from assay.cli.standing import Bench, Session, Share, minutes_needed, rehearsed
 from assay.cli.timed import seconds
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, check_writable, write

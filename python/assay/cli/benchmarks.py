@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assay.cli.options import real
-from assay.cli.race import METRICS, REPEAT_MS
 from assay.cli.timed import without_place
 from assay.errors import AssayError
 from assay.words import listed, printable
@@ -131,6 +130,8 @@ class Asked:
 
     def __post_init__(self) -> None:
         """Check that the options go together."""
+        from assay.experiment.race import METRICS
+
         files = [word for word in self.words if word.endswith(_SUFFIX) and Path(word).exists()]
         ways = {
             "an experiment": bool(files),
@@ -266,7 +267,7 @@ def written_experiment(
 
 def _text_of_commands(asked: Asked) -> str:
     from assay import programs
-    from assay.experiment.race import Entrant, Race, race_text
+    from assay.experiment.race import METRICS, REPEAT_MS, Entrant, Race, race_text
 
     metric = METRICS.get(asked.metric or "time", asked.metric)
     printed = metric not in METRICS.values()

@@ -24,7 +24,8 @@ from assay.cli.benchmarks import (
     own_experiment,
 )
 from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
-from assay.cli.standing import Bench, Ready, Session, Share, levels_of, measured, minutes_needed, rehearsed
+from assay.cli.run import measured
+from assay.cli.standing import Bench, Ready, Session, Share, levels_of, minutes_needed, rehearsed
 from assay.cli.timed import TooLittleTimeError, seconds
 from assay.errors import AssayError
 from assay.words import counted, shortened

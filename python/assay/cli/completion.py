@@ -3,7 +3,6 @@
 Nobody waits for it: nothing is imported here that takes long, and what cannot be read offers nothing.
 """
 
-import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -51,15 +50,12 @@ def complete_histories(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _campaigns(ctx: typer.Context) -> list[tuple[int, str, str]]:
     """Return number, experiment and beginning of the campaigns in the store, the latest first."""
-    from assay.cli.options import DEFAULT_STORE
-
-    given = ctx.params.get("store") or os.environ.get("ASSAY_STORE") or DEFAULT_STORE
     select = (
         "select campaign.id, name, started_at from campaign"
         " join experiment on experiment.id = experiment_id order by campaign.id desc"
     )
     with suppress(sqlite3.Error):
-        file = quote(str(Path(str(given).removeprefix("sqlite:///")).absolute()))
+        file = quote(str(Path(str(ctx.params["store"])).absolute()))
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=0.2)) as store:
             return [(number, name, str(started)) for number, name, started in store.execute(select)]
     return []

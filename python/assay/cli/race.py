@@ -30,15 +30,7 @@ if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.experiment.race import Entrant, Race
 
-METRICS = {
-    "time": "wall_ms",
-    "user_time": "user_ms",
-    "system_time": "system_ms",
-    "peak_memory": "peak_resident_bytes",
-    "instructions": "instructions",
-}
 _OPERATIONS = ("insert", "erase", "find")
-REPEAT_MS = 100  # of a command that is shorter, so that a trial is not mostly calibrations
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
 SEVERAL_LOOKS = 10  # blocks; of fewer, a first look after 8 spares at most one, and takes half of the 5%
 _LONGER = 20  # times as long, where the rehearsal alone took all the time
@@ -172,7 +164,7 @@ def race(
 
     Example: `assay race 'gzip -6 <f' 'gzip -5 <f'`
     """
-    from assay.experiment.race import Race
+    from assay.experiment.race import REPEAT_MS, Race
     from assay.runner.build import cleaned_up
 
     began = time.monotonic()
@@ -295,6 +287,8 @@ def _check_options(
 
 
 def _metric(name: str, commands: Sequence[str]) -> str:
+    from assay.experiment.race import METRICS
+
     if not commands:
         return name or "throughput"
     metric = METRICS.get(name or "time", name)
@@ -403,6 +397,7 @@ def design(blocks: int, block_s: float, left_s: float) -> dict[str, Any]:
 
 def _shell_start(experiment: "Experiment") -> str:
     """Measure what it takes to start a shell, and return it in words."""
+    from assay.experiment.race import REPEAT_MS
     from assay.runner.local import trial_environment
     from assay.runner.process import run_process
 

@@ -33,7 +33,7 @@ echo '{"protocol": 1, "status": "valid", "metrics": {"throughput": '$rate'}}'
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "REPEAT_MS", 1)
+    monkeypatch.setattr("assay.experiment.race.REPEAT_MS", 1)
     monkeypatch.setattr(timed, "MOST_BLOCKS", 8)
     monkeypatch.setattr(module, "SEVERAL_LOOKS", 0)
     program = tmp_path / "mine"

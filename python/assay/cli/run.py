@@ -28,9 +28,12 @@ from assay.cli.options import (
     print_json,
 )
 from assay.errors import AssayError
+from assay.files import write
 from assay.words import agreed, counted, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assay.campaign import Campaign
     from assay.experiment import Experiment
     from assay.report import Report
@@ -252,6 +255,44 @@ def carried_out(
             raise typer.Exit(128 + interrupted.signum) from None
 
 
+def measured(
+    experiment: "Experiment",
+    path: Path,
+    *,
+    quiet: bool,
+    stopped: "Callable[[Report], None]" = lambda report: None,
+) -> "Report":
+    """Carry out the campaign of an experiment that is ready, and return its report.
+
+    Args:
+        experiment: whose revisions stand built.
+        path: the store's.
+        quiet: no progress is shown.
+        stopped: is told of what has been seen where the campaign is stopped.
+
+    Raises:
+        Exit: it was stopped.
+    """
+    from assay.campaign import Campaign, plan_trials
+    from assay.report import gather
+    from assay.report.verdicts import record
+    from assay.store import Store, runner_lock
+
+    _have_ignored(path.parent)
+    plan = plan_trials(experiment)
+    with Store.open(path) as store, runner_lock(path):
+        campaign = Campaign(store, experiment, plan, built=True)
+        try:
+            with carried_out(store, campaign, quiet=quiet) as number:
+                report = gather(store, number)
+                record(report, store)
+        except typer.Exit:
+            if campaign.number is not None and store.trials(campaign.number):
+                stopped(gather(store, campaign.number))
+            raise
+        return report
+
+
 def _carry_out(
     store: "Store", campaign: "Campaign", as_json: bool, *, quiet: bool, page: bool, verbose: bool
 ) -> "Report":
@@ -283,3 +324,9 @@ def _carry_out(
         )
         raise typer.Exit(1)
     return report
+
+
+def _have_ignored(folder: Path) -> None:
+    """Have git ignore the folder of a new store, whose files are not changes of the project."""
+    if not folder.exists():
+        write(folder / ".gitignore", "*\n", "--store")

@@ -16,12 +16,9 @@ import typer
 from assay.cli.benchmarks import Asked, as_asked, left_out_of, written_experiment
 from assay.cli.timed import FEWEST_BLOCKS, USUAL_FEWEST, blocks_within, cut, without_place
 from assay.errors import AssayError
-from assay.files import write
 from assay.words import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from assay.campaign import RehearsalError
     from assay.experiment import Experiment
     from assay.experiment.types import MeasuredRevision
@@ -326,45 +323,6 @@ def rehearsed(ready: Ready, share: Share, session: Session) -> Ready:
     return replace(ready, experiment=left, left_out=(*ready.left_out, *failed.values()))
 
 
-def measured(
-    experiment: "Experiment",
-    path: Path,
-    *,
-    quiet: bool,
-    stopped: "Callable[[Report], None]" = lambda report: None,
-) -> "Report":
-    """Carry out the campaign of an experiment that is ready, and return its report.
-
-    Args:
-        experiment: whose revisions stand built.
-        path: the store's.
-        quiet: no progress is shown.
-        stopped: is told of what has been seen where the campaign is stopped.
-
-    Raises:
-        Exit: it was stopped.
-    """
-    from assay.campaign import Campaign, plan_trials
-    from assay.cli.run import carried_out
-    from assay.report import gather
-    from assay.report.verdicts import record
-    from assay.store import Store, runner_lock
-
-    _have_ignored(path.parent)
-    plan = plan_trials(experiment)
-    with Store.open(path) as store, runner_lock(path):
-        campaign = Campaign(store, experiment, plan, built=True)
-        try:
-            with carried_out(store, campaign, quiet=quiet) as number:
-                report = gather(store, number)
-                record(report, store)
-        except typer.Exit:
-            if campaign.number is not None and store.trials(campaign.number):
-                stopped(gather(store, campaign.number))
-            raise
-        return report
-
-
 def minutes_needed(report: "Report") -> float | None:
     """Return how long it takes in all until every benchmark is decided, as far as what was seen tells."""
     from assay.analysis.planning import forecast
@@ -375,9 +333,3 @@ def minutes_needed(report: "Report") -> float | None:
         return None
     slowest = forecast([report.trials], report.experiment, "gate" if gated else "verdict").slowest
     return None if slowest is None else slowest.minutes
-
-
-def _have_ignored(folder: Path) -> None:
-    """Have git ignore the folder of a new store, whose files are not changes of the project."""
-    if not folder.exists():
-        write(folder / ".gitignore", "*\n", "--store")

@@ -11,6 +11,16 @@ from assay.errors import AssayError
 from assay.experiment.write_toml import toml_file
 from assay.words import listed, printable
 
+METRICS = {
+    "time": "wall_ms",
+    "user_time": "user_ms",
+    "system_time": "system_ms",
+    "peak_memory": "peak_resident_bytes",
+    "instructions": "instructions",
+}
+"""What a command line calls a metric of a command -> the metric."""
+REPEAT_MS = 100
+"""A command that takes less is repeated for so long, so that a trial is not mostly calibrations."""
 _NAME_AT_MOST = 64
 _DURATION_MS = 200  # of a trial of a map: a race is to be short
 _SHELL = re.compile(r"[|&;<>()$`*?\[\n]|(^|\s)[~#]|^\s*\w+=")

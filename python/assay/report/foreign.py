@@ -9,14 +9,13 @@ from statistics import median
 from assay.analysis import Interval
 from assay.analysis.intervals import median_interval
 from assay.analysis.pairs import condition_key
-from assay.audit import FOREIGN_RULES, audit_foreign
+from assay.audit import audit_foreign
 from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.foreign import Benchmark, ForeignRun, Measure
 from assay.plan.types import Level
 from assay.report.metrics import unit_in
-from assay.report.render import render
 from assay.store import Store, UnreadableError
 from assay.store.foreign_trials import value_of
 from assay.store.imported import Imported
@@ -25,8 +24,6 @@ from assay.words import SECONDS, condition_name, in_unit, shared
 
 BESIDE_AT_MOST = 3
 """Campaigns of ours that are charted beside: the latest ones with the same unit."""
-LISTED_AT_MOST = 50
-"""Places of a finding that the page names one by one."""
 
 
 @dataclass(frozen=True)
@@ -159,33 +156,6 @@ def common_unit(experiment: Experiment, metric: str) -> tuple[str, float] | None
     if unit in SECONDS:
         return "ns", SECONDS[unit] * 1e9
     return (unit, 1.0) if unit in ("op/s", "bytes") else None
-
-
-def foreign_files(
-    report: ForeignReport, commands: Sequence[tuple[str, str]], guide: frozenset[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file of the campaign's page.
-
-    Args:
-        commands: what each gives, and what to type to get it again.
-        guide: the rules that have a page in the guide.
-    """
-    from assay.report.charts import page_content  # noqa: PLC0415 - Altair is slow to load
-    from assay.report.charts.beside import figures_beside  # noqa: PLC0415
-
-    drawn = figures_beside(report.origin.tool, report.run, report.ours)
-    content = render(
-        "foreign.html",
-        root="../",
-        report=report,
-        rules={rule.id: rule for rule in FOREIGN_RULES},
-        guide=guide,
-        listed_at_most=LISTED_AT_MOST,
-        figures=drawn,
-        commands=commands,
-        **page_content(drawn),
-    )
-    yield "index.html", content
 
 
 def _line(benchmark: Benchmark, measure: Measure) -> Line:

@@ -43,7 +43,7 @@ from assay.audit import FOREIGN_RULES, RULES
 from assay.errors import AssayError
 from assay.files import write
 from assay.report import metrics, words
-from assay.report.foreign import ForeignReport, foreign_files, gather_foreign, ours_beside
+from assay.report.foreign import ForeignReport, gather_foreign, ours_beside
 from assay.report.gather import Report, gather
 from assay.report.history import gathered_history
 from assay.report.records import record_files
@@ -166,6 +166,8 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
 
 def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path:
     """Write the page of a campaign that was imported."""
+    from assay.report import page  # noqa: PLC0415 - Altair is slow to load
+
     store.write_findings(report.campaign.id, report.findings)
     folder = directory / f"campaign-{report.campaign.id}"
     summary = {
@@ -182,7 +184,7 @@ def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path
         ("the trials", f"assay list trials --campaign {report.campaign.id}{where}"),
     ]
     for name, text in (
-        *foreign_files(report, commands, guide_pages()),
+        *page.foreign_files(report, commands, guide_pages()),
         ("summary.json", json.dumps(summary)),
     ):
         write(folder / name, text)
