@@ -14,6 +14,7 @@ SOAKED_AS_MEASURED := subjects_test
 soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS)) \
   $(if $(filter release,$(1)),$(SOAKED_AS_MEASURED))
 VENV := .venv/bin
+SATELLITES := $(patsubst %/pyproject.toml,%,$(wildcard satellites/*/pyproject.toml))
 UV := VIRTUAL_ENV=.venv $(VENV)/uv --quiet pip
 QUICKSTART_PACKAGES := tools/packages-quickstart.txt
 BUILD_PACKAGES := $(QUICKSTART_PACKAGES) tools/packages-build.txt
@@ -95,16 +96,19 @@ build/notebooks/%/page.md: docs/guide/notebooks/%.ipynb | packages .venv/.ready 
 .PHONY: pictures
 pictures: build ## Draw the documentation's pictures anew from runs on this host, which should be quiet.
 	$(VENV)/python tools/docs/tutorial.py
-	$(VENV)/python tools/docs/course.py
+	for script in satellites/*/pictures.py; do $(VENV)/python $$script; done
 
 .PHONY: wheel
-wheel: packages .venv/.ready ## Build a wheel with the programs and their libraries inside: build/dist/*.whl.
+wheel: packages .venv/.ready ## Build wheels, of the core with its programs and libraries inside, and of each satellite: build/dist/*.whl.
 	rm -rf build/wheel/dist build/dist
-	$(VENV)/uv --quiet build --wheel --no-build-isolation --python $(VENV)/python --out-dir build/wheel/dist
-	PATH="$$PWD/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir build/dist build/wheel/dist/*.whl
+	for package in . $(SATELLITES); do \
+	  $(VENV)/uv --quiet build $$package --wheel --no-build-isolation --python $(VENV)/python --out-dir build/wheel/dist; \
+	done
+	PATH="$$PWD/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir build/dist build/wheel/dist/*linux*.whl
+	mv build/wheel/dist/*-any.whl build/dist
 
 .PHONY: wheel-test
-wheel-test: wheel ## Install the wheel into a bare Debian 12, and run the quickstart and a race there: some minutes.
+wheel-test: wheel ## Install the wheels into a bare Debian 12, and run the quickstart and a race there: some minutes.
 	@tools/install-packages tools/packages-wheel-test.txt
 	tools/wheel-test build/dist/*.whl
 
@@ -147,17 +151,17 @@ build/release/build.ninja: | quickstart-packages
 	cmake --preset release -D ASSAY_TESTS=OFF -D ASSAY_ONLY_SUBJECTS="$$($(PYTHON) -c 'import tomllib; \
 	  print(*tomllib.load(open("experiments/quickstart.toml", "rb"))["factors"]["subject"], sep=";")')"
 
-.venv/.quickstart: requirements.lock pyproject.toml | quickstart-packages
+.venv/.quickstart: requirements.lock pyproject.toml $(SATELLITES:%=%/pyproject.toml) | quickstart-packages
 	$(new-venv)
 	$(UV) install --constraint requirements.lock scikit-build-core
-	$(UV) install --constraint requirements.lock --no-build-isolation -e '.[charts]'
+	$(UV) install --constraint requirements.lock --no-build-isolation -e '.[charts]' $(SATELLITES:%=-e %)
 	$(VENV)/python -c 'from assay.report import page, render; render.vega()'  # nobody waits: programs are built
 	touch $@
 
-.venv/.ready: requirements.lock pyproject.toml | packages
+.venv/.ready: requirements.lock pyproject.toml $(SATELLITES:%=%/pyproject.toml) | packages
 	$(new-venv)
 	$(UV) install --require-hashes -r requirements.lock
-	$(UV) install --no-deps --no-build-isolation -e .
+	$(UV) install --no-deps --no-build-isolation -e . $(SATELLITES:%=-e %)
 	touch .venv/.quickstart $@
 
 define new-venv

@@ -16,7 +16,6 @@ from mkdocs.config import load_config
 import notebooks
 import pages
 import tutorial
-from assay.lessons import LESSONS
 from conftest import ROOT, Assay
 
 NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
@@ -26,7 +25,7 @@ MARKDOWN = sorted(
         *(ROOT / "docs").rglob("*.md"),
         # Links, which rglob does not follow.
         *(ROOT / "docs/guide/audit").glob("*.md"),
-        *(ROOT / "docs/course").glob("*.md"),
+        *(path for docs in pages.SATELLITES.values() for path in docs.glob("**/*.md")),
     }
 )
 SHOWN = {
@@ -71,8 +70,12 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     listed = Counter(pages.pages_of(pages.navigation()))
+    folders = {"": ROOT / "docs", **pages.SATELLITES}
     written = {
-        path.relative_to(ROOT / "docs").as_posix() for path in MARKDOWN if (ROOT / "docs") in path.parents
+        (Path(name) / path.relative_to(folder)).as_posix()
+        for name, folder in folders.items()
+        for path in MARKDOWN
+        if folder in path.parents
     }
     written |= {path.relative_to(ROOT / "docs").with_suffix(".md").as_posix() for path in NOTEBOOKS}
     assert set(listed) == written | set(pages.PAGES.values()) | set(pages.header_pages())
@@ -117,8 +120,3 @@ def test_the_site_fetches_nothing() -> None:
         name.replace("material/search", "search") for name in config.plugins
     }
     assert [script for script in config.extra_javascript if "//" in str(script)] == []
-
-
-def test_the_pictures_of_the_course_have_a_lesson() -> None:
-    drawn = {path.stem for path in (ROOT / "docs/pictures/course").glob("*.svg")}
-    assert drawn <= {lesson.stem for lesson in LESSONS}

@@ -9,11 +9,10 @@ import pytest
 
 import assay as package
 from assay import programs
-from assay.checks import build_rig
-from assay.checks.project import Project
 from assay.errors import AssayError
 from assay.report.render import write_scripts
 from assay.runner.process import StopSignals
+from assay_rig.project import Project, build_rig
 from conftest import Assay, small_experiment
 
 

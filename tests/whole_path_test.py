@@ -263,7 +263,7 @@ def test_an_engine_of_ones_own_is_judged_as_trials_draw_from_it(
     ):
         subprocess.run(["cmake", *command], cwd=tmp_path, check=True, capture_output=True)
     draws = f"{tmp_path}/build/engine --draw c_rand_r --seed {{seed}}"
-    printed = assay("engines", "--program", draws, "--numbers", "1e6", "--json", expect=1).stdout
+    printed = assay("lab", "engines", "--program", draws, "--numbers", "1e6", "--json", expect=1).stdout
     [judged] = json.loads(printed)["engines"]
     assert judged["verdict"] == "rejected"
     # Two numbers of 31 bits and one more make 64: none of these stands still.

@@ -1,5 +1,5 @@
 // assay-engines: reads on standard input which engine to examine, draws from it, and prints what it
-// counted. `assay engines` asks it and judges.
+// counted. `assay lab engines` asks it and judges.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -241,7 +241,7 @@ json listing() {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Draws from a random number engine and counts what it draws, for `assay engines`.\nReads a "
+      "Draws from a random number engine and counts what it draws, for `assay lab engines`.\nReads a "
       "request as JSON on standard input, for example\n"
       R"(  {"protocol": 1, "engine": {"name": "xoshiro256pp"}, "seed": 1, "numbers": 10000000,)"
       "\n"

@@ -6,7 +6,7 @@
 - A link to a file of the repository that is not a page leads to a page that shows the file.
 - Each public C++ header is a page (headers.py).
 - Notebooks are shown with what they printed when notebooks.py ran them.
-- A page of the course shows the picture that `make pictures` drew of its lesson.
+- Each satellite's docs/ is a folder of the site, whose pages show the pictures that `make pictures` drew.
 """
 
 import posixpath
@@ -24,6 +24,7 @@ import headers
 import notebooks
 
 ROOT = Path(__file__).parents[2]
+SATELLITES = {docs.parent.name: docs for docs in sorted(ROOT.glob("satellites/*/docs"))}
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 GROUPS = {  # of public headers: what `cmake --install` installs
     "maps": "Maps",
@@ -57,6 +58,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(_generated(config, name, (ROOT / source).read_text()))
     for name, text in header_pages().items():
         files.append(_generated(config, name, text))
+    for name, docs in SATELLITES.items():
+        for path in [*docs.glob("**/*"), *docs.parent.glob("pictures/*.svg")]:
+            if path.is_file():
+                inside = path.relative_to(docs if docs in path.parents else docs.parent)
+                files.append(File.generated(config, f"{name}/{inside}", abs_src_path=str(path)))
     for notebook in [file for file in files if file.src_uri.endswith(".ipynb")]:
         shown = notebooks.read(ROOT / "docs" / notebook.src_uri)
         page = _generated(config, notebook.src_uri.removesuffix("ipynb") + "md", shown.markdown)
@@ -75,10 +81,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn links between files of the repository into links between pages."""
     del config
     path = page.file.src_uri
-    picture = f"pictures/{Path(path).with_suffix('.svg')}"
-    if files.get_file_from_path(picture):
+    picture = f"pictures/{Path(path).stem}.svg"
+    if files.get_file_from_path(f"{posixpath.dirname(path)}/{picture}"):
         head, _, rest = markdown.partition("\n")
-        markdown = f"{head}\n\n![What the two versions measured](../{picture})\n{rest}"
+        markdown = f"{head}\n\n![What was measured]({picture})\n{rest}"
     return rewritten(markdown, path)
 
 
@@ -87,7 +93,7 @@ def navigation() -> Navigation:
     return [
         {"Start": [*PAGES.values()][:1]},
         {"Tutorial": ["tutorial.md"]},
-        *([{"Course": listed("course")}] if (ROOT / "docs/course/README.md").exists() else []),
+        *({_title((docs / "README.md").read_text()): listed(name)} for name, docs in SATELLITES.items()),
         {"Guide": listed("guide")},
         {"Reference": [*listed("reference"), {"C++ headers": _headers_navigation()}]},
         {"Inside": ["architecture.md", "statistics.md", "builds.md", *[*PAGES.values()][1:]]},
@@ -95,12 +101,12 @@ def navigation() -> Navigation:
 
 
 def listed(folder: str) -> Navigation:
-    """Return what the README of a folder of docs/ links to within that folder, by its sections."""
+    """Return what the README of a folder of the site links to within that folder, by its sections."""
     index = f"{folder}/README.md"
     whole: Navigation = [index]
     section = whole
     seen = {index}
-    for line in _FENCE.sub("", (ROOT / "docs" / index).read_text()).splitlines():
+    for line in _FENCE.sub("", _source(index).read_text()).splitlines():
         if heading := re.fullmatch(r"## (.+)", line):
             section = []
             whole.append({heading[1]: section})
@@ -112,7 +118,7 @@ def listed(folder: str) -> Navigation:
             seen.add(page)
             inner = posixpath.dirname(page)
             if page.endswith("/README.md") and inner != folder:
-                title = _title((ROOT / "docs" / page).read_text())
+                title = _title(_source(page).read_text())
                 section.append({title: listed(inner)})
                 seen.update(pages_of(section[-1:]))
             else:
@@ -141,7 +147,7 @@ def header_pages() -> dict[str, str]:
                 for candidate in (name, f"assay/{name}", f"assay/{group}/{name}"):
                     if candidate in by_name:
                         return posixpath.relpath(by_name[candidate], f"cpp/{group}")
-                return f"../../{name[len('docs/') :]}" if _in_docs(name) and (ROOT / name).is_file() else None
+                return f"../../{_in_site(name)}" if _in_site(name) and (ROOT / name).is_file() else None
 
             pages[_header_page(group, path)] = headers.page(f"assay/{group}/{path.name}", text, link)
             rows.append(f"| [{path.name}]({group}/{path.stem}.md) | {headers.first_sentence(text)} |")
@@ -169,7 +175,7 @@ def rewritten(markdown: str, page: str) -> str:
         target = _target(found[1], page)
         if target is None:
             return found[0]
-        address = PAGES.get(target) or (target[len("docs/") :] if _in_docs(target) else _page_of(target))
+        address = PAGES.get(target) or _in_site(target) or _page_of(target)
         address = address.replace(".ipynb", ".md")
         return posixpath.relpath(address, posixpath.dirname(page) or ".") + (found[2] or "")
 
@@ -180,22 +186,33 @@ def _target(link: str, page: str) -> str | None:
     """Return the file of the repository that a link leads to, if it does."""
     if re.match(r"[a-z]+:|/", link):
         return None
-    origin = {site: source for source, site in PAGES.items()}.get(page, f"docs/{page}")
-    target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), link))
+    origin = _source(page).relative_to(ROOT)
+    target = posixpath.normpath(posixpath.join(origin.parent, link))
     if not (ROOT / target).exists() or target.startswith(".."):
         return None
-    return f"{target}/README.md" if (ROOT / target / "README.md").exists() and _in_docs(target) else target
+    return f"{target}/README.md" if (ROOT / target / "README.md").exists() and _in_site(target) else target
 
 
-def _in_docs(target: str) -> bool:
-    return target.startswith("docs/")
+def _source(page: str) -> Path:
+    """Return the file of the repository that a page of the site shows."""
+    folder, _, inside = page.partition("/")
+    if folder in SATELLITES:
+        return SATELLITES[folder] / inside
+    written = {site: source for source, site in PAGES.items()}
+    return ROOT / written.get(page, f"docs/{page}")
+
+
+def _in_site(target: str) -> str:
+    """Return where the site has a file of the repository; nowhere if it is in no folder of documentation."""
+    found = re.fullmatch(r"docs/(.*)|satellites/(\w+)/docs/(.*)", target)
+    return "" if found is None else found[1] or f"{found[2]}/{found[3]}"
 
 
 def _shown_by(file: File) -> Iterator[str]:
     """Yield the files of the repository that a page links to and that are no pages."""
     for found in _LINK.finditer(file.content_string):
         target = _target(found[1], file.src_uri)
-        if target and not _in_docs(target) and target not in PAGES:
+        if target and not _in_site(target) and target not in PAGES:
             yield target
 
 

@@ -401,7 +401,7 @@ void simulated_machine::end_load() {
 }
 
 // Frequencies are those of table 3.2. Voltages are ours: such that the static rows of table 3.2 come out, as
-// docs/guide/governor-evaluation.md says.
+// satellites/lab/docs/governor-evaluation.md says.
 simulated_hardware simulated_xeon() {
   return {.name = "xeon",
           .cores = 4,

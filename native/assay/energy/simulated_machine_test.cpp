@@ -439,7 +439,7 @@ TEST(adaptive, after_a_pause_it_knows_what_it_has_seen_since) {
   EXPECT_EQ(after(300), after(60));
 }
 
-// The goals of docs/guide/governor-evaluation.md by one seed. That no workload is worse than by 5% is to be seen by more of
+// The goals of satellites/lab/docs/governor-evaluation.md by one seed. That no workload is worse than by 5% is to be seen by more of
 // them: `benchmarks/run.py evaluation`.
 TEST(adaptive, beats_the_best_static_frequency_and_is_near_the_oracle) {
   const simulated_bench bench(simulated_xeon(), 1);

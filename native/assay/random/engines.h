@@ -11,7 +11,7 @@
 //     const std::uint64_t number = engine();
 //
 // Drawing neither allocates nor waits, but for c_rand, whose threads share a lock, and throws
-// nothing, but for rdrand. docs/guide/engines.md shows what a number of each costs.
+// nothing, but for rdrand. satellites/lab/docs/engines.md shows what a number of each costs.
 
 #ifndef ASSAY_RANDOM_ENGINES_H_
 #define ASSAY_RANDOM_ENGINES_H_

@@ -15,7 +15,7 @@
 //     static const assay::random::registered_engine<my_engine> registered;
 //
 // Linked into a program with assay::trial, its trials take `engine = "my_engine"`, its option
-// --engines lists it, and --draw my_engine writes its numbers for `assay engines --program`.
+// --engines lists it, and --draw my_engine writes its numbers for `assay lab engines --program`.
 
 #ifndef ASSAY_RANDOM_REGISTERED_ENGINE_H_
 #define ASSAY_RANDOM_REGISTERED_ENGINE_H_

@@ -1,4 +1,4 @@
-// assay-rig: checks concurrent maps for what a trial cannot see. docs/guide/rig.md tells of it.
+// assay-rig: checks concurrent maps for what a trial cannot see. satellites/rig/docs/rig.md tells of it.
 //
 // Every check prints a line of key=value at its beginning and another at its end, and exits with 0
 // if the map passed or there was nothing to check, 1 if it did not pass, 2 if it could not be

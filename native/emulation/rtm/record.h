@@ -1,4 +1,4 @@
-// What is known of all transactions, for who judges them (`assay advise`): by the place where they
+// What is known of all transactions, for who judges them (`assay lab advise`): by the place where they
 // begin, and by the lines that they touch. Written as JSON, docs/reference/json.md says which.
 //
 // A transaction is of a site: where its XBEGIN is, and its section. That is where the function with

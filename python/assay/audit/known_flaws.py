@@ -1,4 +1,4 @@
-"""Engines that `assay engines` rejects, and why nobody should draw an experiment's operations from them."""
+"""Engines that `assay lab engines` rejects, and why no experiment should draw from them."""
 
 from collections.abc import Mapping
 

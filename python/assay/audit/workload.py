@@ -37,7 +37,7 @@ def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
             f"{counted(where, 'condition')} {'draws its' if len(where) == 1 else 'draw their'} operations"
             f" with {name}: {KNOWN_FLAWS[name]}. Here draws = {draws} and bounding = {bounding}"
             f"{', which exposes it.' if exposed else ', which exposes less of it.'}",
-            f"Use xoshiro256pp, unless {name} is what you study; `assay engines {name}` shows why.",
+            f"Use xoshiro256pp, unless {name} is what you study; `assay lab engines {name}` shows why.",
             "error" if exposed else "warning",
         )
 
@@ -45,7 +45,7 @@ def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
 _SEARCHES = frozenset({"find", "contains", "find_many", "lower_bound", "next", "minimum", "maximum"})
 
 
-@rule("mix-without-finds", "Nothing is searched for", "docs/guide/rig.md")
+@rule("mix-without-finds", "Nothing is searched for", "satellites/rig/docs/rig.md")
 def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions of maps in which no thread searches.
 

@@ -4,13 +4,12 @@ Nothing is imported here but in `main`, whose first act is to let Ctrl-C end the
 """
 
 
-def governor() -> None:
-    """Run the command line of `assay-governor`, which ends as that of `assay` does."""
-    main("assay-governor")
+def main(program: str = "assay", commands: str = "assay.cli.commands") -> None:
+    """Run a command line, and end with one of the exit codes of `docs/reference/commands.md`.
 
-
-def main(program: str = "assay") -> None:
-    """Run the command line, and end with one of the exit codes of `docs/reference/commands.md`.
+    Args:
+        program: its name.
+        commands: the module that has its commands, as `app`.
 
     What a user can put right ends in a message and 2. A defect of Assay shows its traceback and ends in 70.
     """
@@ -20,17 +19,13 @@ def main(program: str = "assay") -> None:
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # a runner handles it by itself
     import errno
+    import importlib
     import os
     import sys
     import traceback
 
     from assay.cli.usage import accept_any_name, fail, run
     from assay.errors import AssayError
-
-    if program == "assay":
-        from assay.cli.commands import app
-    else:
-        from assay.cli.governor import app
 
     def drop_output() -> None:
         """Python writes what is left of the output when it ends, and would complain once more."""
@@ -53,7 +48,7 @@ def main(program: str = "assay") -> None:
     if _fill_closed_streams():
         environment.add(errno.EBADF)
     try:
-        code = run(app, program)
+        code = run(importlib.import_module(commands).app, program)
         sys.stdout.flush()  # while what goes wrong can still be said
     except BrokenPipeError:
         drop_output()

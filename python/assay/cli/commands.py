@@ -4,6 +4,7 @@ Each lives in a module of its own group and imports what it needs when it is cal
 `assay --help` and the browsing commands start quickly.
 """
 
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -12,21 +13,15 @@ from assay import __version__
 from assay.cli import (
     aa,
     ab,
-    advise,
     audit,
     bisect,
     browse,
-    check,
     clocks,
     compare,
-    energy,
-    engines,
     explore,
     export,
     host,
     import_,
-    inspect,
-    lesson,
     new,
     plan,
     race,
@@ -67,13 +62,7 @@ app.command("audit", cls=Command)(audit.audit)
 app.command("compare", cls=Command)(compare.compare)
 app.command("trend", cls=Command)(trend.trend)
 app.command("explore", cls=Command)(explore.explore)
-app.command("energy", cls=Command, context_settings={"allow_interspersed_args": False})(energy.energy)
-app.command("engines", cls=Command)(engines.engines)
-app.command("lesson", cls=Command)(lesson.lesson)
 app.command("clocks", cls=Command)(clocks.clocks)
-app.command("check", cls=Command)(check.check)
-app.command("inspect", cls=Command)(inspect.inspect)
-app.command("advise", cls=Command, context_settings={"allow_interspersed_args": False})(advise.advise)
 app.command("query", cls=Command)(browse.query)
 app.command("export", cls=Command)(export.export)
 app.command("import", cls=Command)(import_.import_)
@@ -105,6 +94,12 @@ host_app.command("check", cls=Command)(host.check)
 host_app.command("tune", cls=Command)(host.tune)
 host_app.command("restore", cls=Command)(host.restore)
 app.add_typer(host_app, name="host")
+for satellite in entry_points(group="assay.commands"):
+    command = satellite.load()
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=satellite.name)
+    else:
+        app.command(satellite.name, cls=Command)(command)
 
 
 def _print_version(wanted: bool) -> None:

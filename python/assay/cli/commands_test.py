@@ -1,4 +1,5 @@
 import re
+from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
@@ -27,4 +28,5 @@ def test_the_help_of_every_command_is_plain_and_shows_an_example(path: tuple[str
 
 
 def test_no_command_is_missing() -> None:
-    assert len(PATHS) == 40
+    satellites = {found.name for found in entry_points(group="assay.commands")}
+    assert len([path for path in PATHS if not satellites.intersection(path[:1])]) == 34

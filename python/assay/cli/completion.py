@@ -80,15 +80,6 @@ def complete_engines(incomplete: str) -> list[tuple[str, str]]:
     return _offered("engines", incomplete)
 
 
-def complete_lessons(incomplete: str) -> list[str]:
-    """Return the names of the lessons."""
-    import assay
-
-    pages = (Path(assay.__file__).parent / "lessons" / "course").glob("[0-9]*.md")
-    names = ("list", *(page.stem.partition("-")[2] for page in sorted(pages)))
-    return [name for name in names if name.startswith(incomplete)]
-
-
 def _offered(question: str, incomplete: str) -> list[tuple[str, str]]:
     from assay import programs
 

@@ -50,7 +50,6 @@ def test_commands_experiments_and_subjects_are_completed(folder: Path) -> None:
     assert offered(folder, "run", "") == ["experiments/maps.toml", "experiments/trees.toml", "mine.toml"]
     assert offered(folder, "plan", "experiments/t") == ["experiments/trees.toml"]
     assert "std_map_mutex" in offered(folder, "new", "experiment", "x", "std_map_m")
-    assert offered(folder, "engines", "xoshiro256p") == ["xoshiro256pp"]
 
 
 def test_campaigns_are_completed_from_the_store_that_is_named(folder: Path) -> None:

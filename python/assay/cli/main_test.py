@@ -85,9 +85,6 @@ def test_what_a_user_can_put_right_is_a_message_for_each_mistake(
         (f"show {'9' * 30}", "assay show: TRIAL:", "or less"),
         (f"query x --campaign {'9' * 30}", "assay query: --campaign:", "or less"),
         ("list planets", "assay list: WHAT:", "subjects"),
-        ("engines --all --numbers 999", "assay engines: --numbers:", "1,000 or more"),
-        ("engines --all --numbers 1e10", "assay engines: --numbers:", "1,000,000,000 or less"),
-        ("engines --all --reseed-every 0", "assay engines: --reseed-every:", "1 or more"),
         ("export gif", "assay export: FORMAT:", "svg"),
     ],
 )
@@ -120,7 +117,6 @@ def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
         "list subjects --with",
         "report --campaign",
         "import",
-        "energy",
     ],
 )
 def test_messages_quote_little_and_nothing_that_moves_a_cursor(
@@ -205,9 +201,6 @@ def test_output_that_cannot_be_written_is_an_error(words: str, redirection: str,
     "words",
     [
         "report --output -",
-        "engines --all --output -",
-        "inspect f --output -",
-        "energy --microbenchmarks --figures -",
         "new subject x --directory -",
         "export csv --output -",
         "export svg --output -",

@@ -101,8 +101,8 @@ LESSONS = (
     "baseline-first",
     "looking",
 )
-"""The names of the course's lessons, in their order. They are written here because the course itself is on an
-upper floor; `tests/lessons_test.py` holds the two equal."""
+"""The names of the course's lessons, in their order. They are written here because the course is a
+satellite; its tests hold the two equal."""
 PROGRAM = "assay-pitfalls"
 """Runs the trials that have flaws; `assay-trial` has none."""
 

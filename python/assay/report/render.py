@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay import extras, files, findings, words
@@ -24,9 +24,9 @@ from assay.report import words as report_words
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(template: str, **content: Any) -> str:
-    """Return a page."""
-    return _environment().get_template(template).render(**content)
+def render(template: str, templates: Path = _TEMPLATES, **content: Any) -> str:
+    """Return a page from a template of a folder; it may build on the templates of this package."""
+    return _environment(templates).get_template(template).render(**content)
 
 
 def write_scripts(directory: Path, *names: str) -> None:
@@ -72,9 +72,9 @@ def vega() -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(templates: Path) -> Environment:
     environment = Environment(
-        loader=PackageLoader("assay.report", "templates"),
+        loader=FileSystemLoader([templates, _TEMPLATES]),
         autoescape=True,
         finalize=_shown,
         undefined=StrictUndefined,

@@ -318,7 +318,7 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 	shown := strings.Replace(printed(t, string(recorded)), "1 of 1 histories", "7 of 1000 histories", 1)
 	indented := strings.ReplaceAll(strings.ReplaceAll("\n"+shown, "\n", "\n    "), "\n    \n", "\n\n")
 	if !strings.Contains(string(guide), strings.TrimRight(indented, " ")) {
-		t.Errorf("docs/guide/rig.md does not show\n%s", indented)
+		t.Errorf("satellites/rig/docs/rig.md does not show\n%s", indented)
 	}
 }
 

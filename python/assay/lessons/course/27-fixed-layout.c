@@ -1,1 +1,0 @@
-../../../../experiments/layout_bias.c

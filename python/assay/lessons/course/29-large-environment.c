@@ -1,1 +1,0 @@
-../../../../experiments/environment_bias.c

@@ -1,0 +1,170 @@
+"""`assay lesson`: a flawed measurement beside an honest one, on this machine."""
+
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.options import JsonOption, QuietOption, SeedOption, StoreOption, print_json
+from assay.errors import AssayError
+from assay.words import listed
+
+if TYPE_CHECKING:
+    from assay.experiment import Experiment
+    from assay.report import Report
+    from assay.store import Store
+    from assay_course.lesson import Lesson
+    from assay_course.outcome import Outcome, Run
+
+LESSONS_STORE = Path("results/lessons.sqlite")
+COURSE = Path(__file__).parent / "course"
+
+
+def complete_lessons(incomplete: str) -> list[str]:
+    """Return the names of the lessons."""
+    names = ("list", *(page.stem.partition("-")[2] for page in sorted(COURSE.glob("[0-9]*.md"))))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def lesson(
+    which: Annotated[
+        str, typer.Argument(metavar="LESSON", hidden=True, autocompletion=complete_lessons)
+    ] = "list",
+    *,
+    seed: SeedOption = None,
+    quiet: QuietOption = False,
+    store: StoreOption = LESSONS_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """See how a benchmark misleads, and what catches it.
+
+    LESSON is a number or a name of the course; `list`, or nothing, lists it. A lesson runs the flawed
+    version and the honest one in a minute at most, by turns and in fresh processes, prints what was believed
+    and what is true, and writes a page with every trial, which a browser shows where there is a screen.
+
+    The exit code is 1 if the effect does not show in this run, or if the rule does not tell the two apart,
+    and 2 if the machine lacks what the lesson needs.
+
+    Example: `assay lesson 1`
+    """
+    from assay_course.catalog import LESSONS
+    from assay_course.lesson import LessonError, find
+    from assay_course.machine import lacking
+
+    if which == "list":
+        if as_json:
+            print_json({"lessons": [_described(lesson) for lesson in LESSONS]})
+        else:
+            _print_course(LESSONS)
+        return
+    try:
+        chosen = find(LESSONS, which)
+    except LessonError:
+        if not as_json:
+            _print_course(LESSONS)
+        raise
+    if missing := lacking(chosen.needs):
+        needs = f"needs {listed(missing)}, which this machine lacks"
+        raise AssayError(f"lesson {chosen.number}, {chosen.name}, {needs}")
+    outcome, reports, pages = _carried_out(chosen, seed, store, quiet=quiet)
+    if as_json:
+        numbers = [report.campaign.id for report in reports]
+        print_json({**_described(chosen), **_measured(outcome), "campaigns": numbers, "pages": pages})
+    else:
+        _tell(chosen, outcome, reports, pages)
+    if not outcome.taught:
+        raise typer.Exit(1)
+
+
+def _tell(lesson: "Lesson", outcome: "Outcome", reports: "Sequence[Report]", pages: "Sequence[Path]") -> None:
+    """Print what a lesson showed, and what to do next."""
+    from assay_course.catalog import LESSONS
+    from assay_course.words import told
+
+    for line in told(lesson, outcome):
+        typer.echo(line)
+    busy = [finding for report in reports for finding in report.findings if finding.rule == "busy-host"]
+    if busy and "valgrind" not in lesson.needs:  # which counts, whatever else runs
+        typer.echo(f"busy: {busy[0].message} Take the lesson again on a quiet host.")
+    for page in pages:
+        typer.echo(f"page: {page}")
+    show(pages[0])
+    if lesson.number < len(LESSONS):
+        typer.echo(f"next: assay lesson {lesson.number + 1}")
+
+
+def show(page: Path) -> None:
+    """Open a page in the browser of whoever sits in front of the machine, and nowhere else."""
+    has_screen = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.stdout.isatty() and has_screen:
+        webbrowser.open(page.absolute().as_uri())
+
+
+def _carried_out(
+    lesson: "Lesson", seed: int | None, path: Path, *, quiet: bool
+) -> "tuple[Outcome, list[Report], list[Path]]":
+    """Run the campaigns of a lesson; return what they show, their reports and their pages."""
+    from assay.campaign import Campaign, plan_trials
+    from assay.cli.run import carried_out
+    from assay.experiment import overridden
+    from assay.report import gather
+    from assay.report.site import check_folder, write_page
+    from assay.report.verdicts import record
+    from assay.store import Store, runner_lock
+
+    experiments: list[Experiment] = [overridden(experiment, seed=seed) for experiment in lesson.experiments()]
+    reports: list[Report] = []
+    with Store.open(path) as opened, runner_lock(path):
+        check_folder(opened)
+        for experiment in experiments:
+            campaign = Campaign(opened, experiment, plan_trials(experiment))
+            with carried_out(opened, campaign, quiet=quiet) as number:
+                reports.append(gather(opened, number))
+                record(reports[-1], opened)
+        runs: list[Run] = [as_run(report, opened) for report in reports]
+        outcome = lesson.outcome(runs)
+        pages = [write_page(report, opened) for report in reports]
+    return outcome, reports, pages
+
+
+def as_run(report: "Report", store: "Store") -> "Run":
+    """Return a reported campaign as a lesson judges it."""
+    from assay_course.outcome import Run
+
+    return Run(
+        report.experiment,
+        report.trials,
+        report.campaign.host,
+        store.environments(report.campaign.id),
+        lambda trial: store.record_of(trial)["result"],
+    )
+
+
+def _print_course(lessons: "Sequence[Lesson]") -> None:
+    part = ""
+    for lesson in lessons:
+        if lesson.part != part:
+            typer.echo(f"{chr(10) * bool(part)}{lesson.part}")
+            part = lesson.part
+        typer.echo(f"{lesson.number:4}  {lesson.name:28}{lesson.title}")
+    typer.echo("\nTake one: assay lesson 1")
+
+
+def _described(lesson: "Lesson") -> dict[str, Any]:
+    from assay_course.machine import lacking
+
+    return {
+        **{name: getattr(lesson, name) for name in ("number", "name", "part", "title", "rule")},
+        "believed": lesson.believed,
+        "true": lesson.true,
+        "lacks": lacking(lesson.needs),
+    }
+
+
+def _measured(outcome: "Outcome") -> dict[str, Any]:
+    names = ("measured", "shows", "flawed", "honest", "ratio", "interval", "clean", "seen")
+    return {**{name: getattr(outcome, name) for name in names}, "findings": outcome.caught}

@@ -1,0 +1,1 @@
+../../../../../experiments/layout_bias.c

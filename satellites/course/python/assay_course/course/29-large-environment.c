@@ -1,0 +1,1 @@
+../../../../../experiments/environment_bias.c

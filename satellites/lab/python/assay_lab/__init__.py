@@ -1,0 +1,1 @@
+"""The lab: random number engines, energy, the power governor, transactions."""

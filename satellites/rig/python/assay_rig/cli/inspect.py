@@ -1,0 +1,240 @@
+"""`assay inspect`: one function beside a reference version of it."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.invocation import invocation
+from assay.cli.options import (
+    JsonOption,
+    QuietOption,
+    StoreOption,
+    folder_option,
+    print_json,
+    whole_option,
+)
+from assay.errors import AssayError
+from assay.words import elapsed, nearest, one_line, printable
+
+if TYPE_CHECKING:
+    from assay.experiment import Experiment
+    from assay.report import Report
+    from assay_rig.page import Inspection
+    from assay_rig.profile import Profile
+
+SECONDS = 5
+OUTPUT = Path("results/inspections")
+STORE = Path("results/inspections.sqlite")
+REFERENCE = "_reference"
+"""What the name of a reference version ends in."""
+_WIDTH = 80
+_SHOWN_LINES = 3
+_MOST_OF_IT = 0.5
+"""Where less is in the lines of the user's sources, the functions of others are shown too."""
+_FAILED = {
+    "differs": "DIFFERENT ANSWERS",
+    "crash": "CRASHES",
+    "hang": "DOES NOT RETURN",
+    "memory": "TAKES TOO MUCH MEMORY",
+    "leak": "LEAKS MEMORY",
+}
+
+
+def inspect(
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
+    *,
+    seconds: Annotated[
+        int, whole_option("How long to look for inputs with different answers.", 1, 1_000_000)
+    ] = SECONDS,
+    seed: Annotated[
+        int | None,
+        whole_option("Of the inputs and of the plan. Default: a new one.", 1, 2**32 - 1),
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder of the project. Default: the folder NAME, or else the present one."
+        ),
+    ] = None,
+    output: Annotated[Path, folder_option("--output", text="Folder for the pages.")] = OUTPUT,
+    store: StoreOption = STORE,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a function with its reference version.
+
+    NAME is a function of a project as `assay new function NAME` writes it. What changed is built first. Then
+    clang's fuzzer looks for inputs with different answers, with sanitizers. If there are none, both versions
+    run by turns in fresh processes, as experiment.toml says, and their instructions and writes are counted;
+    a profiler says which lines the time goes to. One page has all of it.
+
+    The exit code is 1 if the answers differ, or if a call crashes, hangs or leaks.
+
+    Example: `assay inspect my_function --seconds 60`
+    """
+    from assay.experiment import load, overridden
+    from assay.files import check_writable
+    from assay.runner.process import Interrupted, StopSignals
+    from assay_rig.costs import costs
+    from assay_rig.fuzz import search
+    from assay_rig.page import Inspection, write_inspection
+    from assay_rig.profile import profiled
+    from assay_rig.project import build_functions, find_project
+
+    def say(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    drawn = secrets.randbelow(2**32 - 1) + 1 if seed is None else seed
+    project, known = find_project(name, directory)
+    if project is None:
+        raise AssayError(_no_such_function(name, directory, known))
+    check_writable(output / name / "index.html", "--output")
+    with StopSignals() as stop:
+        try:
+            program, fuzzer = build_functions(project, say, lambda line: typer.echo(line, err=True), stop)
+            experiment = _of(name, overridden(load(project.folder / "experiment.toml"), seed=drawn))
+            say(f"looking for inputs with different answers for {seconds} s")
+            where = fuzzer.parent
+            fuzzed = search(fuzzer, name, seconds=seconds, seed=drawn, folder=where, stop=stop)
+        except Interrupted as interrupted:
+            typer.echo("stopped; nothing has been measured", err=True)
+            raise typer.Exit(128 + interrupted.signum) from None
+    found, trials = Inspection(name, fuzzed), None
+    if fuzzed.result == "same":
+        report, trials = _timed(experiment, store, quiet=quiet)
+        profiles: dict[str, Profile] = {}
+        with StopSignals() as stop:
+            try:
+                for each in (name, name + REFERENCE):
+                    say(f"profiling {each}")
+                    profiles[each] = profiled(program, each, folder=project.folder, stop=stop)
+            except Interrupted as interrupted:
+                typer.echo("stopped while profiling; the trials are kept", err=True)
+                raise typer.Exit(128 + interrupted.signum) from None
+        found = Inspection(name, fuzzed, report, costs(report, name, name + REFERENCE), profiles)
+    page = write_inspection(found, trials, output / name)
+    again = invocation(
+        "inspect",
+        name,
+        *(["--directory", str(directory)] if directory else []),
+        *(["--seconds", str(seconds)] if seconds != SECONDS else []),
+        *("--seed", str(drawn)),
+        *([] if store == STORE else ["--store", str(store)]),
+    )
+    if as_json:
+        print_json({"seed": drawn, **_as_json(found), "page": str(page), "again": again})
+    else:
+        for line in _told(found):
+            typer.echo(line)
+        typer.echo(f"page: {page}")
+        typer.echo(f"again: {again}")
+    if fuzzed.result != "same":
+        raise typer.Exit(1)
+
+
+def _no_such_function(name: str, directory: Path | None, known: "dict[str, Path]") -> str:
+    functions = [each for each in known if f"{each}{REFERENCE}" in known]
+    if name in known:
+        command = invocation("inspect", name, "--directory", known[name])
+        return f"{name} is described in {known[name] / 'experiment.toml'}: {command}"
+    where = f"in {directory}" if directory else f"in {name}/ or here"
+    hint = (
+        nearest(name, functions) if functions else f"write a project: {invocation('new', 'function', name)}"
+    )
+    return f"there is no function {name}: no experiment.toml {where} describes it; {hint}"
+
+
+def _of(name: str, experiment: "Experiment") -> "Experiment":
+    """Return the experiment with a function and its reference version, of all that it compares."""
+    from assay.experiment import overridden
+
+    wanted = [name + REFERENCE, name]
+    levels = [str(level) for level in experiment.factors.get("subject", ())]
+    for each in wanted:
+        if each not in levels:
+            raise AssayError(
+                f"{experiment.origin[0]}: factors.subject has no {each}; name {wanted[0]} and {name}, in this"
+                " order, and both in names of [subjects]"
+            )
+    return overridden(experiment, only=[f"subject={','.join(wanted)}"]) if len(levels) > 2 else experiment
+
+
+def _timed(experiment: "Experiment", path: Path, *, quiet: bool) -> "tuple[Report, Path]":
+    """Run the trials of both versions; return what they came to, and their page."""
+    from assay.campaign import Campaign, plan_trials
+    from assay.cli.run import carried_out
+    from assay.experiment import check
+    from assay.report import gather
+    from assay.report.site import check_folder, write_page
+    from assay.report.verdicts import record
+    from assay.runner.machine import present_machine
+    from assay.store import Store, runner_lock
+
+    check(experiment, present_machine())
+    with Store.open(path) as opened, runner_lock(path):
+        check_folder(opened)
+        with carried_out(
+            opened, Campaign(opened, experiment, plan_trials(experiment)), quiet=quiet
+        ) as number:
+            report = gather(opened, number)
+            record(report, opened)
+            return report, write_page(report, opened)
+
+
+def _told(of: "Inspection") -> Iterator[str]:
+    """Yield the lines of the answer."""
+    from assay.report.headline import headline
+    from assay.report.trust import trust
+
+    name, fuzzed = of.name, of.fuzzed
+    tried = f"{fuzzed.inputs:,} inputs in {elapsed(fuzzed.seconds)}"
+    if fuzzed.result != "same":
+        yield f"{name}: {_FAILED[fuzzed.result]}, found after {tried}"
+        for label, text in (
+            ("input", fuzzed.input),
+            (name, fuzzed.answer),
+            ("reference", fuzzed.reference),
+            ("", fuzzed.said),
+        ):
+            if text:
+                yield f"  {label:{max(len(name), 9)}}  {one_line(printable(text), 200)}".rstrip()
+        yield "not timed: the speed of wrong answers is worth nothing"
+        yield f"repeat it: {fuzzed.again}"
+        return
+    yield f"Answers: the same for {tried}, which reached {fuzzed.covered} places of the code"
+    if of.report:
+        yield f"Time: {headline(of.report)}"
+        yield f"Trust: {trust(of.report).summary}"
+    yield ""
+    width = max((len(cost.name) for cost in of.costs), default=0)
+    yield f"{'of a call':{width}}  {name[:20]:>20} {'reference':>20}"
+    for cost in of.costs:
+        yield f"{cost.name:{width}}  {cost.shown(cost.ours):>20} {cost.shown(cost.reference):>20}"
+    for each, profile in of.profiles.items():
+        if profile.functions:
+            yield f"\nwhere the {profile.of} of {each} goes, by {profile.by}:"
+        for line in profile.lines[:_SHOWN_LINES]:
+            yield f"  {line.share:>4.0%}  {line.file}:{line.number}: {printable(line.text)}"[:_WIDTH]
+        if sum(line.share for line in profile.lines) < _MOST_OF_IT:
+            for function, share in list(profile.functions.items())[:_SHOWN_LINES]:
+                yield f"  {share:>4.0%}  in {printable(function)}"[:_WIDTH]
+    for why in of.missing:
+        yield f"missing: {printable(why)}"
+    yield ""
+
+
+def _as_json(of: "Inspection") -> dict[str, Any]:
+    comparison = of.report.analysis.comparisons[0] if of.report else None
+    return {
+        "function": of.name,
+        "answers": {**asdict(of.fuzzed), "file": str(of.fuzzed.file) if of.fuzzed.file else None},
+        "campaign": of.report.campaign.id if of.report else None,
+        **{key: getattr(comparison, key, None) for key in ("verdict", "ratio", "interval")},
+        "costs": [asdict(cost) for cost in of.costs],
+        "profiles": {name: asdict(profile) for name, profile in of.profiles.items()},
+    }

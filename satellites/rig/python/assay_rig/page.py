@@ -1,0 +1,55 @@
+"""The page of an inspected function: static files that open from disk without a network."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.files import write
+from assay.report.gather import Report
+from assay.report.headline import headline
+from assay.report.render import render, write_scripts
+from assay.report.trust import trust
+from assay_rig.costs import Cost
+from assay_rig.fuzz import Fuzzed
+from assay_rig.profile import Profile
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """All that is known of a function beside its reference version.
+
+    Attributes:
+        name: of the function.
+        fuzzed: what the search for different answers came to.
+        report: of the trials of both versions; None where they were not timed.
+        costs: of a call.
+        profiles: name of a version -> where it spends what.
+    """
+
+    name: str
+    fuzzed: Fuzzed
+    report: Report | None = None
+    costs: Sequence[Cost] = ()
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[str]:
+        """Why something is not known, in words."""
+        return list(dict.fromkeys(why for profile in self.profiles.values() for why in profile.missing))
+
+
+def write_inspection(of: Inspection, trials: Path | None, directory: Path) -> Path:
+    """Write the page into a folder, and return it; `trials` is the page of the trials."""
+    write_scripts(directory, "style.css", "tables.js")
+    page = render(
+        "inspection.html",
+        Path(__file__).parent / "templates",
+        root="",
+        of=of,
+        answer=headline(of.report) if of.report else "",
+        trust=trust(of.report).summary if of.report else "",
+        comparison=of.report.analysis.comparisons[0] if of.report else None,
+        trials=os.path.relpath(trials, directory) if trials else "",
+    )
+    return write(directory / "index.html", page)
