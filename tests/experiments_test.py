@@ -15,6 +15,9 @@ from assay.host.testing import put_back_at_the_end
 from conftest import ROOT, Assay
 
 FOLDER = ROOT / "experiments"
+FILES = sorted(
+    file for folder in (FOLDER, *ROOT.glob("satellites/*/experiments")) for file in folder.rglob("*.toml")
+)
 
 SMALL = {"warm_up_ms": 2, "key_range": 200}
 """Settings that make trials long, made short."""
@@ -70,22 +73,18 @@ def tiny(file: Path) -> Experiment:
 
 @pytest.mark.usefixtures("steady_host")
 @pytest.mark.parametrize(
-    "name",
-    sorted(
-        str(file.relative_to(FOLDER).with_suffix(""))
-        for file in FOLDER.rglob("*.toml")
-        if file.stem not in BY_CHANCE
-    ),
+    "file", [file for file in FILES if file.stem not in BY_CHANCE], ids=lambda file: file.stem
 )
-def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
+def test_every_experiment_runs_tiny(assay: Assay, tmp_path: Path, file: Path) -> None:
+    name = file.stem
     if name in CONDITIONED and os.geteuid() != 0:
         pytest.skip("changes settings of the host, which needs root")
     with put_back_at_the_end(*CONDITIONED[name]) if name in CONDITIONED else nullcontext():
-        runs_tiny(assay, tmp_path, name)
+        runs_tiny(assay, tmp_path, file)
 
 
-def runs_tiny(assay: Assay, tmp_path: Path, name: str) -> None:
-    experiment = tiny(FOLDER / f"{name}.toml")
+def runs_tiny(assay: Assay, tmp_path: Path, file: Path) -> None:
+    name, experiment = file.stem, tiny(file)
     (tmp_path / "x.json").write_text(experiment.model_dump_json())
     page = () if experiment.charts else ("--no-page",)
     printed = assay("run", "x.json", "--anyway", "--json", *page, expect=int(name in INVALID)).stdout

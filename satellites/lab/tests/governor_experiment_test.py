@@ -1,4 +1,4 @@
-"""`experiments/governor.toml` has a level for each governor, goal and workload; parts of it can be chosen."""
+"""governor.toml has a level for each governor, goal and workload; parts of it can be chosen."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from assay.audit import too_few_for
 from assay.experiment import Experiment, load, overridden
 from conftest import ROOT
 
-FILE = ROOT / "experiments" / "governor.toml"
+FILE = ROOT / "satellites/lab/experiments" / "governor.toml"
 PARTS = re.findall(r"^#   (--.*?)  ", FILE.read_text(), re.MULTILINE)
 XEON_MHZ = (*range(1400, 3601, 200), 4000)
 """Table 3.1 of Bonnichsen (2016)."""

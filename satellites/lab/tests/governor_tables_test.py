@@ -41,7 +41,9 @@ def evaluation(machine: str, governors: Iterable[str], suites: dict[str, str] = 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "experiments" / "governor_tables.py")
+    spec = importlib.util.spec_from_file_location(
+        "tables", ROOT / "satellites/lab/experiments" / "governor_tables.py"
+    )
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

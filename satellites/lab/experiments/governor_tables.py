@@ -3,7 +3,7 @@
 
     build/release/bin/assay-governor-simulation evaluate > evaluation.json
     build/release/bin/assay-governor-simulation sensitivity > sensitivity.json
-    experiments/governor_tables.py evaluation.json [--sensitivity sensitivity.json] [--figures FOLDER]
+    .../governor_tables.py evaluation.json [--sensitivity sensitivity.json] [--figures FOLDER]
 
 Prints Markdown. The paper's numbers in brackets, in figures in red; they are of the xeon and its 54 workloads
 alone. Medians are over seeds; means over workloads geometric.

@@ -143,7 +143,7 @@ def test_what_cannot_be_is_said(words: tuple[str, ...], message: str) -> None:
 
 
 def test_the_experiment_has_every_microbenchmark() -> None:
-    experiment = load(ROOT / "experiments" / "microbenchmarks.toml")
+    experiment = load(ROOT / "satellites/lab/experiments" / "microbenchmarks.toml")
     listed = subprocess.run(
         [programs.find("assay-microbenchmarks"), "--list"], capture_output=True, text=True, check=True
     ).stdout
