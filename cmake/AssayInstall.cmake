@@ -28,16 +28,12 @@ install(FILES native/assay/fixture/fixture.h native/assay/fixture/inputs.h nativ
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
 install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial_program assay_trial assay_rig_checks assay_rig
   EXPORT assay-trial-targets)
-install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-energy assay-engines assay-govern assay-meter assay-microbenchmarks assay-rig)
+install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter assay-rig)
 install(TARGETS assay_lock_memory LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(FILES native/programs/assay-governor.service DESTINATION lib/systemd/system)  # where systemd looks, whatever libraries are called
 install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
-if(TARGET assay-rtm)  # which finds its libraries beside it
-  install(TARGETS assay-rtm assay_rtm assay_rtm_engine LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
-endif()
 install(FILES "$<TARGET_FILE:assay-trial>.link.tar" "$<TARGET_FILE:assay-pitfalls>.link.tar" TYPE BIN OPTIONAL)  # where lld recorded it
 # What a Python wheel holds, in the package `assay` (pyproject.toml).
-install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-energy assay-engines assay-govern assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
+install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
 install(TARGETS assay_lock_memory LIBRARY DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
 
 # The sources of these libraries, which projects with sanitizers compile anew.
@@ -48,7 +44,7 @@ install(FILES native/CMakeLists.txt DESTINATION "${source_dir}/native")
 install(DIRECTORY native/assay DESTINATION "${source_dir}/native"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "CMakeLists.txt"
   PATTERN "*_test*" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE
-  PATTERN "judge" EXCLUDE PATTERN "linearizability" EXCLUDE)
+  PATTERN "linearizability" EXCLUDE)
 
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 install(EXPORT assay-trial-targets NAMESPACE assay:: DESTINATION "${package_dir}")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from unicodedata import category
 
@@ -12,9 +11,9 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.experiment import parse
-from assay.programs import find
-from assay.words import MESSAGE_AT_MOST, message
+from assay.words import message
 from conftest import Assay
+from program_output import HOSTILE, check_unknown_words, quoted
 
 EXPERIMENT = """\
 name = "example"
@@ -261,40 +260,26 @@ def test_the_experiment_without_a_mistake_is_read() -> None:
     assert parse(EXPERIMENT, Path("x.toml")).name == "example"
 
 
-HOSTILE = os.fsencode("x\x1b[31m\r\n\u202e\x85\U000e0041") + b"\xff\xed\xa0\x80 " + b"many words " * 10_000
-
-
-def _quoted(program: str, *words: bytes, asked: bytes = b"") -> str:
-    """Return what a program says of words or a request that it does not understand."""
-    ended = subprocess.run([find(program), *words], input=asked, capture_output=True, check=False, timeout=60)
-    assert ended.returncode != 0
-    lines = (ended.stdout + ended.stderr).decode().split("\n")
-    assert all(line.isprintable() and len(line) <= MESSAGE_AT_MOST for line in lines)
-    return "".join(lines)
-
-
 @pytest.mark.parametrize(
     "program",
     [
-        *("assay-calibrate", "assay-clocks", "assay-energy", "assay-engines", "assay-flawed-fixtures"),
-        *("assay-govern", "assay-linearizability", "assay-pitfalls", "assay-rig", "assay-rtm", "assay-trial"),
+        *("assay-calibrate", "assay-clocks", "assay-flawed-fixtures"),
+        *("assay-linearizability", "assay-pitfalls", "assay-rig", "assay-trial"),
     ],
 )
 def test_a_program_quotes_a_word_that_it_does_not_know_printable_and_short(program: str) -> None:
-    assert len(_quoted(program, HOSTILE)) < 600
-    assert len(_quoted(program, b"--" + HOSTILE)) < 400
+    check_unknown_words(program)
 
 
 def test_programs_quote_options_and_requests_so_too() -> None:
     for words in ([b"model", HOSTILE], [b"model", b"noop", b"--seed", HOSTILE]):
-        assert len(_quoted("assay-rig", *words)) < 400
-    assert len(_quoted("assay-rtm", b"--record=" + HOSTILE[:-1] + b"/x", b"true")) < 400
+        assert len(quoted("assay-rig", *words)) < 400
     name = HOSTILE.decode("latin-1")
-    assert len(_quoted("assay-trial", asked=json.dumps({name: 1}).encode())) < 400
+    assert len(quoted("assay-trial", asked=json.dumps({name: 1}).encode())) < 400
     history = {"map": name, "seed": 1, "number": 1, "start": [], "end": []}
     asked = {"thread": 0, "op": "find", "key": 1, "call": 0, "return": 1, "answer": 5}
     line = json.dumps({**history, "operations": [asked]}).encode() + b"\n"
-    assert "not linearizable" in _quoted("assay-linearizability", asked=line)
+    assert "not linearizable" in quoted("assay-linearizability", asked=line)
 
 
 @settings(max_examples=30, deadline=None)
@@ -307,6 +292,6 @@ def test_programs_quote_a_word_as_commands_do(word: bytes) -> None:
     word = b"w" + word.replace(b"\0", b" ")
     # Which ones are not assigned depends on the version of Unicode; programs take them for printable.
     assume(not any(category(char) == "Cn" for char in os.fsdecode(word)))
-    said = _quoted("assay-clocks", word)
+    said = quoted("assay-clocks", word)
     told = f"The following argument was not expected: {os.fsdecode(word)}"
     assert [said] == message(f"error: {told}", [os.fsdecode(word)])

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assay import programs
+from assay_lab.testing import compiled
 from conftest import ROOT, Assay, run_assay
-from emulation_test import compiled
 
-SOURCES = ROOT / "native" / "flawed" / "transactions"
+SOURCES = ROOT / "satellites/lab/native/transactions"
 _BEGIN = 'unsigned status = ~0u; asm volatile("xbegin 1f\\n1:" : "+a"(status) : : "memory");'
 _END = 'asm volatile("xend" : : : "memory");'
 

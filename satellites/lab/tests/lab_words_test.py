@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from program_output import HOSTILE, check_lost_output, check_unknown_words, quoted
+
 
 @pytest.mark.parametrize(
     "words", ["lab engines --all --output -", "lab energy --microbenchmarks --figures -"]
@@ -34,3 +36,19 @@ def test_numbers_out_of_range_end_with_place_and_remedy(
     assert ended.returncode == 2
     assert place in ended.stderr
     assert remedy in ended.stderr
+
+
+@pytest.mark.parametrize("program", ["assay-energy", "assay-engines", "assay-govern", "assay-rtm"])
+def test_a_program_quotes_a_word_that_it_does_not_know_printable_and_short(program: str) -> None:
+    check_unknown_words(program)
+
+
+def test_the_emulator_quotes_the_name_of_a_record_so_too() -> None:
+    assert len(quoted("assay-rtm", b"--record=" + HOSTILE[:-1] + b"/x", b"true")) < 400
+
+
+@pytest.mark.parametrize(
+    "command", ["assay-engines --list", "assay-energy --help", "assay-govern --help", "assay-rtm --help"]
+)
+def test_what_is_printed_in_vain_is_an_error(command: str) -> None:
+    check_lost_output(command)

@@ -1,8 +1,8 @@
-"""The model of time of Bonnichsen (2016, section 3.1), as `native/assay/energy/model.h` has it.
+"""The model of time of Bonnichsen (2016, section 3.1), as `energy/model.h` has it.
 
     time = outside + cycles / frequency                              equation 1
 
-Both are held to the examples of `native/assay/energy/model_examples.json`.
+Both are held to the examples of `satellites/lab/native/assay/energy/model_examples.json`.
 """
 
 import math

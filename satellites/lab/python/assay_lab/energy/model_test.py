@@ -6,7 +6,7 @@ import pytest
 from assay_lab.energy.model import Work, from_two_runs, memory_boundness, predicted, relative_time
 from conftest import ROOT
 
-EXAMPLES = ROOT / "native" / "assay" / "energy" / "model_examples.json"
+EXAMPLES = ROOT / "satellites/lab/native/assay/energy" / "model_examples.json"
 
 
 def test_it_gives_what_the_examples_say_as_the_native_model_does() -> None:

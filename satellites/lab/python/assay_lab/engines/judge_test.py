@@ -21,7 +21,7 @@ def good(generator: np.random.Generator) -> "np.ndarray[Any, np.dtype[np.uint64]
 
 
 def bits_of(numbers: "np.ndarray[Any, np.dtype[np.uint64]]") -> Counts:
-    """Count as native/assay/judge/bits.cpp does, one bit at a time."""
+    """Count as satellites/lab/native/assay/judge/bits.cpp does, one bit at a time."""
     table = (numbers[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).astype(np.int64)
     centred = (numbers.astype(float) + 0.5) / 2.0**64 - 0.5
     low = (numbers & np.uint64(255)).astype(float) - 127.5

@@ -9,7 +9,7 @@ from assay.analysis.types import Interval
 
 Word = Literal["accepted", "suspect", "rejected"]
 Counts = Mapping[str, Any]
-"""What `assay-engines` counted, as `native/assay/judge/*.h` describes it."""
+"""What `assay-engines` counted, as `satellites/lab/native/assay/judge/*.h` describes it."""
 
 
 @dataclass(frozen=True)

@@ -510,7 +510,7 @@ def test_a_state_that_cannot_be_written_is_told(system: System, folder: Path) ->
 def test_the_service_is_not_begun_again_where_it_cannot_work(folder: Path) -> None:
     unit = configparser.ConfigParser(interpolation=None, strict=False)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read(ROOT / "native/programs/assay-governor.service")
+    unit.read(ROOT / "satellites/lab/native/programs/assay-governor.service")
     service = unit["Service"]
     program, *words = service["ExecStart"].split()
     assert program == "assay-governor"

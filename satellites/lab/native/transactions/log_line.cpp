@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "flawed/transactions/two_threads.h"
+#include "transactions/two_threads.h"
 
 namespace {
 

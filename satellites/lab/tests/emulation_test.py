@@ -1,4 +1,4 @@
-"""What assay-rtm refuses and says at the end; native/emulation/rtm/rtm_test.cpp has what it emulates."""
+"""What assay-rtm refuses and says at the end; rtm_test.cpp has what it emulates."""
 
 import json
 import os
@@ -10,20 +10,13 @@ from pathlib import Path
 import pytest
 
 from assay import programs
+from assay_lab.testing import compiled
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run assay-rtm."""
     command = [str(programs.find("assay-rtm")), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def compiled(folder: Path, source: str, *flags: str) -> Path:
-    """Return a program of some source."""
-    program = folder / "program"
-    command = ["c++", "-x", "c++", "-", "-o", str(program), *flags]
-    subprocess.run(command, input=source, text=True, check=True)
-    return program
 
 
 def test_what_no_library_can_be_loaded_into_is_refused(tmp_path: Path) -> None:

@@ -241,7 +241,8 @@ json listing() {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Draws from a random number engine and counts what it draws, for `assay lab engines`.\nReads a "
+      "Draws from a random number engine and counts what it draws, for `assay lab engines`.\nReads "
+      "a "
       "request as JSON on standard input, for example\n"
       R"(  {"protocol": 1, "engine": {"name": "xoshiro256pp"}, "seed": 1, "numbers": 10000000,)"
       "\n"
