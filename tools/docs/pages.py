@@ -96,7 +96,7 @@ def navigation() -> Navigation:
         *({_title((docs / "README.md").read_text()): listed(name)} for name, docs in SATELLITES.items()),
         {"Guide": listed("guide")},
         {"Reference": [*listed("reference"), {"C++ headers": _headers_navigation()}]},
-        {"Inside": ["architecture.md", "statistics.md", "builds.md", *[*PAGES.values()][1:]]},
+        {"Inside": ["architecture.md", "trial.md", "statistics.md", "builds.md", *[*PAGES.values()][1:]]},
     ]
 
 
