@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -30,7 +31,6 @@ _OPEN_STRING = "Unterminated string"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _HALF = re.compile(r"\\u[dD]")
 _DECODER = json.JSONDecoder()
-_ARRAY = object()
 _SHOWN_AT_MOST = 100
 
 LARGEST = 1e150
@@ -140,6 +140,10 @@ class _Window:
                     return _whole_characters(value) if self._halves else value
             self._fill()
 
+    def value_or_items(self) -> Any:
+        """Return the value that is next; of an array, an iterator over its items."""
+        return (self.value() for _ in self.entries("]")) if self.next() == "[" else self.value()
+
     def entries(self, closing: str) -> Iterator[None]:
         """Stop at each entry of the object or the array that is next."""
         self._at += 1
@@ -199,27 +203,19 @@ class _Window:
 def _members(text: Text) -> Iterator[tuple[int, str | None, Any]]:
     """Yield number, name and value of each member of a JSON object; the number keeps namesakes apart.
 
-    Of an array it yields `_ARRAY`, then each item. Anything but an object is one member without a name.
+    The value of an array is an iterator over its items, all of which must be taken. Anything but an object is
+    one member without a name.
     """
     window = _Window(text)
     if window.next() == "{":
         for number, _ in enumerate(window.entries("}")):
             name = window.name()
-            yield from ((number, name, value) for value in _value_or_items(window))
+            yield number, name, window.value_or_items()
     elif window.next():
-        yield from ((0, None, value) for value in _value_or_items(window))
+        yield 0, None, window.value_or_items()
     else:
         fail(text.source, "", "is empty")
     window.end()
-
-
-def _value_or_items(window: _Window) -> Iterator[Any]:
-    if window.next() == "[":
-        yield _ARRAY
-        for _ in window.entries("]"):
-            yield window.value()
-    else:
-        yield window.value()
 
 
 @dataclass(frozen=True)
@@ -232,8 +228,10 @@ class Items:
     def __iter__(self) -> Iterator[Any]:
         """Yield each item."""
         for number, _, value in _members(self.text):
-            if number == self.member and value is not _ARRAY:
-                yield value
+            if number == self.member:
+                yield from value
+            elif isinstance(value, Iterator):
+                deque(value, maxlen=0)
 
 
 def parse(text: Text) -> "Place":
@@ -244,9 +242,10 @@ def parse(text: Text) -> "Place":
     """
     members: dict[str | None, Any] = {}
     for number, name, value in _members(text):
-        if value is _ARRAY:
+        if isinstance(value, Iterator):
+            deque(value, maxlen=0)
             members[name] = Items(text, number)
-        elif members.get(name) != Items(text, number):
+        else:
             members[name] = value
     return Place(text.source, "", members.get(None, members))
 
@@ -256,9 +255,9 @@ def _whole_characters(value: Any) -> Any:
     return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Place:
-    """A value in a JSON text.
+    """A value in a JSON text; not frozen, since many are made for each row, and freezing takes time.
 
     Attributes:
         source: what the text is called, for errors.
@@ -312,6 +311,11 @@ class Place:
         if not 0 <= value <= LARGEST:
             self.fail(f"is {shortened(str(value))}, which no time, rate or size can be")
         return float(value)
+
+    def number_of(self, key: str) -> float | None:
+        """Return a field that is such a number; None where there is none."""
+        place = self.get(key)
+        return None if place is None else place.number()
 
     def numbers(self) -> tuple[float, ...]:
         """Return an array of such numbers."""

@@ -7,9 +7,9 @@ apart. Rows of a fitted complexity (BigO and RMS) are no measurements and are sk
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from assay.foreign.document import Place, Text, fail, parse, scaled
 from assay.foreign.on_disk import Tally, grouped, told_apart
@@ -20,30 +20,39 @@ TOOL = "Google Benchmark"
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 """Its units of time -> nanoseconds."""
 
-_TIMES = {"real_time": "real_time_ns", "cpu_time": "cpu_time_ns"}
+_TIMES = ("real_time", "cpu_time")
+_METRICS = ("real_time_ns", "cpu_time_ns")
 _STATISTICS: tuple[Statistic, ...] = ("median", "mean")
 _OPTIONS = ("iterations", "min_time", "min_warmup_time", "repeats")
 _SUFFIXES = ("mean", "median", "stddev", "cv", "min", "max")
 """Statistics that files of before version 1.5 write into the name alone, `BM_parse_stddev`."""
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A row of the file.
+class _Row(NamedTuple):
+    """What is needed of a row of the file; None where it has no such field.
 
     Attributes:
+        source, path: where it stands, for errors.
         name: of its benchmark.
         statistic: what it is over the repetitions, such as median; empty for a repetition.
+        family, instance, repetition, repetitions: numbers that tell benchmarks apart.
+        failure: why it failed; empty where it did not.
+        unit: of its times; empty where it has none.
+        times: the fields `_TIMES`; empty where no sample or summary is made of them.
     """
 
-    place: Place
+    source: str
+    path: str
     name: str
     statistic: str
-
-    def number(self, key: str) -> float | None:
-        """Return a field; None where there is none."""
-        place = self.place.get(key)
-        return place.number() if place else None
+    family: float | None
+    instance: float | None
+    repetition: float | None
+    repetitions: float | None
+    label: str
+    failure: str
+    unit: str
+    times: tuple[float, ...]
 
 
 def read_google_benchmark(text: str, source: str = "the output") -> ForeignRun:
@@ -63,15 +72,14 @@ def google_benchmark(document: Place) -> ForeignRun:
     """Return what a JSON text of Google Benchmark says."""
     context = document["context"]
     named = grouped(
-        ((row.name, row.number("family_index"), row.number("per_family_instance_index")), row)
-        for row in _rows(document["benchmarks"])
+        ((row.name, row.family, row.instance), tuple(row)) for row in _rows(document["benchmarks"])
     )
     host = context.facts()
     date, version = (str(host.pop(name, "")) for name in ("date", "library_version"))
     return ForeignRun(
         TOOL,
         version,
-        told_apart(_benchmark(rows) for of_name in named for rows in _each(of_name)),
+        told_apart(_benchmark(rows) for of_name in named for rows in _each([*map(_Row._make, of_name)])),
         randomised=None,
         host=host,
         begun=_moment(date),
@@ -90,18 +98,47 @@ def _rows(benchmarks: Place) -> Iterator[_Row]:
     def places() -> Iterator[Place]:
         return (place for place in benchmarks.items() if not _is_fit(place))
 
-    old = Tally(place["name"].text() for place in places() if "run_type" not in place.object())
+    old: Tally | None = None
     for place in places():
-        kind, name = place.get("run_type"), (place.get("run_name") or place["name"]).text()
+        kind, name, statistic = place.get("run_type"), (place.get("run_name") or place["name"]).text(), ""
         if kind is None:
-            base, statistic = _old_statistic(place, name, old)
-            yield _Row(place, base, statistic)
-        elif kind.value == "iteration":
-            yield _Row(place, name, "")
+            old = old or Tally(of["name"].text() for of in places() if "run_type" not in of.object())
+            name, statistic = _old_statistic(place, name, old)
         elif kind.value == "aggregate":
-            yield _Row(place, name, place["aggregate_name"].text())
-        else:
+            statistic = place["aggregate_name"].text()
+        elif kind.value != "iteration":
             kind.fail(f"is {kind.value}, which is neither iteration nor aggregate")
+        yield _row(place, name, statistic)
+
+
+def _row(place: Place, name: str, statistic: str) -> _Row:
+    """Return a row of a benchmark."""
+    failure = _failure(place)
+    measures = not failure and statistic in ("", *_STATISTICS)
+    unit = place["time_unit"] if measures else place.get("time_unit")
+    return _Row(
+        place.source,
+        place.path,
+        name,
+        statistic,
+        place.number_of("family_index"),
+        place.number_of("per_family_instance_index"),
+        place.number_of("repetition_index"),
+        place.number_of("repetitions"),
+        str(place.object().get("label", "")),
+        failure,
+        unit.text() if unit else "",
+        tuple(place[key].number() for key in _TIMES) if measures else (),
+    )
+
+
+def _failure(place: Place) -> str:
+    """Return why a row has no times; empty where it has."""
+    for flag, reason in (("error_occurred", "error_message"), ("skipped", "skip_message")):
+        if place.object().get(flag):
+            why = place.get(reason)
+            return why.text() if why else flag
+    return ""
 
 
 def _old_statistic(place: Place, name: str, names: Tally) -> tuple[str, str]:
@@ -132,11 +169,11 @@ def _old_statistic(place: Place, name: str, names: Tally) -> tuple[str, str]:
 
 def _each(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     """Yield the rows of each benchmark among those that share a name and, where rows have one, a family."""
-    pooled = any(row.statistic or row.number("family_index") is not None for row in rows)
+    pooled = any(row.statistic or row.family is not None for row in rows)
     benchmarks: list[list[_Row]] = []
     seen: set[object] = set()
     for row in rows:
-        known_by = row.statistic or row.number("repetition_index")
+        known_by = row.statistic or row.repetition
         another = known_by in seen if known_by is not None else not pooled
         after_statistics = bool(benchmarks and benchmarks[-1][-1].statistic and not row.statistic)
         if not benchmarks or another or after_statistics:
@@ -145,60 +182,63 @@ def _each(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
         benchmarks[-1].append(row)
         seen.add(known_by)
     for benchmark in benchmarks:
-        repetitions = [row for row in benchmark if not row.statistic]
-        wanted = benchmark[0].number("repetitions")
-        if len(benchmarks) > 1 and repetitions and wanted not in (None, len(repetitions)):
-            benchmark[0].place["name"].fail(
-                f"several benchmarks are called {benchmark[0].name}; their repetitions look alike",
+        first, repetitions = benchmark[0], [row for row in benchmark if not row.statistic]
+        if len(benchmarks) > 1 and repetitions and first.repetitions not in (None, len(repetitions)):
+            fail(
+                first.source,
+                f"{first.path}.name",
+                f"several benchmarks are called {first.name}; their repetitions look alike",
                 "give each a name of its own, or run them without random interleaving",
             )
         yield benchmark
 
 
 def _benchmark(rows: Sequence[_Row]) -> Benchmark:
-    name, places = rows[0].name, [row.place for row in rows]
-    labels = {str(place.object().get("label", "")) for place in places}
-    parameters = _parameters(name)
+    first = rows[0]
+    labels = {row.label for row in rows}
+    parameters = _parameters(first.name)
     if len(labels) == 1 and (label := labels.pop()):
         parameters["label"] = label
-    for place in places:
-        for flag, reason in (("error_occurred", "error_message"), ("skipped", "skip_message")):
-            if place.object().get(flag):
-                why = place.get(reason)
-                return Benchmark(name, parameters, 1, (), failure=why.text() if why else flag)
-    units = {place["time_unit"].text(): place for place in places if place.get("time_unit")}
+    if failure := next((row.failure for row in rows if row.failure), ""):
+        return Benchmark(first.name, parameters, 1, (), failure)
+    units = {row.unit: row for row in rows if row.unit}
     if len(units) > 1:
-        [*_, last] = units.values()
-        last["time_unit"].fail(
-            f"is {last['time_unit'].text()}, but other rows of {name} have {next(iter(units))}",
+        last = [*units.values()][-1]
+        fail(
+            last.source,
+            f"{last.path}.time_unit",
+            f"is {last.unit}, but other rows of {first.name} have {next(iter(units))}",
             "import the files of each run, not what was put together from several",
         )
-    measures = tuple(_measure(key, metric, rows) for key, metric in _TIMES.items())
-    return Benchmark(name, parameters, 1, measures)
-
-
-def _measure(key: str, metric: str, rows: Iterable[_Row]) -> Measure:
-    first, *_ = rows
-    samples = tuple(_time(row.place, key) for row in rows if not row.statistic)
-    if samples:
-        return Measure(metric, "ns", (samples,))
-    aggregates = {row.statistic: row.place for row in rows}
-    statistic = next((statistic for statistic in _STATISTICS if statistic in aggregates), None)
-    if statistic is None:
+    repetitions = [row for row in rows if not row.statistic]
+    summaries: list[tuple[Statistic, _Row]] = [
+        (statistic, row) for statistic in _STATISTICS for row in rows if row.statistic == statistic
+    ]
+    if repetitions:
+        by_time = zip(*map(_times, repetitions), strict=True)
+        measures = [Measure(metric, "ns", (of,)) for metric, of in zip(_METRICS, by_time, strict=True)]
+    elif summaries:
+        statistic, row = summaries[0]
+        measures = [
+            Measure(metric, "ns", summary=Summary(time, statistic))
+            for metric, time in zip(_METRICS, _times(row), strict=True)
+        ]
+    else:
         fail(
-            first.place.source,
-            first.place.path,
+            first.source,
+            first.path,
             f"{first.name} has neither repetitions nor their median or mean",
             "run it without --benchmark_report_aggregates_only",
         )
-    return Measure(metric, "ns", summary=Summary(_time(aggregates[statistic], key), statistic))
+    return Benchmark(first.name, parameters, 1, tuple(measures))
 
 
-def _time(row: Place, key: str) -> float:
-    unit = row["time_unit"]
-    if unit.value not in NANOSECONDS:
-        unit.fail(f"is {unit.value}, which is none of {', '.join(NANOSECONDS)}")
-    return scaled((row[key].number(),), NANOSECONDS[unit.text()])[0]
+def _times(row: _Row) -> tuple[float, ...]:
+    """Return the times of a row in nanoseconds."""
+    if row.unit not in NANOSECONDS:
+        mistake = f"is {row.unit}, which is none of {', '.join(NANOSECONDS)}"
+        fail(row.source, f"{row.path}.time_unit", mistake)
+    return scaled(row.times, NANOSECONDS[row.unit])
 
 
 def _parameters(name: str) -> dict[str, Fact]:
