@@ -27,7 +27,7 @@ from assay.plan.types import PlannedTrial
 from assay.report import Report, gather, records
 from assay.report.site import write_page, write_site
 from assay.report.terminal import print_report
-from assay.report.words import interval, verdicts
+from assay.report.words import interval
 from assay.store import Store
 from assay.store.types import Decision
 from assay.words import printable
@@ -482,7 +482,7 @@ def test_the_index_lists_a_campaign_that_is_not_written_without_a_link(other_sto
 def test_the_index_says_what_is_worst_and_what_was_decided(site: Path, store: Store) -> None:
     report = gather(store, 1)
     index = (site / "index.html").read_text(encoding="utf-8")
-    for word, count in verdicts(report).items():
+    for word, count in report.answers.counts.items():
         assert f">{count} {word}<" in index
     worst = [finding for finding in report.findings if finding.severity == report.findings[0].severity]
     assert re.search(rf">{len(worst)} {worst[0].severity}s?<", index)

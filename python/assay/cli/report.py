@@ -158,16 +158,11 @@ def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
 
 def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
     from assay.analysis.aa import false_alarms
-    from assay.analysis.configurations import conditions_of
-    from assay.report.gate import takes
     from assay.report.trust import trust
     from assay.report.verdicts import how_far
 
     campaign = report.campaign
-    measured = None
-    if report.experiment.varied:
-        one_layout = campaign.host.get("one_layout", {})
-        measured = conditions_of(report.trials, report.experiment, one_layout)
+    measured = report.configurations if report.experiment.varied else None
     alarms = false_alarms(report.analysis) if report.experiment.identical else None
     return {
         "campaign": campaign.id,
@@ -177,7 +172,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "trust": trust(report).degree,
         "findings": report.findings,
         "analysis": report.analysis,
-        "gate_takes": takes(report),
+        "gate_takes": report.gate_forecast,
         "sensitivity": measured,
         "how_far": None if report.experiment.varied else [_how_far(of) for of in how_far(report, store)],
         "false_alarms": alarms,

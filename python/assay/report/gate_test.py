@@ -9,7 +9,7 @@ from rich.console import Console
 
 from assay.plan.types import PlannedTrial
 from assay.report import Report
-from assay.report.gate import sentences, takes
+from assay.report.gate import sentences
 from assay.report.markdown import summary
 from assay.report.screen import print_screen
 from assay.report.terminal import print_report
@@ -44,7 +44,7 @@ def test_what_has_passed_and_failed_is_counted_and_shown_for_each() -> None:
     decided = report(0.001)
     told = "Gate, worse by more than 6%: 1 failed and 1 passed."
     assert sentences(decided) == told
-    assert takes(decided) is None
+    assert decided.gate_forecast is None
     for text in (printed(print_screen, decided), printed(print_report, decided), summary(decided)):
         assert told in text
     table = printed(print_report, decided)
@@ -55,7 +55,7 @@ def test_what_has_passed_and_failed_is_counted_and_shown_for_each() -> None:
 
 
 def test_what_is_undecided_has_a_forecast(undecided: Report) -> None:
-    slowest = takes(undecided)
+    slowest = undecided.gate_forecast
     assert slowest is not None
     assert slowest.level == "tbb_hash_map"
     assert slowest.blocks is not None
@@ -72,5 +72,5 @@ def test_what_is_undecided_has_a_forecast(undecided: Report) -> None:
 def test_without_a_gate_nothing_is_said() -> None:
     plain = report(0.001, more="")
     assert gate(plain.analysis) == sentences(plain) == ""
-    assert takes(plain) is None
+    assert plain.gate_forecast is None
     assert "Gate" not in printed(print_report, plain) + summary(plain)

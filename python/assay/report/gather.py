@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from assay.analysis import Analysis, ConditionSummary, summarise
+from assay.analysis.configurations import Condition, conditions_of
+from assay.analysis.planning import ComparisonForecast, forecast
 from assay.audit import audit
 from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.plan.types import Level
+from assay.report.answers import Answers, answers_of
 from assay.store import Store
 from assay.store.types import CampaignSummary, Decision, StoredTrial
 
@@ -34,9 +38,32 @@ class Report:
     example: Mapping[str, Any]
     records: Callable[[Sequence[int]], Iterable[Mapping[str, Any]]] = field(default=lambda _: (), repr=False)
 
-    def number(self, of: StoredTrial | ConditionSummary) -> int:
-        """Return the number of a condition, or of a trial's."""
-        return self.numbers[tuple(of.levels[factor] for factor in self.experiment.factors)]
+    @cached_property
+    def answers(self) -> Answers:
+        """Every answer with its words."""
+        return answers_of(self.experiment, self.analysis)
+
+    @cached_property
+    def gate_forecast(self) -> ComparisonForecast | None:
+        """What it takes until all have probably passed or failed the gate; None where none is open or that
+        is not known.
+
+        What is withheld can never be decided, and blocks that the plan still has are not looked at before.
+        """
+        open_ = any(of.gate == "undecided" and not of.withheld for of in self.analysis.answers)
+        if self.analysis.look is None or not open_:
+            return None
+        return forecast([self.trials], self.experiment, "gate").slowest
+
+    @cached_property
+    def configurations(self) -> list[Condition]:
+        """The conditions of a campaign about sensitivity, in the experiment's order."""
+        one_layout = self.campaign.host.get("one_layout", {})
+        return conditions_of(self.trials, self.experiment, one_layout)
+
+    def number(self, measured: StoredTrial | ConditionSummary) -> int:
+        """Return the number of a condition, or of the condition of a trial."""
+        return self.numbers[tuple(measured.levels[factor] for factor in self.experiment.factors)]
 
     def context(self, summary: ConditionSummary) -> dict[str, Level]:
         """Return the levels of a condition less that of the compared factor."""

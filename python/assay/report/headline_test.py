@@ -7,7 +7,6 @@ import pytest
 
 from assay.analysis import summarise
 from assay.plan.types import PlannedTrial
-from assay.report import words
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.markdown import summary
@@ -214,10 +213,10 @@ ratio = [2.9, 3.1]
         assert panel.rows[1].ratio.startswith(("3.8", "3.9", "4."))
     assert not picture(seen).reported
     assert ladders(report()) is None
-    [(of, here, says, _)] = words.reported(seen)
-    assert of == "tbb_hash_map over std_map_mutex, threads=2"
-    assert re.fullmatch(r"(3\.[89]|4\.)\d* \(.* to .*\)", here)
-    assert says == "three times"
+    [others] = seen.answers.reported
+    assert others.compared == "tbb_hash_map over std_map_mutex, threads=2"
+    assert re.fullmatch(r"(3\.[89]|4\.)\d* \(.* to .*\)", others.here)
+    assert others.says == "three times"
     assert "| threads=2 | tbb_hash_map over std_map_mutex | faster |" in summary(seen)
 
 

@@ -4,16 +4,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import astuple
 
-from assay.analysis import Comparison
-from assay.analysis.types import Aggregate, Answer
-from assay.analysis.verdicts import verdict_word
-from assay.experiment import Experiment
 from assay.report import gate, sensitivity, words
+from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.metrics import measured, unit_in
 from assay.report.trust import trust
-from assay.words import condition_name, printable
+from assay.words import printable
 
 
 def summary(report: Report) -> str:
@@ -32,15 +29,16 @@ def summary(report: Report) -> str:
         f"trials ended: {words.statuses(campaign.counts)}; seed {campaign.seed}. "
         f"{words.look(analysis, report.experiment)}"
     )
+    gated = [] if analysis.gate_percent is None else ["gate"]
     parts = [
         f"## {text(campaign.question)}",
         text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(text, trusted.reasons)]),
         text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
-        *([text(gate.sentences(report))] if analysis.gate_percent is not None else []),
+        *([text(gate.sentences(report))] if gated else []),
         *_sensitivity(report),
         table(
-            ["context", analysis.factor, "verdict", *_gate("gate", report), "ratio", "interval", median],
+            ["context", analysis.factor, "verdict", *gated, "ratio", "interval", median],
             _verdicts(report),
         ),
         *_rungs(report),
@@ -63,65 +61,35 @@ def _sensitivity(report: Report) -> Iterator[str]:
 
 def _rungs(report: Report) -> Iterator[str]:
     """Yield the table of each level of a ladder over the one before it."""
-    analysis, unit = report.analysis, report.experiment.unit(report.analysis.metric)
-    if analysis.rungs:
+    if report.answers.rungs:
         yield table(
             ["context", "from rung to rung", "verdict", "ratio", "interval"],
-            (
-                [
-                    condition_name(answer.context) if answer.context else "",
-                    words.rung(answer),
-                    verdict_word(answer.verdict, answer.metric, unit),
-                    *words.glance_size(answer, report.experiment),
-                ]
-                for answer in analysis.rungs
-            ),
+            ([row.context, row.level, row.word, *row.brief] for row in report.answers.rungs),
         )
 
 
 def _reported(report: Report) -> Iterator[str]:
     """Yield the table of what others report, where the experiment says so."""
-    if report.experiment.reported:
+    if report.answers.reported:
         headings = [report.analysis.factor, "here", "reported", "where"]
-        yield table(headings, ([*row] for row in words.reported(report)))
+        yield table(headings, ([*astuple(others)] for others in report.answers.reported))
 
 
 def _verdicts(report: Report) -> Iterator[list[str]]:
     """Yield a row for each condition and for each ratio over workloads."""
-    analysis = report.analysis
-    unit = report.experiment.unit(analysis.metric)
-    accept = report.experiment.comparison.accept_invalid
-    for context, rows in words.by_context(report):
-        for condition, comparison in rows:
-            median = words.typical(condition, accept_invalid=accept)
-            level = str(condition.levels[analysis.factor])
-            if comparison is None:
-                yield [context, level, "baseline", *_gate("", report), "1", "", median]
-            else:
-                verdict = [
-                    verdict_word(comparison.verdict, analysis.metric, unit),
-                    *_gate(_passes(comparison), report),
-                ]
-                yield [context, level, *verdict, *_numbers(comparison, report.experiment), median]
-    for whole in analysis.aggregates:
-        context = condition_name({**whole.context, "over": words.workloads(whole)})
-        verdict = [verdict_word(whole.verdict, analysis.metric, unit), *_gate(_passes(whole), report)]
-        yield [context, str(whole.level), *verdict, *_numbers(whole, report.experiment), ""]
+    for context in report.answers.contexts:
+        for row in context.rows:
+            yield [context.name, *_cells(row, report)]
+    for row in report.answers.aggregates:
+        context_name = ", ".join(filter(None, [row.context, f"over={row.workloads}"]))
+        yield [context_name, *_cells(row, report)]
 
 
-def _passes(answer: Answer) -> str | None:
-    """Return whether an answer passes the gate, and by which interval where that is not the one shown."""
-    return words.passes_alone(answer) or answer.gate
-
-
-def _gate(text: str | None, report: Report) -> list[str]:
-    """Return what stands in the column of the gate, where there is one."""
-    return [] if report.analysis.gate_percent is None else [text or ""]
-
-
-def _numbers(answer: Comparison | Aggregate, experiment: Experiment) -> list[str]:
-    size, ends = words.glance_size(answer, experiment)
-    return [size, "; ".join(filter(None, [ends, words.zeros(answer)]))]
+def _cells(row: AnswerRow, report: Report) -> list[str]:
+    """Return the cells of a row, less its context."""
+    gate = [] if report.analysis.gate_percent is None else [row.by_itself or row.gate]
+    interval = "; ".join(filter(None, [row.brief.interval, row.zeros]))
+    return [row.level, row.word, *gate, row.brief.value, interval, row.median]
 
 
 def table(columns: list[str], rows: Iterable[list[str]], numbers: Collection[str] = ()) -> str:

@@ -86,7 +86,7 @@ def campaign_files(
         trust=trust(report),
         picture=picture(report),
         ladders=ladders(report),
-        reported=list(words.reported(report)),
+        answers=report.answers,
         unit=unit_in(report.experiment, report.analysis.metric),
         anchor_of=anchor_of,
         unfolded=UNFOLDED,

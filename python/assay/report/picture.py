@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, exp, floor, log, log10
 
-from assay.analysis import ConditionSummary
-from assay.analysis.types import Aggregate, Answer, Verdict
+from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
+from assay.report.answers import AnswerRow
 from assay.report.charts.axes import LEAST, MOST, drawable
 from assay.report.gather import Report
-from assay.report.metrics import unit_in
-from assay.words import condition_name, counted, in_unit, number, p_value
+from assay.words import counted, number
 
 TICKS_AT_MOST = 7
 ROOM = 0.03  # of the axis, beyond the outermost number at either end
@@ -95,11 +94,11 @@ def ladders(report: Report) -> Picture | None:
     axis = _axis(report, answers)
     panels = [
         Panel(
-            condition_name(context) if context else "",
+            context,
             "",
-            [_row(report, axis, answer, level=words.rung(answer)) for answer in there],
+            [_row(report, axis, row) for row in there],
         )
-        for context, there in groupby(answers, lambda answer: answer.context)
+        for context, there in groupby(report.answers.rungs, lambda row: row.context)
     ]
     return _picture(report, axis, panels)
 
@@ -228,31 +227,21 @@ def _drawn(report: Report, answers: Sequence[Answer]) -> Iterator[float]:
 
 
 def _contexts(report: Report, axis: _Axis) -> Iterator[Panel]:
-    factor = report.analysis.factor
-    for name, pairs in words.by_context(report):
-        context = "" if name == condition_name({}) else name  # where there is one, it needs no name
-        rows = [
-            _row(report, axis, comparison, condition)
-            for condition, comparison in pairs
-            if comparison is not None
-        ]
-        baselines = [
-            f"{condition.levels[factor]}: {_median(report, condition)}"
-            for condition, comparison in pairs
-            if comparison is None
-        ]
+    for context in report.answers.contexts:
+        rows = [_row(report, axis, row) for row in context.compared]
+        baselines = [f"{row.level}: {_median(row)}" for row in context.rows if row.answer is None]
         if rows:
-            yield Panel(context, "; ".join(baselines), _sorted(rows, report))
+            # One context needs no name.
+            yield Panel(context.rows[0].context, "; ".join(baselines), _sorted(rows, report))
 
 
 def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
-    groups: dict[str, list[Aggregate]] = {}
-    for whole in report.analysis.aggregates:
-        over = f"over {words.workloads(whole)} of {' and '.join(whole.across)}"
-        place = f"{condition_name(whole.context)}, {over}" if whole.context else over
-        groups.setdefault(place, []).append(whole)
-    for place, wholes in groups.items():
-        yield Panel(place, "", _sorted([_row(report, axis, whole) for whole in wholes], report))
+    groups: dict[str, list[AnswerRow]] = {}
+    for row in report.answers.aggregates:
+        over = f"over {row.workloads} of {' and '.join(report.experiment.comparison.across)}"
+        groups.setdefault(", ".join(filter(None, [row.context, over])), []).append(row)
+    for place, rows in groups.items():
+        yield Panel(place, "", _sorted([_row(report, axis, row) for row in rows], report))
 
 
 def _sorted(rows: list[Row], report: Report) -> list[Row]:
@@ -263,49 +252,43 @@ def _sorted(rows: list[Row], report: Report) -> list[Row]:
     return sorted(rows, key=lambda row: -1.0 if row.at is None else row.at, reverse=True)
 
 
-def _row(
-    report: Report,
-    axis: _Axis,
-    answer: Answer,
-    summary: ConditionSummary | None = None,
-    level: str = "",
-) -> Row:
+def _row(report: Report, axis: _Axis, row: AnswerRow) -> Row:
+    answer = row.answer
+    assert answer is not None
     theirs = _reported(report, answer)
     known = [value for value in (axis.change(answer),) if value is not None and axis.can_place(value)]
     ends = answer.interval
     span = None
     if known and ends and axis.can_place(ends.low) and axis.can_place(ends.high):
         span = axis.span(ends.low, ends.high)
-    ratio, interval = words.glance_size(answer, report.experiment)
-    unit = report.experiment.unit(answer.metric)
-    word = verdict_word(answer.verdict, answer.metric, unit)
-    zeros = words.zeros(answer)
-    median = "" if summary is None else f"; median {_median(report, summary)}"
+    ratio, interval = row.brief
+    median = "" if row.condition is None else f"; median {_median(row)}"
     numbers = (
         f"{ratio}{' times' if answer.difference is None else ' beside'} {answer.baseline}"
-        f"{f', interval {interval}' if interval else ''}; {word}, p {p_value(answer.p_adjusted)}, "
-        f"{counted(answer.pairs, 'pair')}{median}{zeros and f'; {zeros}'}"
+        f"{f', interval {interval}' if interval else ''}; {row.word}, p {row.p}, "
+        f"{counted(answer.pairs, 'pair')}{median}{row.zeros and f'; {row.zeros}'}"
     )
     return Row(
-        level=level or str(answer.level),
-        condition=None if summary is None else report.number(summary),
+        level=row.level,
+        condition=None if row.condition is None else report.number(row.condition),
         verdict=answer.verdict,
-        word=word,
+        word=row.word,
         at=axis.place(known[0]) if known else None,
         interval=span,
         ratio=ratio,
         ends=interval,
         about=f"{answer.level}: {numbers if answer.pairs else answer.reason or 'no pairs'}",
-        lacks="" if known else _lacks(answer, ratio, interval),
+        lacks="" if known else _lacks(row),
         reported=axis.span(*theirs) if theirs else None,
     )
 
 
-def _lacks(answer: Answer, size: str, ends: str) -> str:
-    """Return what stands where no ratio can be drawn: the difference, or why there is none."""
-    if answer.difference is not None:
-        return f"{size} ({ends})" if ends else size
-    return "withheld" if answer.withheld else words.zeros(answer) or "no pairs"
+def _lacks(row: AnswerRow) -> str:
+    """Return what is written where no ratio can be drawn: the difference, or why there is none."""
+    if row.answer is not None and row.answer.difference is not None:
+        value, interval = row.brief
+        return f"{value} ({interval})" if interval else value
+    return "withheld" if row.lacks == "withheld" else row.zeros or "no pairs"
 
 
 def _reported(report: Report, answer: Answer) -> list[float] | None:
@@ -318,12 +301,12 @@ def _reported(report: Report, answer: Answer) -> list[float] | None:
     return next((other.ratio for other in others if other.ratio), None)
 
 
-def _median(report: Report, summary: ConditionSummary) -> str:
+def _median(row: AnswerRow) -> str:
     """Return the median of a condition with its unit, or why there is none."""
-    text = words.typical(summary, accept_invalid=report.experiment.comparison.accept_invalid)
-    why = {"-": "no median", "several": "several values", "varies": "no typical value"}
-    why[words.IDLE] = "nothing happens"
-    if text in why:
-        return why[text]
-    assert summary.median is not None
-    return in_unit(summary.median, unit_in(report.experiment, report.analysis.metric))
+    why = {
+        "-": "no median",
+        "several": "several values",
+        "varies": "no typical value",
+        words.IDLE: "nothing happens",
+    }
+    return why.get(row.median, row.median_in_unit)

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from assay.analysis import Aggregate, Comparison, ConditionSummary
 from assay.analysis.aa import false_alarms
 from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
@@ -17,12 +16,12 @@ from assay.experiment import Experiment
 from assay.experiment.events import SIMULATION_S
 from assay.plan.types import Level
 from assay.report import gate, sensitivity, words
+from assay.report.answers import AnswerRow
 from assay.report.gather import Report
-from assay.report.metrics import unit_in
 from assay.report.terminal import SEVERITY_STYLES, STYLES
 from assay.report.trust import Degree, short, trust
 from assay.runner.types import Status
-from assay.words import condition_name, counted, duration, in_unit, number, printable
+from assay.words import condition_name, counted, duration, printable
 
 WIDTH = 80
 MARKS: Mapping[Verdict, str] = {"faster": "▲", "slower": "▼", "equivalent": "=", "undecided": "?"}
@@ -174,38 +173,27 @@ def _counts(answers: Sequence[Answer], report: Report) -> str:
 _ZEROS_AT_MOST = 3
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """What stands in a cell: a text alone, or a mark with a ratio and its interval."""
-
-    text: str
-    interval: str = ""
-    verdict: Verdict | None = None
-
-
 @dataclass
 class _Block:
     """A block of the table: the contexts that differ in the factors of the columns alone."""
 
     name: str
-    cells: dict[str, dict[Level, _Cell]] = field(default_factory=dict)  # heading -> row -> cell
+    cells: dict[str, dict[Level, AnswerRow]] = field(default_factory=dict)  # heading -> level -> its row
 
 
 def _table(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[Text]:
     """Yield the blocks of the table, each in as many parts as its columns take."""
     blocks = _blocks(report)
     cells = [cell for block in blocks for rows in block.cells.values() for cell in rows.values()]
-    answers = [cell for cell in cells if cell.interval]
-    ratio_width = max((len(cell.text) for cell in answers), default=0)
-    interval_width = max((len(cell.interval) for cell in answers), default=0)
+    answers = [row for row in cells if row.verdict is not None and not row.lacks]
+    ratio_width = max((len(row.brief.value) for row in answers), default=0)
+    interval_width = max((len(_interval(row)) for row in answers), default=0)
 
-    def written(cell: _Cell) -> Text:
-        if cell.verdict is None:
-            return Text(cell.text)
-        text = cell.text
-        if cell.interval:
-            text = f"{cell.text:>{ratio_width}} {cell.interval:>{interval_width}}"
-        return Text(f"{marks[cell.verdict]} {text}", STYLES[cell.verdict])
+    def written(row: AnswerRow) -> Text:
+        if row.verdict is None:
+            return Text(row.median_in_unit)
+        text = row.lacks or f"{row.brief.value:>{ratio_width}} {_interval(row):>{interval_width}}"
+        return Text(f"{marks[row.verdict]} {text}", STYLES[row.verdict])
 
     widest = max((written(cell).cell_len for cell in cells), default=0)
     levels = [f" {printable(str(level))}" for level in report.experiment.factors[report.analysis.factor]]
@@ -217,7 +205,8 @@ def _table(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator
             row = partial(_row, widths=[names, *(widths[heading] for heading in headings)])
             yield from row(block.name, [Text(heading, "italic") for heading in headings], style="italic")
             for level in dict.fromkeys(level for heading in headings for level in block.cells[heading]):
-                texts = [written(block.cells[heading].get(level, _Cell(""))) for heading in headings]
+                cells_of = [block.cells[heading].get(level) for heading in headings]
+                texts = [Text() if cell is None else written(cell) for cell in cells_of]
                 yield from row(f" {printable(str(level))}", texts)
 
 
@@ -258,14 +247,16 @@ def _blocks(report: Report) -> list[_Block]:
         name = printable(condition_name(rest)) if rest else analysis.factor
         return blocks.setdefault(tuple(rest.values()), _Block(name))
 
-    for _, rows in words.by_context(report):
-        context = report.context(rows[0][0])
+    for there in report.answers.contexts:
+        context = report.context(there.condition)
         heading = condition_name({factor: context[factor] for factor in columns}) if columns else "ratio"
         cells = block_of(context).cells.setdefault(printable(heading)[:_HEADING_AT_MOST], {})
-        for condition, comparison in rows:
-            cells[condition.levels[analysis.factor]] = _cell(condition, comparison, report)
-    for whole in analysis.aggregates:
-        block_of(whole.context).cells.setdefault(_OVERALL, {})[whole.level] = _answer(whole, experiment)
+        cells.update(
+            (answer.condition.levels[analysis.factor], answer) for answer in there.rows if answer.condition
+        )
+    for whole in report.answers.aggregates:
+        assert whole.answer is not None
+        block_of(whole.answer.context).cells.setdefault(_OVERALL, {})[whole.answer.level] = whole
     return list(blocks.values())
 
 
@@ -281,20 +272,7 @@ def column_factors(experiment: Experiment) -> tuple[str, ...]:
     return (max(others, key=lambda factor: (factor != "threads", len(experiment.factors[factor]))),)
 
 
-def _cell(condition: ConditionSummary, comparison: Comparison | None, report: Report) -> _Cell:
-    if comparison is not None:
-        return _answer(comparison, report.experiment)
-    experiment = report.experiment
-    median = words.typical(condition, accept_invalid=experiment.comparison.accept_invalid)
-    if condition.median is not None and median == number(condition.median):
-        median = in_unit(condition.median, unit_in(experiment, report.analysis.metric))
-    return _Cell(median)
-
-
-def _answer(answer: Comparison | Aggregate, experiment: Experiment) -> _Cell:
-    if answer.ratio is None and answer.difference is None:
-        return _Cell("withheld" if answer.withheld else "no pairs", verdict=answer.verdict)
-    size, ends = words.glance_size(answer, experiment)
-    return _Cell(
-        size, ends.replace(" to ", "-" if answer.difference is None else " to ") or "-", answer.verdict
-    )
+def _interval(row: AnswerRow) -> str:
+    """Return the interval as briefly as it can be read: differences have signs, which need the word."""
+    differs = row.answer is not None and row.answer.difference is not None
+    return row.brief.interval.replace(" to ", " to " if differs else "-") or "-"

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from assay.analysis.configurations import LEFT_OUT_AT_MOST, Against, Condition, LeftOut, conditions_of
+from assay.analysis.configurations import LEFT_OUT_AT_MOST, Against, Condition, LeftOut
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement, Scale
 from assay.analysis.types import Interval
 from assay.experiment import Experiment
@@ -46,9 +46,7 @@ class Row:
 
 def measured(report: Report) -> list[Condition]:
     """Return the conditions of a campaign about sensitivity, the most sensitive first."""
-    one_layout = report.campaign.host.get("one_layout", {})
-    conditions = conditions_of(report.trials, report.experiment, one_layout)
-    return sorted(conditions, key=_deviation, reverse=True)
+    return sorted(report.configurations, key=_deviation, reverse=True)
 
 
 def name_of(condition: Condition) -> str:

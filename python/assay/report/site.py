@@ -151,7 +151,7 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
         "beside": _beside(report.campaign, store),
         "ended": report.campaign.ended,
         "findings": words.severities(report.findings),
-        "verdicts": words.verdicts(report),
+        "verdicts": report.answers.counts,
     }
     of_trials = () if page_alone else (record_files(report, store), page.trial_files(report))
     for files in (

@@ -1,18 +1,18 @@
 """The report in the terminal: findings first, then the verdicts, readable at 80 columns."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.analysis import Comparison, ConditionSummary, median
+from assay.analysis import median
 from assay.analysis.aa import false_alarms
-from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding, Severity
 from assay.report import gate, sensitivity, words
+from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.words import condition_name, counted, number, printable
 
@@ -55,53 +55,51 @@ def print_report(report: Report, console: Console) -> None:
     for line in (f"Stopped: {campaign.stopped}." * bool(campaign.stopped), gate.sentences(report)):
         if line:
             console.print(_text(line))
-    for context, rows in words.by_context(report):
-        console.print(_text(context, "italic"))
-        _print_verdicts(report, rows, console)
+    for context in report.answers.contexts:
+        console.print(_text(context.name, "italic"))
+        _print_verdicts(report, context.rows, console)
     alarms = [false_alarms(analysis).summary] if report.experiment.identical else []
-    for line in (*words.further(report), *alarms):
+    for line in (*_further(report), *alarms):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
     _print_pathological(report, console)
     _print_inside(report, console)
     console.print()
 
 
-def _print_verdicts(
-    report: Report, rows: Sequence[tuple[ConditionSummary, Comparison | None]], console: Console
-) -> None:
+def _print_verdicts(report: Report, rows: Sequence[AnswerRow], console: Console) -> None:
     """Print the conditions of a context, each but the baseline with its comparison."""
-    analysis, unit = report.analysis, report.experiment.unit(report.analysis.metric)
-    gated = analysis.gate_percent is not None
+    gated = report.analysis.gate_percent is not None
     # Of 80 columns, names have 27, and 17 beside a gate.
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
-    table.add_column(_text(analysis.factor), overflow="fold", ratio=1)
+    table.add_column(_text(report.analysis.factor), overflow="fold", ratio=1)
     for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
         table.add_column(title, justify="right", min_width=width, no_wrap=True)
     table.add_column("verdict", min_width=10, no_wrap=True)
     if gated:
         table.add_column("gate", min_width=9, no_wrap=True)
-    notes: list[str] = []
-    for condition, comparison in rows:
-        level = _text(f"  {condition.levels[analysis.factor]}")
-        median = words.typical(condition, accept_invalid=report.experiment.comparison.accept_invalid)
-        if comparison is None:
-            table.add_row(level, median, "1", "", "", _text("baseline", "dim"))
-        else:
-            table.add_row(
-                level,
-                median,
-                words.size(comparison),
-                words.ends(comparison, analysis),
-                str(comparison.pairs),
-                _text(verdict_word(comparison.verdict, analysis.metric, unit), STYLES[comparison.verdict]),
-                *([comparison.gate] if gated else []),
-            )
-        level_notes = words.notes(condition, comparison, unit)
-        if level_notes:
-            notes.append(f"{condition.levels[analysis.factor]}: {'; '.join(level_notes)}")
+    for row in rows:
+        verdict = _text(row.word, "dim" if row.verdict is None else STYLES[row.verdict])
+        cells = (_text(f"  {row.level}"), row.median, *row.exact, row.pairs, verdict)
+        table.add_row(*cells, *([row.gate] if gated else []))
     console.print(table)
-    for note in notes:
-        console.print(Padding(_text(note, "yellow"), (0, 0, 0, 4)))
+    for row in rows:
+        if row.notes:
+            console.print(Padding(_text(f"{row.level}: {'; '.join(row.notes)}", "yellow"), (0, 0, 0, 4)))
+
+
+def _further(report: Report) -> Iterator[str]:
+    """Yield the verdicts over several workloads, along ladders and on further metrics, a line each."""
+    factor, answers = report.analysis.factor, report.answers
+    for row in (*answers.aggregates, *answers.rungs, *answers.also):
+        answer = row.answer
+        assert answer is not None
+        place = condition_name({factor: answer.level, **answer.context})
+        if not row.workloads:
+            yield f"{answer.metric}, {place}: {row.sentence}"
+            continue
+        against = ", ".join(f"{workload} {word}" for workload, word in row.against)
+        contradicted = f"; contradicted by {against}" * bool(against)
+        yield f"{place}, over {row.workloads}: {row.sentence}{contradicted}"
 
 
 def _print_sensitivity(report: Report, console: Console) -> None:

@@ -6,15 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from assay.analysis.meaningfulness import Elsewhere, Meaning, compared, meanings
-from assay.analysis.types import Aggregate, Verdict
-from assay.analysis.verdicts import verdict_word
+from assay.analysis.types import Verdict
 from assay.experiment import sensitivity
 from assay.experiment.question import Asked, asked, differences, of_trials
-from assay.report import words
 from assay.report.gather import Report
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary, StoredTrial
-from assay.words import condition_name
 
 _VERDICTS: Mapping[str, Verdict] = {"better": "faster", "worse": "slower"}
 """What `verdict_word` makes of verdicts, the other way."""
@@ -111,17 +108,16 @@ def how_far(report: Report, store: Store) -> list[Meaning]:
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:
     """Yield a row for each comparison of every compared metric and for each ratio over workloads."""
-    for answer in (*report.analysis.answers, *report.analysis.rungs, *report.analysis.also):
-        context = condition_name(answer.context) if answer.context else ""
-        if isinstance(answer, Aggregate):
-            context = ", ".join(filter(None, [context, f"over {words.workloads(answer)}"]))
+    for row in report.answers:
+        answer = row.answer
+        assert answer is not None
         interval = answer.interval if answer.difference is None else None
         yield {
             "metric": answer.metric,
-            "context": context,
+            "context": ", ".join(filter(None, [row.context, row.workloads and f"over {row.workloads}"])),
             "level": str(answer.level),
             "baseline": str(answer.baseline),
-            "verdict": verdict_word(answer.verdict, answer.metric, report.experiment.unit(answer.metric)),
+            "verdict": row.word,
             "ratio": answer.ratio,
             "low": interval and interval.low,
             "high": interval and interval.high,

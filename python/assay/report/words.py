@@ -1,7 +1,7 @@
 """How numbers and names are written for a person, the same in the terminal and on the page."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -10,8 +10,6 @@ from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, Hos
 from assay.analysis.verdicts import verdict, verdict_of_difference, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
-from assay.plan.types import Level
-from assay.report.gather import Report
 from assay.runner.types import Status
 from assay.words import condition_name, counted, listed, number, percent, ratio
 
@@ -110,37 +108,6 @@ def rung(answer: Answer) -> str:
     return f"{answer.level} over {answer.baseline}"
 
 
-def reported(report: Report) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what others report: of what, the ratios of that here, what they say, and where it stands."""
-    analysis, experiment = report.analysis, report.experiment
-    for other in experiment.reported:
-        answers = [
-            answer
-            for answer in (analysis.comparisons if other.over is None else analysis.rungs)
-            if answer.ratio is not None
-            and other in experiment.reported_of(answer.context, answer.level, answer.baseline)
-        ]
-        over = analysis.baseline if other.over is None else other.over
-        where = [f"{factor}={listed(list(map(str, levels)))}" for factor, levels in other.where.items()]
-        yield (
-            ", ".join([f"{other.level} over {over}", *where]),
-            _here(answers, analysis),
-            other.says,
-            other.source,
-        )
-
-
-def _here(answers: Sequence[Answer], effects: Effects) -> str:
-    """Return the ratios of some answers: of a single one with its interval."""
-    if not answers:
-        return "not measured"
-    if len(answers) == 1:
-        [answer] = answers
-        return size(answer) + (f" ({ends(answer, effects)})" if answer.interval else "")
-    ratios = [answer.ratio for answer in answers if answer.ratio is not None]
-    return f"{ratio(min(ratios))} to {ratio(max(ratios))} in {counted(ratios, 'context')}"
-
-
 def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     """Return the median where it is typical of the values, else in one word why it is not.
 
@@ -209,14 +176,6 @@ def severities(findings: Iterable[Finding]) -> dict[str, int]:
 def directions(metric: str, experiment: Experiment) -> str:
     """Return the words for a ratio that differs from 1: "faster or slower", "better or worse"."""
     return " or ".join(verdict_word(of, metric, experiment.unit(metric)) for of in ("faster", "slower"))
-
-
-def verdicts(report: Report) -> dict[str, int]:
-    """Return verdict, in the word for the metric, -> number of comparisons, where there are any."""
-    counts = Counter(comparison.verdict for comparison in report.analysis.comparisons)
-    metric = report.analysis.metric
-    unit = report.experiment.unit(metric)
-    return {verdict_word(word, metric, unit): counts[word] for word in VERDICTS if counts[word]}
 
 
 def gate(analysis: Analysis) -> str:
@@ -316,24 +275,6 @@ def otherwise(comparison: Comparison, unit: str = "") -> list[str]:
     ]
 
 
-def further(report: Report) -> Iterator[str]:
-    """Yield the verdicts over several workloads and those of further metrics, a line each."""
-    analysis = report.analysis
-    for answer in (*analysis.aggregates, *analysis.rungs, *analysis.also):
-        place = condition_name({analysis.factor: answer.level, **answer.context})
-        unit = report.experiment.unit(answer.metric)
-        verdict_there = estimate(answer, answer.metric, unit, analysis)
-        if not isinstance(answer, Aggregate):
-            yield f"{answer.metric}, {place}: {verdict_there}"
-            continue
-        against = ", ".join(
-            f"{condition_name(levels)} {verdict_word(word, answer.metric, unit)}"
-            for levels, word in answer.against
-        )
-        contradicted = f"; contradicted by {against}" * bool(against)
-        yield f"{place}, over {workloads(answer)}: {verdict_there}{contradicted}"
-
-
 def workloads(whole: Aggregate) -> str:
     """Return how many workloads an aggregate puts together, with their weights where they differ."""
     weights = list(map(percent, whole.weights))
@@ -405,19 +346,3 @@ def reservations(comparison: Comparison | None, unit: str) -> list[str]:
         return [f"undecided: {comparison.reason}"]
     reason = comparison.reason if comparison.interval is None else passes_alone(comparison)
     return [note for note in (zeros(comparison), reason, *otherwise(comparison, unit)) if note]
-
-
-def by_context(report: Report) -> Iterator[tuple[str, list[tuple[ConditionSummary, Comparison | None]]]]:
-    """Yield name of context, then its conditions, each with its comparison (None for the baseline)."""
-    comparisons = {
-        (tuple(comparison.context.values()), comparison.level): comparison
-        for comparison in report.analysis.comparisons
-    }
-
-    contexts: dict[tuple[Level, ...], list[tuple[ConditionSummary, Comparison | None]]] = {}
-    for condition in report.analysis.conditions:
-        context = tuple(report.context(condition).values())
-        level = condition.levels[report.analysis.factor]
-        contexts.setdefault(context, []).append((condition, comparisons.get((context, level))))
-    for rows in contexts.values():
-        yield condition_name(report.context(rows[0][0])), rows
