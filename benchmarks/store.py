@@ -77,7 +77,7 @@ def main() -> None:
         seconds = _fill(path)
         size = path.stat().st_size / 2**20
         print(f"\na store of {TRIALS} trials, {size:.0f} MiB, recorded in {seconds:.1f} s; seconds:")
-        commands = {"assay query": ["query", QUERY], "assay list": ["list"]}
+        commands = {"assay store query": ["store", "query", QUERY], "assay store list": ["store", "list"]}
         turns = {name: partial(_time, arguments, path) for name, arguments in commands.items()}
         for name, runs in by_turns(turns, RUNS).items():
             _print(name, [ended for _, ended in runs], 1)

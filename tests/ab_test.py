@@ -172,7 +172,7 @@ def test_every_condition_of_an_experiment_is_a_benchmark(assay: Assay, project: 
     answer = told(assay, "ab", "--base", "v1", "perf/costs.toml", expect=1)
     verdicts = {benchmark["name"]: benchmark["verdict"] for benchmark in answer["benchmarks"]}
     assert verdicts == {"bench": "slower", "quick": "equivalent"}
-    assert "its worktree, of " in assay("replay", "1", expect=2).stderr
+    assert "its worktree, of " in assay("store", "replay", "1", expect=2).stderr
     assert answer["answer"].startswith("slower: 1 of 2 benchmarks: bench, +30.0%")
 
 

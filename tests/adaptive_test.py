@@ -197,7 +197,7 @@ def test_groups_in_which_the_host_changes_its_mode_are_repeated(folder: Path) ->
     [(repeated,)] = rows("select count(*) from decision")
     trials = 20 + 2 * repeated
     assert f"{repeated} repeated" in printed
-    [campaign] = json.loads(assay("list", "--json").stdout)["campaigns"]
+    [campaign] = json.loads(assay("store", "list", "--json").stdout)["campaigns"]
     assert [campaign[key] for key in ("planned", "ended", "valid")] == [trials] * 3
     [(reason,)] = rows("select distinct reason from decision")
     assert all(word in reason for word in ("core_to_core_ns", "50.1", "150.1"))
@@ -235,7 +235,7 @@ def test_a_campaign_ends_when_every_comparison_has_a_verdict(folder: Path) -> No
     assert f"{blocks} of " in reason
     assert f"{reason}\n" in printed
     assert " 60 trials" in printed
-    [campaign] = json.loads(assay("list", "--json").stdout)["campaigns"]
+    [campaign] = json.loads(assay("store", "list", "--json").stdout)["campaigns"]
     assert campaign["state"] == f"finished early: {reason}"
     assert nothing_to_resume()
     assert begun() == 2 * blocks

@@ -81,7 +81,7 @@ def test_a_campaign_is_audited_by_its_number_and_by_its_file(assay: Assay, tmp_p
     assert findings[0]["rule"] == "validate"
     assert len(findings[0]["trials"]) == 12
     sql = "select severity, json_array_length(trials) from findings where rule = 'validate'"
-    assert json.loads(assay("query", sql, "--json").stdout)["rows"] == [["error", 12]]
+    assert json.loads(assay("store", "query", sql, "--json").stdout)["rows"] == [["error", 12]]
 
     # What was measured is not what the file asks now.
     file.write_text(measured.replace("key_range = 1000", "key_range = 2000"))

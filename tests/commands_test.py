@@ -46,7 +46,7 @@ def write(folder: Path, rules: str = LINES, script: str = PRINTS) -> None:
 
 
 def query(assay: Assay, sql: str) -> list[list[Any]]:
-    rows: list[list[Any]] = json.loads(assay("query", sql, "--json").stdout)["rows"]
+    rows: list[list[Any]] = json.loads(assay("store", "query", sql, "--json").stdout)["rows"]
     return rows
 
 
@@ -64,7 +64,7 @@ def test_a_command_is_built_before_it_runs_and_its_lines_become_metrics(assay: A
     )
     assert rows == [["some", 1, 1, 1], ["more", 2, 1, 1]]
     assert query(assay, "select count(distinct seed) from trials") == [[12]]
-    record = json.loads(assay("show", "1", "--json").stdout)
+    record = json.loads(assay("store", "show", "1", "--json").stdout)
     assert record["stdout"].startswith("It was done.\nwork=")
     assert record["request"]["parameters"] in ({"words": "work=1"}, {"words": "work=2"})
 
@@ -92,7 +92,7 @@ def test_a_rule_that_finds_nothing_or_too_much_says_so(assay: Assay, tmp_path: P
     assert "'=([12])$'" in reason
     assert "more than once" in reason
     assert f"error: subjects.mine.extract: {reason}" in message
-    assert "work=" in assay("show", message.split()[-1]).stdout
+    assert "work=" in assay("store", "show", message.split()[-1]).stdout
     (tmp_path / "good").touch()
     message = assay("resume", "--no-page", expect=1).stderr
     assert "1 of 12 trials" in message
@@ -108,9 +108,9 @@ printf "work; DROP TABLE trial;--=3\nwork=1e999\nWork=1\n$1\n"
     write(tmp_path, script=hostile)
     assay("run", "mine.toml")
     assert query(assay, "select distinct work from trials order by 1") == [[1], [2]]
-    shown = assay("show", "1").stdout
+    shown = assay("store", "show", "1").stdout
     assert "\033" not in shown
-    assert "<script>alert" in json.loads(assay("show", "1", "--json").stdout)["stdout"]
+    assert "<script>alert" in json.loads(assay("store", "show", "1", "--json").stdout)["stdout"]
     pages = [file for file in (tmp_path / "results").rglob("*") if file.suffix in {".html", ".js"}]
     assert {"index.html", "trial.html"} <= {page.name for page in pages}
     for page in pages:
@@ -126,7 +126,7 @@ def test_a_build_that_fails_is_shown_and_begins_no_campaign(assay: Assay, tmp_pa
     assert error == printed.splitlines()[-1]
     assert '"echo built ' in error
     assert "exited with 1" in error
-    assert json.loads(assay("list", "--json").stdout)["campaigns"] == []
+    assert json.loads(assay("store", "list", "--json").stdout)["campaigns"] == []
 
 
 EXAMPLES = ("sort", "traverse", "checksums")  # in the order of the guide

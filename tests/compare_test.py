@@ -1,4 +1,4 @@
-"""`assay compare` as a user types it."""
+"""`assay store compare` as a user types it."""
 
 from pathlib import Path
 
@@ -20,14 +20,14 @@ def campaigns(constant_programs: Path, tmp_path_factory: pytest.TempPathFactory)
 
 def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path) -> None:
     assay = assay_in(campaigns)
-    printed = assay("compare", "1", "2").stdout
+    printed = assay("store", "compare", "1", "2").stdout
     assert "not-interleaved" in printed
     assert printed.count("campaign 2") >= 2
-    printed = assay("compare", "subject=noop", "subject=std_map_mutex", "--json").stdout
+    printed = assay("store", "compare", "subject=noop", "subject=std_map_mutex", "--json").stdout
     assert verdicts_of_all_groups(printed) == ["slower"], printed
     assert "not-interleaved" not in printed
     store = campaigns / "results" / "assay.sqlite"
-    assert "@2" in assay("compare", f"{store}@1", f"{store}@2").stdout
+    assert "@2" in assay("store", "compare", f"{store}@1", f"{store}@2").stdout
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,6 @@ def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path) -> Non
     ],
 )
 def test_what_cannot_be_compared_is_explained(campaigns: Path, sides: list[str], words: str) -> None:
-    message = assay_in(campaigns)("compare", *sides, expect=2).stderr
+    message = assay_in(campaigns)("store", "compare", *sides, expect=2).stderr
     assert message.startswith("error: ")
     assert words in message

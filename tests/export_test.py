@@ -1,4 +1,4 @@
-"""`assay export` as a user types it."""
+"""`assay store export` as a user types it."""
 
 from pathlib import Path
 
@@ -14,12 +14,14 @@ def test_tables_and_charts_come_out_as_files(tmp_path: Path, assay: Assay) -> No
     (tmp_path / "exported.toml").write_text(small_experiment("exported", blocks=2))
     assay("run", "exported.toml", "--anyway", "--no-page")
     for form, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
-        files = assay("export", form, "--output", "out").stdout.split()
+        files = assay("store", "export", form, "--output", "out").stdout.split()
         assert [Path(file).name for file in files] == [
             f"{name}.{form}" for name in ("trials", "series", "verdicts", "findings")
         ]
         assert len(read(tmp_path / files[0])) == 4
-    chart = assay("export", "svg", "--chart", "estimates-1", "--output", "out").stdout.partition(":")[0]
+    chart = assay("store", "export", "svg", "--chart", "estimates-1", "--output", "out").stdout.partition(
+        ":"
+    )[0]
     assert (tmp_path / chart).read_text().startswith("<svg")
-    assert "--chart" in assay("export", "csv", "--chart", "estimates-1", expect=2).stderr
-    assert "campaign 7" in assay("export", "csv", "--campaign", "7", expect=2).stderr
+    assert "--chart" in assay("store", "export", "csv", "--chart", "estimates-1", expect=2).stderr
+    assert "campaign 7" in assay("store", "export", "csv", "--campaign", "7", expect=2).stderr

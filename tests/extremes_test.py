@@ -102,8 +102,8 @@ def test_every_command_ends_and_what_it_gives_programs_is_json(
         ("report", "--campaign", str(campaign)),
         ("audit", "--campaign", str(campaign)),
         ("plan", f"{name}.toml"),
-        ("compare", str(campaign), str(3 - campaign)),
-        ("query", "select throughput, also from trials", "--campaign", str(campaign)),
+        ("store", "compare", str(campaign), str(3 - campaign)),
+        ("store", "query", "select throughput, also from trials", "--campaign", str(campaign)),
     ]
     for words in commands:
         for completed in (run_assay(folder, *words), run_assay(folder, *words, "--json")):
@@ -115,9 +115,13 @@ def test_every_command_ends_and_what_it_gives_programs_is_json(
             )
         assert unknown or json.loads(completed.stdout, parse_constant=refuse)
     for form in ("csv", "parquet", "svg"):
-        assert assay("export", form, "--campaign", str(campaign), "--output", f"{form}-{campaign}").stdout
+        assert assay(
+            "store", "export", form, "--campaign", str(campaign), "--output", f"{form}-{campaign}"
+        ).stdout
     for form in ("google-benchmark", "hyperfine"):  # zeros are no times, nor are those of the smallest rates
-        refused = assay("export", form, "--campaign", str(campaign), "--output", form, expect=2).stderr
+        refused = assay(
+            "store", "export", form, "--campaign", str(campaign), "--output", form, expect=2
+        ).stderr
         assert ("no tool reads others" if name == "limits" else "no valid trial") in refused
     page = (folder / f"results/assay-report/campaign-{campaign}/index.html").read_text()
     for part in ("specifications", "data"):

@@ -85,7 +85,7 @@ def write_experiment(folder: Path, subjects: Iterable[str], blocks: int) -> Path
 
 
 def rows(assay: Assay, sql: str) -> list[list[Any]]:
-    answer: dict[str, list[list[Any]]] = json.loads(assay("query", sql, "--json").stdout)
+    answer: dict[str, list[list[Any]]] = json.loads(assay("store", "query", sql, "--json").stdout)
     return answer["rows"]
 
 
@@ -110,13 +110,13 @@ def test_every_fault_of_a_subject_is_recorded_with_its_reason_and_counted_nowher
         script(tmp_path / name, code)
     write_experiment(tmp_path, FAULTS, blocks=2)
     assert "20 of 22 trials" in assay("run", "x.toml", "--anyway", expect=1).stderr
-    trials = json.loads(assay("list", "trials", "--json").stdout)["trials"]
+    trials = json.loads(assay("store", "list", "trials", "--json").stdout)["trials"]
     assert len(trials) == 2 * len(FAULTS)
     for trial in trials:
         _, status, reason = FAULTS[trial["levels"]["program"]]
         assert (trial["status"], reason in trial["reason"]) == (status, True), trial
     exited = next(trial["trial"] for trial in trials if trial["levels"]["program"] == "exits")
-    record = json.loads(assay("show", str(exited), "--json").stdout)
+    record = json.loads(assay("store", "show", str(exited), "--json").stdout)
     assert (record["exit_code"], record["stderr"]) == (1, "first words\nerror: out of luck\n")
     averages = rows(assay, "select program, count(throughput), median(throughput) from trials group by 1")
     assert {program: (count, median) for program, count, median in averages} == {
@@ -250,7 +250,7 @@ def test_a_full_disk_ends_the_run_and_resume_goes_on_once_there_is_space(
         assert "Traceback" not in stopped.stderr
         filler.unlink()
         assay("resume", "--campaign", "1", *store)
-        trials = json.loads(assay("list", "trials", "--json", *store).stdout)["trials"]
+        trials = json.loads(assay("store", "list", "trials", "--json", *store).stdout)["trials"]
         assert [trial["status"] for trial in trials] == ["valid"] * 8
 
 
@@ -318,10 +318,10 @@ def test_a_missing_calibration_program_begins_no_campaign(
         shutil.copy(programs.find(name), tmp_path / "bin")
     monkeypatch.setenv("ASSAY_PROGRAMS", str(tmp_path / "bin"))
     assert "assay-calibrate" in assay("run", "x.toml", "--anyway", expect=2).stderr
-    assert json.loads(assay("list", "--json").stdout)["campaigns"] == []
+    assert json.loads(assay("store", "list", "--json").stdout)["campaigns"] == []
 
 
-@pytest.mark.parametrize("words", [("list", "subjects"), ("report", "--json")])
+@pytest.mark.parametrize("words", [("store", "list", "subjects"), ("report", "--json")])
 def test_an_output_that_cannot_be_written_is_one_message(
     assay: Assay, tmp_path: Path, words: tuple[str, ...]
 ) -> None:

@@ -184,7 +184,7 @@ def test_trials_of_fixtures_that_fail_are_kept_and_say_why(tmp_path: Path, assay
     path = tmp_path / "x.toml"
     path.write_text(experiment('"sound", "throws_in_run", "throws_in_destructor", "does_less_and_less"'))
     assay("run", str(path), expect=1)
-    trials = json.loads(assay("list", "trials", "--json").stdout)["trials"]
+    trials = json.loads(assay("store", "list", "trials", "--json").stdout)["trials"]
     statuses = {trial["levels"]["subject"]: (trial["status"], trial["reason"]) for trial in trials}
     assert statuses["sound"][0] == "valid"
     assert statuses["throws_in_run"][0] == "crashed"

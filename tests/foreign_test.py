@@ -1,4 +1,4 @@
-"""`assay import` and what becomes of it, and `assay export` for other tools' scripts, as a user types it."""
+"""`assay store import` and what becomes of it, and `assay store export` for other tools' scripts."""
 
 import json
 import re
@@ -60,20 +60,20 @@ TOOLS = {
 @pytest.mark.parametrize("file", TOOLS)
 def test_a_real_file_of_each_tool_is_imported_and_audited(assay: Assay, tmp_path: Path, file: str) -> None:
     tool, trials, rules = TOOLS[file]
-    [imported] = json.loads(assay("import", FILES / file, "--json").stdout)["campaigns"]
+    [imported] = json.loads(assay("store", "import", FILES / file, "--json").stdout)["campaigns"]
     assert imported["foreign"]["tool"] == tool
     assert {finding["rule"] for finding in imported["findings"]} == rules | {"no-calibration"}
-    [listed] = json.loads(assay("list", "--json").stdout)["campaigns"]
+    [listed] = json.loads(assay("store", "list", "--json").stdout)["campaigns"]
     assert (listed["foreign"], listed["valid"], listed["state"]) == (tool, trials, f"foreign, of {tool}")
-    assert f"foreign, of {tool}" in assay("list").stdout
-    assert f"foreign {tool}" in assay("show", "1").stdout
+    assert f"foreign, of {tool}" in assay("store", "list").stdout
+    assert f"foreign {tool}" in assay("store", "show", "1").stdout
     printed = assay("report").stdout
     assert "foreign: no verdict" in printed
     page = (tmp_path / "results/assay-report/campaign-1/index.html").read_text()
     assert f"What {tool} measured" in page
     assert "no verdict rests on these numbers" in page
     assert "foreign" in (tmp_path / "results/assay-report/index.html").read_text()
-    kept = json.loads(assay("query", "select rule from findings", "--json").stdout)["rows"]
+    kept = json.loads(assay("store", "query", "select rule from findings", "--json").stdout)["rows"]
     assert {rule for (rule,) in kept} == rules | {"no-calibration"}
     errors = any(finding["severity"] == "error" for finding in imported["findings"])
     audited = assay("audit", "--campaign", "1", "--json", expect=int(errors))
@@ -84,7 +84,7 @@ def test_a_real_file_of_each_tool_is_imported_and_audited(assay: Assay, tmp_path
 
 def test_a_screen_shows_what_was_imported_in_80_by_24(assay: Assay) -> None:
     for file in TOOLS:
-        printed = assay("import", FILES / file).stdout.splitlines()
+        printed = assay("store", "import", FILES / file).stdout.splitlines()
         assert len(printed) <= 24
         assert max(map(len, printed[:-1])) <= 80, printed
 
@@ -92,20 +92,20 @@ def test_a_screen_shows_what_was_imported_in_80_by_24(assay: Assay) -> None:
 def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Path, steady_host: None) -> None:
     (tmp_path / "ours.toml").write_text(small_experiment("ours", blocks=2))
     assay("run", "ours.toml", "--anyway", "--no-page")
-    assay("import", FILES / "jmh.json")
+    assay("store", "import", FILES / "jmh.json")
     refused = (
         "error: campaign 2 was imported from JMH: it has no verdict, and is compared with nothing; see it"
         " with `assay report --campaign 2`, or name a campaign that Assay ran\n"
     )
     for words in (
-        ("compare", "1", "2"),
-        ("compare", "2", "1"),
-        ("compare", "benchmark=a", "benchmark=b", "--campaign", "2"),
+        ("store", "compare", "1", "2"),
+        ("store", "compare", "2", "1"),
+        ("store", "compare", "benchmark=a", "benchmark=b", "--campaign", "2"),
         ("explore", "2"),
-        ("export", "hyperfine", "--campaign", "2"),
-        ("export", "markdown", "--campaign", "2"),
-        ("export", "csv", "--campaign", "2"),
-        ("replay", "5"),
+        ("store", "export", "hyperfine", "--campaign", "2"),
+        ("store", "export", "markdown", "--campaign", "2"),
+        ("store", "export", "csv", "--campaign", "2"),
+        ("store", "replay", "5"),
     ):
         assert assay(*words, expect=2).stderr == refused, words
     assert "nothing to resume" in assay("resume", "--campaign", "2", expect=2).stderr
@@ -124,11 +124,11 @@ def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Pat
 def test_a_file_that_is_there_already_is_not_imported_again(assay: Assay, tmp_path: Path) -> None:
     copy = tmp_path / "again.json"
     copy.write_bytes((FILES / "pyperf.json").read_bytes())
-    assay("import", FILES / "pyperf.json")
-    again = assay("import", copy, "--json")
+    assay("store", "import", FILES / "pyperf.json")
+    again = assay("store", "import", copy, "--json")
     assert again.stderr == f"{copy} is campaign 1 already\n"
     assert [campaign["campaign"] for campaign in json.loads(again.stdout)["campaigns"]] == [1]
-    assert len(json.loads(assay("list", "--json").stdout)["campaigns"]) == 1
+    assert len(json.loads(assay("store", "list", "--json").stdout)["campaigns"]) == 1
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_imported(
@@ -137,11 +137,11 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_imported(
     cut = tmp_path / "cut.json"
     cut.write_bytes((FILES / "jmh.json").read_bytes()[:3000])
     reason = ": the JSON is cut off here; let the tool write the file again, and wait until it has ended\n"
-    alone = assay("import", "cut.json", expect=2).stderr
+    alone = assay("store", "import", "cut.json", expect=2).stderr
     assert alone.startswith("error: cut.json: line ")
     assert alone.endswith(reason)
     assert not (tmp_path / "results").exists()
-    both = assay("import", "cut.json", FILES / "pyperf.json", "--json", expect=2)
+    both = assay("store", "import", "cut.json", FILES / "pyperf.json", "--json", expect=2)
     assert both.stderr == alone
     imported = json.loads(both.stdout)
     assert imported["refused"] == [alone.removeprefix("error: ").rstrip()]
@@ -153,7 +153,7 @@ def test_a_stale_folder_is_named_and_the_others_are_imported(assay: Assay, tmp_p
         folder = tmp_path / "target/criterion" / name / "new"
         folder.mkdir(parents=True)
         (folder / "sample.json").write_text(json.dumps(sample))
-    printed = assay("import", "target/criterion", "--json")
+    printed = assay("store", "import", "target/criterion", "--json")
     reason = (
         "target/criterion/old/new/sample.json: was written before Criterion.rs 0.3.3; delete the folder"
         " target/criterion/old and run the benchmark again"
@@ -175,10 +175,10 @@ def test_a_parameter_called_benchmark_does_not_take_the_place_of_the_name(
         for time, value in ((1.0, "a"), (2.0, "b"))
     ]
     (tmp_path / "a.json").write_text(json.dumps({"results": results}))
-    assay("import", "a.json")
+    assay("store", "import", "a.json")
     rows = (
-        json.loads(assay("show", "1", "--all", "--json").stdout),
-        json.loads(assay("show", "2", "--all", "--json").stdout),
+        json.loads(assay("store", "show", "1", "--all", "--json").stdout),
+        json.loads(assay("store", "show", "2", "--all", "--json").stdout),
     )
     assert [row["levels"] for row in rows] == [
         {"benchmark": "named", "parameter benchmark": value} for value in ("a", "b")
@@ -196,13 +196,13 @@ def test_hostile_names_inject_nothing(assay: Assay, tmp_path: Path) -> None:
     }
     (tmp_path / "<b>.json").write_text(json.dumps({"results": [result]}))
     commands = (
-        ("import", "<b>.json"),
-        ("list", "campaigns"),
-        ("list", "trials"),
+        ("store", "import", "<b>.json"),
+        ("store", "list", "campaigns"),
+        ("store", "list", "trials"),
         ("report", "--verbose"),
         ("audit",),
-        ("show", "1"),
-        ("query", "select * from trials"),
+        ("store", "show", "1"),
+        ("store", "query", "select * from trials"),
     )
     printed = {words: assay(*words, expect=int(words == ("audit",))).stdout for words in commands}
     for text in printed.values():
@@ -210,7 +210,9 @@ def test_hostile_names_inject_nothing(assay: Assay, tmp_path: Path) -> None:
     assert "failed" in printed[commands[0]]
     for words in commands[:3]:
         assert max(map(len, printed[words].split("\n"))) < 2000
-    assert json.loads(assay("query", "select count(*) from trials", "--json").stdout)["rows"] == [[2]]
+    assert json.loads(assay("store", "query", "select count(*) from trials", "--json").stdout)["rows"] == [
+        [2]
+    ]
     for page in (tmp_path / "results").rglob("*.html"):
         text = page.read_text()
         assert "<script>alert" not in text
@@ -221,7 +223,7 @@ def test_hostile_names_inject_nothing(assay: Assay, tmp_path: Path) -> None:
 def test_the_tools_own_scripts_read_what_is_exported(assay: Assay, tmp_path: Path, steady_host: None) -> None:
     (tmp_path / "ours.toml").write_text(small_experiment("ours", blocks=3))
     assay("run", "ours.toml", "--anyway", "--no-page")
-    told = assay("export", "google-benchmark").stdout
+    told = assay("store", "export", "google-benchmark").stdout
     assert told == (
         "export/google-benchmark.json: time an operation, from throughput, a repetition for each valid"
         " trial\n"
@@ -232,11 +234,13 @@ def test_the_tools_own_scripts_read_what_is_exported(assay: Assay, tmp_path: Pat
         *["ours/subject:std_map_mutex"] * 3,
     ]
     rates = json.loads(
-        assay("query", "select throughput from trials where subject = 'noop' order by trial", "--json").stdout
+        assay(
+            "store", "query", "select throughput from trials where subject = 'noop' order by trial", "--json"
+        ).stdout
     )["rows"]
     assert [row["real_time"] for row in rows[:3]] == pytest.approx([1e9 / rate for (rate,) in rates])
     assert rows[0]["cpu_time"] != rows[0]["real_time"]
-    assay("export", "hyperfine")
+    assay("store", "export", "hyperfine")
     script = FILES / "hyperfine-scripts/advanced_statistics.py"
     completed = subprocess.run(
         [sys.executable, script, tmp_path / "export/hyperfine.json"],

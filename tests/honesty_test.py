@@ -153,7 +153,7 @@ def test_what_is_planted_is_found_and_what_is_broken_gets_no_verdict(assay: Assa
     assert broken["verdict"] == "undecided"
     assert broken["ratio"] is None
     assert broken["dropped"] == {"not valid": 10}
-    shown = assay("list", "trials", "--campaign", "1").stdout
+    shown = assay("store", "list", "trials", "--campaign", "1").stdout
     assert shown.count("invalid") == 10
     page = next((tmp_path / "results").rglob("campaign-1/index.html")).read_text()
     assert "loses_inserts" in page
@@ -175,7 +175,9 @@ def test_a_map_that_is_wrong_at_times_gets_no_verdict(assay: Assay, tmp_path: Pa
         assert "trials of lossy were invalid" in answer["reason"]
     assert [set(statuses) for statuses in counts] == [{"valid"}] * 2 + [{"valid", "invalid"}] * 2
     # It ends at the first look, and not as decided.
-    (stopped,) = assay("query", "select reason from decision where kind = 'stop'").stdout.splitlines()[2:]
+    (stopped,) = assay(
+        "store", "query", "select reason from decision where kind = 'stop'"
+    ).stdout.splitlines()[2:]
     assert stopped.startswith("3 of 3 comparisons can have no verdict, as trials were not valid, after ")
     shown = assay("report", "--campaign", "1", "--fail-on", "slower", "--verbose").stdout
     assert shown.count("lossy: undecided: ") == 2

@@ -180,13 +180,13 @@ def test_a_tuned_run_holds_the_settings_and_puts_them_back(
     with put_back_at_the_end() as before:
         assay("run", "x.toml", "--anyway", "--no-page", "--tuned", "--quiet")
         assert values(before) == before
-    record = json.loads(assay("show", "1", "--json").stdout)
+    record = json.loads(assay("store", "show", "1", "--json").stdout)
     host = record.get("host") or record["record"]["host"]
     if TIMERS in before:
         assert host["timer-migration"] == "0"
     assert not (tmp_path / "state" / "host.journal").exists()
     assay("run", "x.toml", "--anyway", "--no-page", "--quiet")
-    compared = json.loads(assay("compare", "1", "2", "--json").stdout)
+    compared = json.loads(assay("store", "compare", "1", "2", "--json").stdout)
     assert "different-host-settings" in {finding["rule"] for finding in compared["findings"]}
 
 

@@ -61,8 +61,8 @@ int main(int count, char** words) { printf("sum=%d\\n", one(two(three(four(count
 
 def records(assay: Assay) -> list[dict[str, Any]]:
     """Return the records of all trials, in their order."""
-    listed = json.loads(assay("list", "trials", "--json").stdout)["trials"]
-    return [json.loads(assay("show", str(trial["trial"]), "--json").stdout) for trial in listed]
+    listed = json.loads(assay("store", "list", "trials", "--json").stdout)["trials"]
+    return [json.loads(assay("store", "show", str(trial["trial"]), "--json").stdout) for trial in listed]
 
 
 def write_commands(folder: Path, link: str) -> None:
@@ -74,7 +74,7 @@ def write_commands(folder: Path, link: str) -> None:
 def test_each_block_runs_our_subjects_in_a_layout_of_its_own(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(OURS)
     assay("run", "x.toml", "--no-page", "--set", "threads=1")
-    assert "and the same layout" in assay("replay", "1").stdout
+    assert "and the same layout" in assay("store", "replay", "1").stdout
     blocks: dict[int, set[tuple[int, str]]] = {}
     for record in records(assay):
         assert record["status"] == "valid", record["reason"]
@@ -159,7 +159,7 @@ def test_a_link_that_does_not_do_it_ends_before_anything_is_recorded(
     write_commands(tmp_path, link)
     done = assay("run", "x.toml", "--no-page", expect=2)
     assert why in done.stderr
-    assert json.loads(assay("list", "--json").stdout)["campaigns"] == []
+    assert json.loads(assay("store", "list", "--json").stdout)["campaigns"] == []
 
 
 @pytest.mark.usefixtures("steady_host")

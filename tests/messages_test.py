@@ -119,10 +119,10 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             "experiments/quickstart.toml), or name the store with --store",
         ),
         (
-            ["list", "--store", "."],
+            ["store", "list", "--store", "."],
             ". is a folder: name a file with --store, such as results/assay.sqlite",
         ),
-        (["compare", "1"], "assay compare: SIDE: name two or more; the first is the baseline"),
+        (["store", "compare", "1"], "assay store compare: SIDE: name two or more; the first is the baseline"),
         (
             ["ab", "--base", "main"],
             "nothing is to be measured; name an experiment's file or commands, or give --google-benchmark or"
@@ -171,12 +171,12 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             "assay check: no such option: --experiment; name the folder of experiment.toml with --directory",
         ),
         (
-            ["export"],
-            "assay export: missing argument 'FORMAT'. Choose from: csv, parquet, markdown, svg, png, pdf, "
-            "google-benchmark, hyperfine; see assay export -h",
+            ["store", "export"],
+            "assay store export: missing argument 'FORMAT'. Choose from: csv, parquet, markdown, svg, png, "
+            "pdf, google-benchmark, hyperfine; see assay store export -h",
         ),
         (
-            ["import", "x.json"],
+            ["store", "import", "x.json"],
             "x.json: there is no such file; name a file of results, or Criterion's target/criterion",
         ),
     ],
@@ -230,7 +230,7 @@ def test_a_subject_that_a_program_lacks_is_told_before_anything_runs(
     line = 18 if names else 16
     assert assay(command, "x.toml", expect=2).stderr == f"error: x.toml:{line}: subjects.{message}\n"
     if command == "run":
-        assert json.loads(assay("list", "campaigns", "--json").stdout)["campaigns"] == []
+        assert json.loads(assay("store", "list", "campaigns", "--json").stdout)["campaigns"] == []
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from conftest import Assay, small_experiment
 @pytest.mark.parametrize(
     ("module", "words", "extra"),
     [
-        ("vl_convert", "export svg", "charts"),
-        ("pandas", "export csv", "parquet"),
-        ("pyarrow", "export parquet", "parquet"),
-        ("datasette", "serve", "serve"),
+        ("vl_convert", "store export svg", "charts"),
+        ("pandas", "store export csv", "parquet"),
+        ("pyarrow", "store export parquet", "parquet"),
+        ("datasette", "store serve", "serve"),
     ],
 )
 def test_a_command_says_in_a_line_which_package_it_lacks(

@@ -399,7 +399,7 @@ def test_every_environment_that_trials_told_is_shown(pages: dict[str, Page], sto
 
 def test_a_remedy_shows_commands_as_code(pages: dict[str, Page]) -> None:
     index = pages["campaign-1/index.html"]
-    assert any(text.startswith("assay show") for text in index.texts["code"])
+    assert any(text.startswith("assay store show") for text in index.texts["code"])
     assert not [text for text in index.texts["p"] if "`assay" in text]
 
 
@@ -411,7 +411,7 @@ def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> N
     written = store.path.parent / "assay-report" / "campaign-1" / "experiment.json"
     assert run == ["assay", "run", str(written), "--store", str(store.path)]
     assert report == ["assay", "report", "--campaign", "1", "--store", str(store.path)]
-    _, rows = store.query(query[2], campaign=1)
+    _, rows = store.query(query[3], campaign=1)
     assert len(rows) == CONDITIONS
     medians = sorted(row[-1] for row in rows)
     assert medians == sorted(condition.median or 0 for condition in gather(store, 1).analysis.conditions)
@@ -595,7 +595,7 @@ def test_what_has_not_been_measured_of_verdicts_has_a_command(sided: tuple[Repor
     rows = len(report.analysis.comparisons)
     table = shown.partition(" predictive ")[2]
     assert table.count("not measured") == 2 * rows  # nothing ran twice, and there is no other campaign
-    for command in ("assay replay 1 --store", "assay run "):
+    for command in ("assay store replay 1 --store", "assay run "):
         assert command in shown
     assert "What moving changes" not in shown  # it was measured
     assert shown.count("pairs agree") + shown.count(" pairs; spread") == rows

@@ -20,7 +20,7 @@ duration_ms = 5
 def test_a_tree_that_frees_nothing_is_found_out_and_one_that_frees_alike_is_not(
     assay: Assay, tmp_path: Path
 ) -> None:
-    listed = json.loads(assay("list", "subjects", "--json").stdout)["subjects"]
+    listed = json.loads(assay("store", "list", "subjects", "--json").stdout)["subjects"]
     ways = {subject["subject"]: subject["reclaims"] for subject in listed}
     assert (ways["ticket_bst"], ways["ticket_bst_leaking"]) == ("epochs", "never")
     for other, severities in (("ticket_bst_leaking", ["warning"]), ("natarajan_mittal_bst", [])):

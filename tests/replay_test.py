@@ -77,19 +77,21 @@ second = { program = "sleep", arguments = ["0"], protocol = false }
 def test_a_replay_repeats_what_is_drawn(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(EXPERIMENT)
     assay("run", "x.toml", "--anyway", "--no-page")
-    trials = json.loads(assay("list", "trials", "--json").stdout)["trials"]
+    trials = json.loads(assay("store", "list", "trials", "--json").stdout)["trials"]
     assert len(trials) == 16
     for trial in trials:
-        replayed = json.loads(assay("replay", str(trial["trial"]), "--json").stdout)
+        replayed = json.loads(assay("store", "replay", str(trial["trial"]), "--json").stdout)
         assert replayed["now"]["status"] == "valid"
         assert replayed["different"] == []
         assert replayed["nothing_because"] is None
         threads = trial["levels"]["threads"]
         assert f"threads.{threads - 1}.find.attempted" in replayed["equal"]
         assert ("validation.pair_sum" in replayed["equal"]) == (threads == 1)
-    shown = assay("replay", "1").stdout
+    shown = assay("store", "replay", "1").stdout
     assert "counts and checksums that must be" in shown
-    assert len(json.loads(assay("list", "trials", "--json").stdout)["trials"]) == 16  # nothing is stored
+    assert (
+        len(json.loads(assay("store", "list", "trials", "--json").stdout)["trials"]) == 16
+    )  # nothing is stored
 
 
 def run_own(assay: Assay, folder: Path, result: str) -> None:
@@ -111,10 +113,10 @@ print(json.dumps({
 @pytest.mark.usefixtures("steady_host", "no_pages")
 def test_what_is_not_repeated_is_found(assay: Assay, tmp_path: Path) -> None:
     run_own(assay, tmp_path, WHOLE)
-    replayed = json.loads(assay("replay", "1", "--json", expect=1).stdout)
+    replayed = json.loads(assay("store", "replay", "1", "--json", expect=1).stdout)
     assert [difference["what"] for difference in replayed["different"]] == ["threads.0.find.succeeded"]
     assert "threads.0.find.attempted" in replayed["equal"]
-    assert "DIFFERENT: 1 of " in assay("replay", "1", expect=1).stdout
+    assert "DIFFERENT: 1 of " in assay("store", "replay", "1", expect=1).stdout
 
 
 @pytest.mark.usefixtures("steady_host", "no_pages")
@@ -122,10 +124,10 @@ def test_what_cannot_be_repeated_is_refused(assay: Assay, tmp_path: Path) -> Non
     run_own(assay, tmp_path, WHOLE)
     program = tmp_path / "own"
     program.write_text(program.read_text() + "# changed\n")
-    assert "own has changed since" in assay("replay", "1", expect=2).stderr
+    assert "own has changed since" in assay("store", "replay", "1", expect=2).stderr
     program.unlink()
-    assert "own cannot be started" in assay("replay", "1", expect=2).stderr
-    assert "has no trial 99" in assay("replay", "99", expect=2).stderr
+    assert "own cannot be started" in assay("store", "replay", "1", expect=2).stderr
+    assert "has no trial 99" in assay("store", "replay", "99", expect=2).stderr
 
 
 @pytest.mark.usefixtures("steady_host", "no_pages")
@@ -133,13 +135,13 @@ def test_numbers_from_new_entropy_are_not_repeated(assay: Assay, tmp_path: Path)
     engine = 'key_range = 500\nengine = { name = "wyrand", reseed_every = 1000 }'
     (tmp_path / "x.toml").write_text(EXPERIMENT.replace("key_range = 500", engine))
     assay("run", "x.toml", "--anyway", "--no-page", "--only", "work=plain", "--only", "threads=1")
-    assert "trial 1 cannot be repeated: " in assay("replay", "1", expect=2).stderr
+    assert "trial 1 cannot be repeated: " in assay("store", "replay", "1", expect=2).stderr
 
 
 @pytest.mark.usefixtures("steady_host", "no_pages")
 def test_of_a_command_nothing_has_to_be_equal(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "commands.toml").write_text(COMMANDS)
     assay("run", "commands.toml", "--anyway", "--no-page")
-    replayed: Any = json.loads(assay("replay", "1", "--json").stdout)
+    replayed: Any = json.loads(assay("store", "replay", "1", "--json").stdout)
     assert replayed["nothing_because"] == "a command does not say which of its numbers are repeated"
     assert replayed["now"]["status"] == "valid"

@@ -1,11 +1,11 @@
 """The core stands alone: it imports no satellite, and no satellite imports another."""
 
-from importlib.metadata import entry_points
-
 import grimp
 import pytest
 
-SATELLITES = sorted({found.module.split(".")[0] for found in entry_points(group="assay.commands")})
+from assay.cli.commands import satellites
+
+SATELLITES = sorted({found.module.split(".")[0] for _, found in satellites()})
 
 
 @pytest.mark.parametrize("package", ["assay", *SATELLITES])

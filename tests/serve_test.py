@@ -1,4 +1,4 @@
-"""`assay serve` as a process, asked over HTTP on this machine."""
+"""`assay store serve` as a process, asked over HTTP on this machine."""
 
 import re
 import signal
@@ -19,7 +19,7 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
 ) -> None:
     (tmp_path / "served.toml").write_text(small_experiment("served", blocks=1))
     assay("run", "served.toml", "--anyway")
-    words = [sys.executable, "-m", "assay", "serve", "--port", "0"]
+    words = [sys.executable, "-m", "assay", "store", "serve", "--port", "0"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         lines = iter(server.stderr.readline, "")
@@ -36,4 +36,4 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
 
 
 def test_without_a_store_it_says_so(assay: Assay) -> None:
-    assert "no store" in assay("serve", expect=2).stderr
+    assert "no store" in assay("store", "serve", expect=2).stderr

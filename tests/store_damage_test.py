@@ -157,20 +157,20 @@ DAMAGES = [
     (5, "update campaign set host = 'null' where id = 5"),
 ]
 
-ALWAYS = (["list"], ["report", "--campaign", "1", "--json"], ["store", "check"])
+ALWAYS = (["store", "list"], ["report", "--campaign", "1", "--json"], ["store", "check"])
 COMMANDS = (
-    ["list", "trials", "--campaign", "2"],
+    ["store", "list", "trials", "--campaign", "2"],
     ["report"],
     ["report", "--campaign", "2", "--json"],
     ["audit", "--campaign", "2"],
-    ["query", "select count(*) from campaigns"],
-    ["query", "select * from trials", "--campaign", "2"],
-    ["query", "select * from trials", "--campaign", "1"],
-    ["show", "6"],
-    ["show", "6", "--all"],
-    ["export", "markdown", "--campaign", "2"],
+    ["store", "query", "select count(*) from campaigns"],
+    ["store", "query", "select * from trials", "--campaign", "2"],
+    ["store", "query", "select * from trials", "--campaign", "1"],
+    ["store", "show", "6"],
+    ["store", "show", "6", "--all"],
+    ["store", "export", "markdown", "--campaign", "2"],
     ["trend", "maps"],
-    ["compare", "1", "2"],
+    ["store", "compare", "1", "2"],
     ["resume", "--campaign", "2"],
     ["explore", "2"],
 )
@@ -178,7 +178,7 @@ COMMANDS = (
 
 
 def test_a_sound_store_has_nothing_damaged(sound: Path, tmp_path: Path) -> None:
-    for words in (["store", "check"], ["report", "--campaign", "2", "--json"], ["list"]):
+    for words in (["store", "check"], ["report", "--campaign", "2", "--json"], ["store", "list"]):
         ended = run_assay(tmp_path, *words, "--store", sound)
         assert ended.returncode == 0, ended.stderr
 
@@ -222,15 +222,20 @@ def test_numbers_that_json_lacks_are_imported_as_text(tmp_path: Path, number: st
     }
     for name, text in written.items():
         (tmp_path / name).write_text(text)
-        ended = run_assay(tmp_path, "import", name, "--store", "s.sqlite")
+        ended = run_assay(tmp_path, "store", "import", name, "--store", "s.sqlite")
         assert ended.returncode == 0, ended.stderr
-    for words in (["audit"], ["report"], ["store", "check"], ["export", "markdown", "--campaign", "1"]):
+    for words in (
+        ["audit"],
+        ["report"],
+        ["store", "check"],
+        ["store", "export", "markdown", "--campaign", "1"],
+    ):
         ended = run_assay(tmp_path, *words, "--store", "s.sqlite")
         assert "Traceback" not in ended.stderr, ended.stderr
     (tmp_path / "time.json").write_text(
         written["google.json"].replace('"real_time": 1', f'"real_time": {number}')
     )
-    refused = run_assay(tmp_path, "import", "time.json", "--store", "s.sqlite")
+    refused = run_assay(tmp_path, "store", "import", "time.json", "--store", "s.sqlite")
     assert (refused.returncode, "benchmarks[0].real_time" in refused.stderr) == (2, True), refused.stderr
     with Store.open(tmp_path / "s.sqlite") as store:
         assert len(store.campaigns()) == 3
@@ -261,7 +266,7 @@ def test_an_import_takes_as_many_statements_however_many_benchmarks_it_has(tmp_p
 def test_files_whose_names_are_not_utf_8_are_imported(tmp_path: Path) -> None:
     file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.json"))
     file.write_text('{"results": [{"command": "a", "times": [1]}]}')
-    ended = run_assay(tmp_path, "import", file, "--store", "s.sqlite")
+    ended = run_assay(tmp_path, "store", "import", file, "--store", "s.sqlite")
     assert ended.returncode == 0, ended.stderr
     ended = run_assay(tmp_path, "report", "--campaign", "1", "--store", "s.sqlite")
     assert ended.returncode == 0, ended.stderr
@@ -299,8 +304,8 @@ def test_a_damaged_row_ends_no_command_in_a_traceback_and_hides_no_other_campaig
                 assert f"campaign {campaign} is damaged" in ended.stdout
     if campaign is None:
         return
-    assert codes["list"] == 0
-    listed = json.loads(run_assay(folder, "list", "--json", "--store", path).stdout)["campaigns"]
+    assert codes["store list"] == 0
+    listed = json.loads(run_assay(folder, "store", "list", "--json", "--store", path).stdout)["campaigns"]
     assert [entry["campaign"] for entry in listed] == [1, 2, 3, 4, 5]
     assert codes["report --campaign 1 --json"] == 0
     removed = run_assay(folder, "store", "remove", str(campaign), "--yes", "--store", path)

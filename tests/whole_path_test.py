@@ -56,7 +56,7 @@ def request(subject: str, **settings: Any) -> str:
 
 
 def query(assay: Assay, sql: str, *options: str) -> list[list[Any]]:
-    rows: list[list[Any]] = json.loads(assay("query", sql, "--json", *options).stdout)["rows"]
+    rows: list[list[Any]] = json.loads(assay("store", "query", sql, "--json", *options).stdout)["rows"]
     return rows
 
 
@@ -67,7 +67,7 @@ def test_one_file_and_one_command_lead_to_verdicts_and_a_page(assay: Assay, tmp_
     page = next((tmp_path / "results").rglob("index.html"))
     assert "Is doing nothing faster than std::map?" in page.read_text()
 
-    (campaign,) = json.loads(assay("list", "--json").stdout)["campaigns"]
+    (campaign,) = json.loads(assay("store", "list", "--json").stdout)["campaigns"]
     assert campaign["experiment"] == "planted"
     time = "median(processor_ns_per_operation)"
     rows = query(assay, f"select subject, threads, count(*), {time} from trials group by 1, 2 order by 1, 2")

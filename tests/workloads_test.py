@@ -68,7 +68,7 @@ range = {{ length = {{ from = 1, to = 20 }}, fold = "sum" }}
 arrivals = {{ rate = 10_000 }}
 """)
     assay("run", "x.toml", "--anyway", "--no-page")
-    trial = json.loads(assay("show", "1", "--json").stdout)
+    trial = json.loads(assay("store", "show", "1", "--json").stdout)
     assert [role["threads"] for role in trial["request"]["roles"]] == [1, 2]
     protocol.validator("trial-request").validate(trial["request"])
     result = trial["result"]
@@ -86,7 +86,7 @@ arrivals = {{ rate = 10_000 }}
     }
     assert timed >= {("updaters", "insert"), ("updaters", "erase"), ("readers", "find")}
     columns = "role_readers_throughput, role_readers_latency_p50_ns, role_updaters_latency_p50_ns, backlog"
-    rows = json.loads(assay("query", f"select {columns} from trials", "--json").stdout)["rows"]
+    rows = json.loads(assay("store", "query", f"select {columns} from trials", "--json").stdout)["rows"]
     assert len(rows) == 2
     assert all(value is not None for row in rows for value in row)
 
@@ -131,14 +131,16 @@ def test_multimaps_and_queues_are_measured_each_against_its_own_baseline(
     ]
     assert [condition["counts"] for condition in analysis["conditions"]] == 4 * [{"valid": 1}]
     columns = "subject, insert_throughput > 0, erase_throughput > 0, find_throughput > 0"
-    rows = json.loads(assay("query", f"select {columns} from trials order by 1", "--json").stdout)["rows"]
+    rows = json.loads(assay("store", "query", f"select {columns} from trials order by 1", "--json").stdout)[
+        "rows"
+    ]
     assert rows == [
         ["elb_multimap", 1, 1, 1],
         ["elb_priority_queue", 1, 1, 0],
         ["std_multimap_mutex", 1, 1, 1],
         ["std_priority_queue_mutex", 1, 1, 0],
     ]
-    result = json.loads(assay("show", "1", "--json").stdout)["result"]
+    result = json.loads(assay("store", "show", "1", "--json").stdout)["result"]
     assert result["prefill"]["method"] == "entries"
 
 
@@ -155,7 +157,7 @@ def test_reclamation_tells_by_probes_what_it_holds_back(assay: Assay, tmp_path: 
     (tmp_path / "x.toml").write_text(f"{head}{TRIAL}\nthreads = 1\nprobes = true\n")
     assay("run", "x.toml", "--anyway", "--no-page")
     columns = "subject, probe_reclaim_retired, probe_reclaim_freed, probe_reclaim_waiting"
-    rows = json.loads(assay("query", f"select {columns} from trials", "--json").stdout)["rows"]
+    rows = json.loads(assay("store", "query", f"select {columns} from trials", "--json").stdout)["rows"]
     counts_of = {subject: counts for subject, *counts in rows}
     retired, freed, waiting = counts_of["ticket_bst"]
     assert freed > 0
@@ -179,9 +181,9 @@ def test_a_prefill_that_never_converges_makes_the_trial_invalid_and_says_so(
     assert "did not converge" in completed.stderr
     (tmp_path / "x.toml").write_text(text + TRIAL + odd.replace("fnv1a", "xoshiro256pp"))
     assay("run", "x.toml", "--anyway", "--no-page")
-    rows = json.loads(assay("query", "select campaign, status, reason from workloads", "--json").stdout)[
-        "rows"
-    ]
+    rows = json.loads(
+        assay("store", "query", "select campaign, status, reason from workloads", "--json").stdout
+    )["rows"]
     assert [row[:2] for row in rows] == [[1, "invalid"]] * 2 + [[2, "valid"]] * 2
     assert all("did not converge" in row[2] for row in rows[:2])
 

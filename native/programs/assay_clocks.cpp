@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Measures the clocks of this machine for about 0.5 s: the resolution and the cost of each, "
       "whether it goes\nback, and how those of two processors agree. Prints one JSON object; "
-      "`assay clocks` prints a table of it.");
+      "`assay host clocks` prints a table of it.");
   app.set_version_flag("--version", assay::host::version_of("assay-clocks"));
   return assay::input::run(app, argc, argv, [&] {
     json clocks = json::array();

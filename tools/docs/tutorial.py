@@ -35,7 +35,7 @@ def commands() -> Iterator[list[str]]:
 
 
 def pictures() -> list[str]:
-    """Return the pictures that the tutorial shows, as `assay export svg` names them."""
+    """Return the pictures that the tutorial shows, as `assay store export svg` names them."""
     return re.findall(r"\(tutorial/([\w-]+\.svg)\)", TUTORIAL.read_text())
 
 

@@ -234,7 +234,7 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
                 for subject, by_size in changed.items()
             ),
             {"subjects": len(changed), "environments": most},
-            "Run the campaign again without building or updating meanwhile; `assay show` gives the"
+            "Run the campaign again without building or updating meanwhile; `assay store show` gives the"
             " environment of a trial.",
             trials=numbers(
                 trial for by_size in changed.values() for trials in by_size[1:] for trial in trials
@@ -342,12 +342,12 @@ def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
     yield from evidence.of_trials(
         without,
         "lack a calibration before or after them.",
-        "`assay show` gives the reason as calibration_error.",
+        "`assay store show` gives the reason as calibration_error.",
     )
     yield from evidence.of_trials(
         without_core_to_core,
         "lack the core-to-core latency before or after them.",
-        "`assay show` gives the reason under unavailable; keep other work off the host.",
+        "`assay store show` gives the reason under unavailable; keep other work off the host.",
     )
 
 

@@ -29,13 +29,13 @@ _STATUSES: dict[str, tuple[Severity, str, str]] = {
     "invalid": (
         "error",
         "did something wrong",
-        "Trust nothing of the subject until the defect is found: `assay show {trial}` gives the record"
+        "Trust nothing of the subject until the defect is found: `assay store show {trial}` gives the record"
         "{check}.",
     ),
     "crashed": (
         "error",
         "crashed",
-        "Read the standard error in the trial's record (`assay show {trial}`); run the subject by hand"
+        "Read the standard error in the trial's record (`assay store show {trial}`); run the subject by hand"
         "{check}.",
     ),
     "timed_out": (

@@ -27,8 +27,8 @@ def validate(evidence: Evidence) -> Iterator[Finding]:
                 f"{_stated(validation)}: no valid trial reports {validation.about}, so nothing was checked.",
                 (),
                 {"trials": 0, "valid": len(evidence.valid)},
-                f"Name a {'metric' if validation.text is None else 'text'} that trials report; `assay show`"
-                " gives all that a trial reports.",
+                f"Name a {'metric' if validation.text is None else 'text'} that trials report; `assay store"
+                " show` gives all that a trial reports.",
                 validation.severity,
             )
         elif validation.factor is None:
@@ -47,7 +47,7 @@ def _trials(evidence: Evidence, validation: Validation) -> Iterator[Finding]:
             f" (for example trial {violating[0].id}: {reported or 'missing'}).",
             evidence.counted(violating),
             {"trials": len(violating), "valid": len(evidence.valid)},
-            "`assay show` gives the whole record of a trial.",
+            "`assay store show` gives the whole record of a trial.",
             validation.severity,
             numbers(violating),
         )

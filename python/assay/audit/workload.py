@@ -131,8 +131,8 @@ def reclamation_differs(evidence: Evidence) -> Iterator[Finding]:
             if never
             else ": part of the difference between them is that of reclamation."
         ),
-        "Compare subjects that reclaim alike (`assay list subjects --verbose` says how each does), unless"
-        " reclamation is the question.",
+        "Compare subjects that reclaim alike (`assay store list subjects --verbose` says how each does),"
+        " unless reclamation is the question.",
         "warning" if never else "note",
     )
 

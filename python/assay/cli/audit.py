@@ -59,7 +59,7 @@ def audit(
     EXPERIMENT is an experiment's file; without it, a campaign is audited alone. For a file, the audit makes
     every check that `assay run` makes before it starts. If the store has campaigns of
     this experiment, it then audits the latest one that asked the same. The store keeps the findings of a
-    campaign: `assay query "select * from findings"`.
+    campaign: `assay store query "select * from findings"`.
 
     The exit code is 1 if a finding is an error (do not believe the verdicts), with --fail-on warning also if
     one is a warning (know this before you believe them), and 2 if the experiment cannot run.

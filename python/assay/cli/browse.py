@@ -1,4 +1,4 @@
-"""`assay list`, `assay show`, `assay query`: what is in the store."""
+"""`assay store list`, `assay store show`, `assay store query`: what is in the store."""
 
 import math
 import re
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from assay.store.types import CampaignSummary
 
 QUERY_BYTES = 2**31
-"""The most memory that `assay query` may use; with more, the system might end other programs too."""
+"""The most memory that `assay store query` may use; with more, the system might end other programs too."""
 
 
 def list_(
@@ -71,14 +71,14 @@ def list_(
     WHAT is campaigns, trials or subjects. Default: campaigns. With --json, subjects are all those that the
     options --ours, --structure and --with leave, variants too.
 
-    Example: `assay list trials --campaign 2`, `assay list subjects --with range`
+    Example: `assay store list trials --campaign 2`, `assay store list subjects --with range`
     """
     if campaign is not None and what != "trials":
-        raise AssayError(f"--campaign: belongs to `assay list trials`; leave it out to list {what}")
+        raise AssayError(f"--campaign: belongs to `assay store list trials`; leave it out to list {what}")
     chosen = {"--ours": ours, "--structure": structure, "--with": operations, "--all": every}
     for option, value in (chosen | {"--verbose": verbose}).items():
         if value and what != "subjects":
-            raise AssayError(f"{option}: belongs to `assay list subjects`; leave it out to list {what}")
+            raise AssayError(f"{option}: belongs to `assay store list subjects`; leave it out to list {what}")
     if what == "subjects":
         from assay import programs
 
@@ -113,10 +113,10 @@ def show(
 ) -> None:
     """Show what one trial was and measured.
 
-    TRIAL is its number, as `assay list trials` shows it. It fits a screen; --all shows the whole record, and
-    only --json has the buckets of its histograms.
+    TRIAL is its number, as `assay store list trials` shows it. It fits a screen; --all shows the whole
+    record, and only --json has the buckets of its histograms.
 
-    Example: `assay show 17`
+    Example: `assay store show 17`
     """
     from assay.store import UnreadableError
 
@@ -153,7 +153,7 @@ def query(
     `median(x)` and `quantile(x, p)` are there beside SQLite's functions. A metric is NULL unless its trial
     is valid.
 
-    Example: `assay query "select subject, threads, median(throughput) from trials group by 1, 2"`
+    Example: `assay store query "select subject, threads, median(throughput) from trials group by 1, 2"`
     """
     import resource
 

@@ -1,4 +1,4 @@
-"""`assay clocks`: what the clocks of this machine are good for."""
+"""`assay host clocks`: what the clocks of this machine are good for."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,7 @@ def clocks(
     Of each: what a reading costs, its true step, whether it goes back, how two processors agree, and the
     shortest duration that it times to about 1%. It takes less than a second on a quiet machine.
 
-    Example: `assay clocks --for 250ns`
+    Example: `assay host clocks --for 250ns`
     """
     from assay.clocks import DEFAULT, measure, recommend
     from assay.words import in_unit
@@ -52,7 +52,7 @@ def clocks(
         recommend(found, steady.shortest_ns or 1)  # which refuses a clock that is not usable
         typer.echo(
             f"Use {DEFAULT}: it times {in_unit(steady.shortest_ns or 0, 'ns')} and longer to about 1%."
-            f" For what is shorter: {invocation('clocks', '--for', '250ns')}"
+            f" For what is shorter: {invocation('host', 'clocks', '--for', '250ns')}"
         )
     _print(found)
 

@@ -1,10 +1,10 @@
-"""The commands, gathered into one application.
+"""The commands under their headings, gathered into one application.
 
 Each lives in a module of its own group and imports what it needs when it is called, so that
 `assay --help` and the browsing commands start quickly.
 """
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated
 
 import typer
@@ -33,73 +33,87 @@ from assay.cli import (
     store,
     trend,
 )
-from assay.cli.usage import Command
+from assay.cli.usage import HEADINGS, Command, Headed
+
+MEASURE, VERSIONS, RESULTS, YOUR_CODE, MACHINE = HEADINGS
 
 app = typer.Typer(
     name="assay",
+    cls=Headed,
     help="A laboratory for honest performance experiments on concurrent software.",
-    epilog="Example: `assay run experiments/quickstart.toml`\n\nExit codes: 0 fine; 1 findings or trials that"
-    " deserve a look; 2 wrong usage, environment or experiment; 128 + signal when interrupted. More:"
-    " docs/reference/commands.md",
+    epilog="Example: `assay race 'gzip -6 <file' 'gzip -5 <file'`; `assay COMMAND -h` has more.\n\n"
+    "Exit codes: 0 fine; 1 something deserves a look; 2 wrong usage, environment or experiment.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("race", cls=Command)(race.race)
-app.command("ab", cls=Command)(ab.ab)
-app.command("bisect", cls=Command)(bisect.bisect)
-app.command("run", cls=Command)(run.run)
-app.command("resume", cls=Command)(run.resume)
-app.command("aa", cls=Command)(aa.aa)
-app.command("plan", cls=Command)(plan.plan)
-app.command("sensitivity", cls=Command)(sensitivity.sensitivity)
-app.command("list", cls=Command)(browse.list_)
-app.command("show", cls=Command)(browse.show)
-app.command("replay", cls=Command)(replay.replay)
-app.command("report", cls=Command)(report.report)
-app.command("audit", cls=Command)(audit.audit)
-app.command("compare", cls=Command)(compare.compare)
-app.command("trend", cls=Command)(trend.trend)
-app.command("explore", cls=Command)(explore.explore)
-app.command("clocks", cls=Command)(clocks.clocks)
-app.command("query", cls=Command)(browse.query)
-app.command("export", cls=Command)(export.export)
-app.command("import", cls=Command)(import_.import_)
-app.command("serve", cls=Command)(serve.serve)
-new_app = typer.Typer(
-    no_args_is_help=True,
-    help="Write a starting point for work of your own.",
-    epilog="Example: `assay new experiment my-question`",
+
+
+def group(name: str, heading: str, summary: str, example: str) -> typer.Typer:
+    """Return a command that has commands of its own."""
+    inner = typer.Typer(no_args_is_help=True, help=summary, epilog=f"Example: `{example}`")
+    app.add_typer(inner, name=name, rich_help_panel=heading)
+    return inner
+
+
+app.command("race", cls=Command, rich_help_panel=MEASURE)(race.race)
+app.command("run", cls=Command, rich_help_panel=MEASURE)(run.run)
+app.command("resume", cls=Command, rich_help_panel=MEASURE)(run.resume)
+app.command("plan", cls=Command, rich_help_panel=MEASURE)(plan.plan)
+app.command("aa", cls=Command, rich_help_panel=MEASURE)(aa.aa)
+app.command("sensitivity", cls=Command, rich_help_panel=MEASURE)(sensitivity.sensitivity)
+app.command("ab", cls=Command, rich_help_panel=VERSIONS)(ab.ab)
+app.command("bisect", cls=Command, rich_help_panel=VERSIONS)(bisect.bisect)
+app.command("trend", cls=Command, rich_help_panel=VERSIONS)(trend.trend)
+app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
+app.command("audit", cls=Command, rich_help_panel=RESULTS)(audit.audit)
+app.command("explore", cls=Command, rich_help_panel=RESULTS)(explore.explore)
+
+in_store = group("store", RESULTS, "List, show, compare, query and export results.", "assay store list")
+in_store.command("list", cls=Command)(browse.list_)
+in_store.command("show", cls=Command)(browse.show)
+in_store.command("compare", cls=Command)(compare.compare)
+in_store.command("query", cls=Command)(browse.query)
+in_store.command("export", cls=Command)(export.export)
+in_store.command("import", cls=Command)(import_.import_)
+in_store.command("serve", cls=Command)(serve.serve)
+in_store.command("replay", cls=Command)(replay.replay)
+in_store.command("check", cls=Command)(store.check)
+in_store.command("remove", cls=Command)(store.remove)
+
+in_new = group(
+    "new", YOUR_CODE, "Write a starting point for work of your own.", "assay new experiment my-question"
 )
-new_app.command("experiment", cls=Command)(new.experiment)
-new_app.command("subject", cls=Command)(new.subject)
-new_app.command("fixture", cls=Command)(new.fixture)
-new_app.command("function", cls=Command)(new.function)
-app.add_typer(new_app, name="new")
-store_app = typer.Typer(
-    no_args_is_help=True,
-    help="Check a store, or remove a campaign from it.",
-    epilog="Example: `assay store check`",
-)
-store_app.command("check", cls=Command)(store.check)
-store_app.command("remove", cls=Command)(store.remove)
-app.add_typer(store_app, name="store")
-host_app = typer.Typer(
-    no_args_is_help=True,
-    help="Judge, tune and restore this machine.",
-    epilog="Example: `assay host check`",
-)
-host_app.command("check", cls=Command)(host.check)
-host_app.command("tune", cls=Command)(host.tune)
-host_app.command("restore", cls=Command)(host.restore)
-app.add_typer(host_app, name="host")
-for satellite in entry_points(group="assay.commands"):
+in_new.command("experiment", cls=Command)(new.experiment)
+in_new.command("subject", cls=Command)(new.subject)
+in_new.command("fixture", cls=Command)(new.fixture)
+in_new.command("function", cls=Command)(new.function)
+
+in_host = group("host", MACHINE, "Judge, tune and restore this machine.", "assay host check")
+in_host.command("check", cls=Command)(host.check)
+in_host.command("tune", cls=Command)(host.tune)
+in_host.command("restore", cls=Command)(host.restore)
+in_host.command("clocks", cls=Command)(clocks.clocks)
+
+
+def satellites() -> list[tuple[str, EntryPoint]]:
+    """Return the commands of satellites, each with its heading: `assay.commands.your_code` is `Your code`."""
+    found = entry_points()
+    return [
+        (group.removeprefix("assay.commands").lstrip(".").replace("_", " ").capitalize() or "More", point)
+        for group in sorted(found.groups)
+        if group.startswith("assay.commands")
+        for point in sorted(found.select(group=group))
+    ]
+
+
+for heading, satellite in satellites():
     command = satellite.load()
     if isinstance(command, typer.Typer):
-        app.add_typer(command, name=satellite.name)
+        app.add_typer(command, name=satellite.name, rich_help_panel=heading)
     else:
-        app.command(satellite.name, cls=Command)(command)
+        app.command(satellite.name, cls=Command, rich_help_panel=heading)(command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`assay compare`: conditions, campaigns or stores against each other."""
+"""`assay store compare`: conditions, campaigns or stores against each other."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -51,8 +51,8 @@ def compare(
     side, and a finding says what that means. It also says which of their own verdicts differ. The exit code
     is 1 where --fail-on asks for it.
 
-    Example: `assay compare 3 5`, `assay compare before.sqlite after.sqlite`,
-    `assay compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
+    Example: `assay store compare 3 5`, `assay store compare before.sqlite after.sqlite`,
+    `assay store compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
     """
     from assay.compare import compare as compare_sides
 

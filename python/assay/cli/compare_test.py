@@ -1,4 +1,4 @@
-"""What `assay compare` prints."""
+"""What `assay store compare` prints."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +48,9 @@ smallest_effect_percent = 3
             outcome = Outcome("valid", "", 0, result, "", "", None, None, "none", started_at, 0.25)
             store.record(campaign, trial.ordinal, outcome)
     sides = ("subject=small", "subject=large")
-    printed = CliRunner().invoke(app, ["compare", *sides, "--store", str(path)], catch_exceptions=False)
+    printed = CliRunner().invoke(
+        app, ["store", "compare", *sides, "--store", str(path)], catch_exceptions=False
+    )
     assert printed.stdout.splitlines()[-1].split()[-1] == word
     assert verdict_word("slower", metric, experiment.unit(metric)) == word
 

@@ -46,7 +46,7 @@ def offered(folder: Path, *words: str, **more: str) -> list[str]:
 
 
 def test_commands_experiments_and_subjects_are_completed(folder: Path) -> None:
-    assert offered(folder, "re") == ["resume", "replay", "report"]
+    assert offered(folder, "re") == ["resume", "report"]
     assert offered(folder, "run", "") == ["experiments/maps.toml", "experiments/trees.toml", "mine.toml"]
     assert offered(folder, "plan", "experiments/t") == ["experiments/trees.toml"]
     assert "std_map_mutex" in offered(folder, "new", "experiment", "x", "std_map_m")
@@ -54,7 +54,7 @@ def test_commands_experiments_and_subjects_are_completed(folder: Path) -> None:
 
 def test_campaigns_are_completed_from_the_store_that_is_named(folder: Path) -> None:
     assert offered(folder, "report", "--campaign", "") == ["2", "1"]
-    assert offered(folder, "compare", "1", "2") == ["2"]
+    assert offered(folder, "store", "compare", "1", "2") == ["2"]
     store = str(folder / "results" / "assay.sqlite")
     elsewhere = folder / "experiments"
     assert offered(elsewhere, "report", "--campaign", "") == []

@@ -53,8 +53,8 @@ def explore(
     A map may be twice as fast as another with four threads, and no faster with one. The command parts the
     contexts of each comparison in two by the levels of each other factor, and of each pair of them, and
     tests whether the ratio differs between the two parts. Of all that it finds, at most 5% is expected to be
-    false. It says how many partitions it tried. CAMPAIGN is a number, as `assay list` has it, like that of
-    --campaign.
+    false. It says how many partitions it tried. CAMPAIGN is a number, as `assay store list` has it, like that
+    of --campaign.
 
     Example: `assay explore 3`
     """

@@ -1,4 +1,4 @@
-"""`assay export`: a campaign's tables for other programs, and its charts for a paper."""
+"""`assay store export`: a campaign's tables for other programs, and its charts for a paper."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -37,7 +37,7 @@ def export(
     google-benchmark and hyperfine are the JSON of those tools, with a time for each valid trial, which their
     own scripts read; neither has a place for verdicts.
 
-    Example: `assay export parquet --output data`
+    Example: `assay store export parquet --output data`
     """
     from assay import extras
     from assay.store import Store
@@ -47,9 +47,9 @@ def export(
     if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
         if output == STANDARD_OUTPUT:
             raise AssayError(f"--output -: {form} is several files; name a folder")
-        extras.require("pandas", f"assay export {form}")
+        extras.require("pandas", f"assay store export {form}")
         if form == "parquet":
-            extras.require("pyarrow", "assay export parquet")
+            extras.require("pyarrow", "assay store export parquet")
         from assay.frames import Data, write_tables
 
         with Data(store) as data:
@@ -74,7 +74,7 @@ def export(
         return
     if output == STANDARD_OUTPUT:
         raise AssayError(f"--output -: {form} is for files, which may be several; name a folder")
-    extras.require("vl_convert", f"assay export {form}")
+    extras.require("vl_convert", f"assay store export {form}")
     from assay.report.figures import write_figures
 
     with Store.open(store, create=False) as opened:

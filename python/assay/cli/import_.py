@@ -1,4 +1,4 @@
-"""`assay import`: what another tool measured, as a campaign beside ours."""
+"""`assay store import`: what another tool measured, as a campaign beside ours."""
 
 import gc
 from itertools import islice
@@ -36,7 +36,7 @@ def import_(
     The audit says what the results lack, and a page shows them beside what Assay measured. They have no
     verdict and are compared with nothing. A file that is in the store already is not imported again.
 
-    Example: `assay import build/results.json`, `assay import target/criterion`
+    Example: `assay store import build/results.json`, `assay store import target/criterion`
     """
     from assay.audit import audit_foreign
     from assay.report.foreign import gather_foreign

@@ -29,4 +29,9 @@ def test_a_command_on_the_path_is_printed_by_its_name(program: Path, monkeypatch
 
 def test_another_store_is_named(program: Path) -> None:
     assert invocation("resume", "1", store=DEFAULT_STORE.absolute()) == invocation("resume", "1")
-    assert shlex.split(invocation("list", store=Path("a b")))[1:] == ["list", "--store", "a b"]
+    assert shlex.split(invocation("store", "list", store=Path("a b")))[1:] == [
+        "store",
+        "list",
+        "--store",
+        "a b",
+    ]

@@ -64,13 +64,13 @@ def test_what_a_user_can_put_right_is_a_message_for_each_mistake(
         ("run x -z", "assay run:", "assay run -h"),
         ("run x --blocks", "assay run: option '--blocks'", "-h"),
         ("report --campaign 1 --campaign 2", "assay report: --campaign:", "once"),
-        ("list subjects --campaign 1", "--campaign:", "leave it out"),
-        ("compare 1", "assay compare: SIDE:", "two or more"),
+        ("store list subjects --campaign 1", "--campaign:", "leave it out"),
+        ("store compare 1", "assay store compare: SIDE:", "two or more"),
         ("run x --minutes inf", "assay run: --minutes:", "not a finite number"),
-        ("list --store sqlite:///x.sqlite?mode=ro", "sqlite:///x.sqlite?mode=ro", "name its file"),
-        ("list --store sqlite:x.sqlite", "sqlite:x.sqlite", "name its file"),
-        ("list --store sqlite:///:memory:", ":memory:", "name its file"),
-        ("list --store ", "not a store", "name its file"),
+        ("store list --store sqlite:///x.sqlite?mode=ro", "sqlite:///x.sqlite?mode=ro", "name its file"),
+        ("store list --store sqlite:x.sqlite", "sqlite:x.sqlite", "name its file"),
+        ("store list --store sqlite:///:memory:", ":memory:", "name its file"),
+        ("store list --store ", "not a store", "name its file"),
         ("run x --quiet=3", "--quiet", "-h"),
         ("run x --blocks 0", "assay run: --blocks:", "1 or more"),
         ("run x --blocks 1e9", "assay run: --blocks:", "100,000 or less"),
@@ -81,11 +81,11 @@ def test_what_a_user_can_put_right_is_a_message_for_each_mistake(
         ("run x --seed 1\x1b[2J", "assay run: --seed:", "digits"),
         ("run", "EXPERIMENT", "assay run -h"),
         ("run x y", "y", "assay run -h"),
-        ("show x", "assay show: TRIAL:", "digits"),
-        (f"show {'9' * 30}", "assay show: TRIAL:", "or less"),
-        (f"query x --campaign {'9' * 30}", "assay query: --campaign:", "or less"),
-        ("list planets", "assay list: WHAT:", "subjects"),
-        ("export gif", "assay export: FORMAT:", "svg"),
+        ("store show x", "assay store show: TRIAL:", "digits"),
+        (f"store show {'9' * 30}", "assay store show: TRIAL:", "or less"),
+        (f"store query x --campaign {'9' * 30}", "assay store query: --campaign:", "or less"),
+        ("store list planets", "assay store list: WHAT:", "subjects"),
+        ("store export gif", "assay store export: FORMAT:", "svg"),
     ],
 )
 def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
@@ -111,12 +111,12 @@ def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
     [
         "",
         "run",
-        "show",
-        "compare",
-        "list --store",
-        "list subjects --with",
+        "store show",
+        "store compare",
+        "store list --store",
+        "store list subjects --with",
         "report --campaign",
-        "import",
+        "store import",
     ],
 )
 def test_messages_quote_little_and_nothing_that_moves_a_cursor(
@@ -137,7 +137,7 @@ def test_no_words_at_all_get_the_help(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["assay"])
     assert exit_code() == 2
-    assert "Commands:" in capsys.readouterr().out
+    assert "Measure:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), OSError(errno.EBADF, "x"), RecursionError()])
@@ -169,7 +169,7 @@ def test_ctrl_c_while_modules_load_ends_quietly(tmp_path: Path, module: str) -> 
     (tmp_path / "sitecustomize.py").write_text(SIGNAL_AT_IMPORT)
     ended = subprocess.run(
         # Not ignored, as it is in a shell's background.
-        ["/usr/bin/env", "--default-signal=INT", sys.executable, "-m", "assay", "list"],
+        ["/usr/bin/env", "--default-signal=INT", sys.executable, "-m", "assay", "store", "list"],
         env={**os.environ, "PYTHONPATH": str(tmp_path), "AFTER": module},
         capture_output=True,
         check=False,
@@ -202,8 +202,8 @@ def test_output_that_cannot_be_written_is_an_error(words: str, redirection: str,
     [
         "report --output -",
         "new subject x --directory -",
-        "export csv --output -",
-        "export svg --output -",
+        "store export csv --output -",
+        "store export svg --output -",
     ],
 )
 def test_standard_output_is_no_folder(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,29 +42,29 @@ COMMANDS = {
     "aa": ["x.toml"],
     "report": ["--campaign", "1"],
     "audit": ["x.toml"],
-    "compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
+    "store compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
     "explore": ["2"],
     "trend": ["x"],
     "plan": ["x.toml"],
-    "list campaigns": [],
-    "list trials": [],
-    "list subjects": [],
-    "show": ["1"],
-    "replay": ["1"],
+    "store list campaigns": [],
+    "store list trials": [],
+    "store list subjects": [],
+    "store show": ["1"],
+    "store replay": ["1"],
     "sensitivity": [*SMALL, "--configurations", "2", "--replicates", "2"],
-    "query": ["select 1 as a, 1.5, 'b', null, 9e999"],
+    "store query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
     "lab engines": ["wyrand", "--numbers", "1000"],
     "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
     "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],
     "lesson list": [],
     "lesson": ["short-array", "--quiet"],
-    "clocks": ["--for", "1us"],
+    "host clocks": ["--for", "1us"],
     "lab energy": ["--runs", "6", "sleep", "0.03"],
     "host check": [],
     "host tune": ["--dry-run"],
     "host restore": [],
-    "import": [str(FOREIGN / "google-benchmark.json"), str(FOREIGN / "catch2.xml")],
+    "store import": [str(FOREIGN / "google-benchmark.json"), str(FOREIGN / "catch2.xml")],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence", "rows"),
@@ -124,7 +124,7 @@ def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.M
         value = printed(command)
         assert value["version"] == 1
         assert f"`assay {command}`" in PAGE
-        record = command == "show"  # what a trial was asked and answered is the protocol's matter
+        record = command == "store show"  # what a trial was asked and answered is the protocol's matter
         missing = {key for key in (value if record else keys(value)) if f"`{key}`" not in PAGE}
         assert not missing, (command, missing)
     (of_verdict,) = printed("report")["how_far"]

@@ -131,7 +131,7 @@ def plan(
                 trials = _earlier(opened, planned)
                 forecast = _forecast(planned, trials, until)
             if forecast is None:
-                listing = invocation("list", "trials", "--campaign", str(pilot), store=store)
+                listing = invocation("store", "list", "trials", "--campaign", str(pilot), store=store)
                 raise AssayError(
                     f"campaign {pilot}, the pilot, gave no comparison {FEWEST_PAIRS} pairs that count, so"
                     f" nothing can be forecast; why: {listing}"

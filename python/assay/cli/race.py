@@ -158,9 +158,9 @@ def race(
 ) -> None:
     """Race commands or maps until it is certain which is best.
 
-    A and B are command lines, subjects of `assay list subjects`, or programs that speak the trial protocol;
-    the first is what the others are compared with. Each run is a fresh process, in random order. Every run
-    is kept: `assay report` and the other commands show more.
+    A and B are command lines, subjects of `assay store list subjects`, or programs that speak the trial
+    protocol; the first is what the others are compared with. Each run is a fresh process, in random
+    order. Every run is kept: `assay report` and the other commands show more.
 
     Example: `assay race 'gzip -6 <f' 'gzip -5 <f'`
     """

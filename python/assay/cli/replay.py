@@ -1,4 +1,4 @@
-"""`assay replay`: a trial again, with exactly its draws."""
+"""`assay store replay`: a trial again, with exactly its draws."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,11 +22,11 @@ def replay(
 ) -> None:
     """Run a trial again with exactly its draws, and compare both.
 
-    TRIAL is its number, as `assay list trials` shows it. Seeds, perturbations and the number of operations
-    of each thread are those of the record; nothing is stored. It refuses a trial that cannot be repeated and
-    one whose program has changed. The exit code is 1 if something differs.
+    TRIAL is its number, as `assay store list trials` shows it. Seeds, perturbations and the number of
+    operations of each thread are those of the record; nothing is stored. It refuses a trial that cannot
+    be repeated and one whose program has changed. The exit code is 1 if something differs.
 
-    Example: `assay replay 17`
+    Example: `assay store replay 17`
     """
     from assay.campaign.replay import replay as run_again
     from assay.runner.process import Interrupted, StopSignals

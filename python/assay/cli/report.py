@@ -148,11 +148,11 @@ def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
     number = ("--campaign", str(report.campaign.id))
     failed = next((trial for trial in report.trials if trial.status != "valid"), None)
     if failed is not None:
-        return invocation("show", str(failed.id), store=store.path)
+        return invocation("store", "show", str(failed.id), store=store.path)
     if not report.campaign.finished:
         return invocation("resume", *number, store=store.path)
     if verbose:
-        return invocation("serve", store=store.path)
+        return invocation("store", "serve", store=store.path)
     return invocation("report", *number, "--verbose", store=store.path)
 
 

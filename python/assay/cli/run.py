@@ -230,7 +230,7 @@ def carried_out(
             stop.act_at_once()
             yield number
         except NothingExtractedError as error:
-            show = invocation("show", str(error.trial_id), store=store.path)
+            show = invocation("store", "show", str(error.trial_id), store=store.path)
             raise AssayError(f"{error}; what it printed: {show}") from error
         except CannotStartError as error:
             if campaign.number is None:
@@ -312,7 +312,7 @@ def _carry_out(
     if failed:
         from assay.audit import maps_of
 
-        listing = invocation("list", "trials", "--campaign", str(number), store=store.path)
+        listing = invocation("store", "list", "trials", "--campaign", str(number), store=store.path)
         maps = maps_of(failed, report.experiment, report.campaign.host)
         check = f"\nlook for the defect: {invocation('check', *maps[:1])}" if maps else ""
         typer.echo(

@@ -167,9 +167,9 @@ def test_a_campaign_is_resumed_without_its_file_and_with_a_text_that_no_grammar_
         "resume",
         "report --campaign 2",
         "audit --campaign 2",
-        "compare 1 2",
-        "query 'select * from trials'",
-        "export csv",
+        "store compare 1 2",
+        "store query 'select * from trials'",
+        "store export csv",
         "plan x.toml",
     )
     codes = {}
@@ -208,10 +208,21 @@ def test_a_campaign_of_another_version_of_assay_does_not_block_the_others(folder
         raw.execute("drop trigger campaign_refuses_update")
         raw.execute("update campaign set resolved = json_set(resolved, '$.version', 1) where id = 1")
         raw.commit()
-    for line in ("report --campaign 1", "audit --campaign 1", "compare 1 2", "export csv --campaign 1"):
+    for line in (
+        "report --campaign 1",
+        "audit --campaign 1",
+        "store compare 1 2",
+        "store export csv --campaign 1",
+    ):
         ended = CliRunner().invoke(app, line.split())
         assert "another version of Assay wrote the experiment of campaign 1" in str(ended.exception), line
-    for line in ("report", "audit x.toml", "plan x.toml", "list trials --campaign 1", "query 'select 1'"):
+    for line in (
+        "report",
+        "audit x.toml",
+        "plan x.toml",
+        "store list trials --campaign 1",
+        "store query 'select 1'",
+    ):
         assert CliRunner().invoke(app, shlex.split(line)).exit_code == 0, line
     assert not (folder / "results" / "assay-report" / "campaign-1").exists()
 
@@ -220,7 +231,7 @@ def test_a_store_is_named_by_a_url_wherever_one_is_named() -> None:
     CliRunner().invoke(
         app, ["run", "x.toml", "--anyway", "--no-page", "--quiet", "--store", "sqlite:///o.sqlite"]
     )
-    compared = CliRunner().invoke(app, ["compare", "sqlite:///o.sqlite", "sqlite:///o.sqlite@1"])
+    compared = CliRunner().invoke(app, ["store", "compare", "sqlite:///o.sqlite", "sqlite:///o.sqlite@1"])
     assert str(compared.exception).startswith("sqlite:///o.sqlite and sqlite:///o.sqlite@1 are the same")
     with assay.open("sqlite:///o.sqlite") as data:
         assert len(data.trials()) == 4

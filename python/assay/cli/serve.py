@@ -1,4 +1,4 @@
-"""`assay serve`: browse a store."""
+"""`assay store serve`: browse a store."""
 
 import os
 from typing import Annotated
@@ -24,13 +24,13 @@ def serve(
 
     The store is opened in Datasette, with the report's pages beside it. It listens on 127.0.0.1, where only
     this machine reaches it, and reads only: a campaign may run meanwhile. A query has 10 s, and the memory
-    that `assay query` has. Of more than 100 connections those that were silent longest are closed.
+    that `assay store query` has. Of more than 100 connections those that were silent longest are closed.
 
-    Example: `assay serve --port 8080`
+    Example: `assay store serve --port 8080`
     """
     from assay import extras
 
-    extras.require("datasette", "assay serve")
+    extras.require("datasette", "assay store serve")
     from assay.report.site import write_site
     from assay.serve import serve as serve_store
     from assay.store import Store

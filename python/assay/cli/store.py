@@ -46,8 +46,8 @@ def remove(
 ) -> None:
     """Remove a campaign from the store, for good.
 
-    N is its number, as `assay list` shows it. Its plan, trials, records, decisions, findings and verdicts are
-    deleted, whether they can be read or not. It asks before, unless there is --yes.
+    N is its number, as `assay store list` shows it. Its plan, trials, records, decisions, findings and
+    verdicts are deleted, whether they can be read or not. It asks before, unless there is --yes.
 
     Example: `assay store remove 3`
     """

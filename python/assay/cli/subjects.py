@@ -1,4 +1,4 @@
-"""What `assay list subjects` shows: the subjects of `assay-trial`, and which of them a user would compare."""
+"""What `assay store list subjects` shows: the subjects of `assay-trial`, and which are for comparing."""
 
 import shutil
 import textwrap

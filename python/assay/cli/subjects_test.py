@@ -54,7 +54,7 @@ def listing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def printed(*options: str) -> str:
-    ended = CliRunner().invoke(app, ["list", "subjects", *options], catch_exceptions=False)
+    ended = CliRunner().invoke(app, ["store", "list", "subjects", *options], catch_exceptions=False)
     assert ended.exit_code == 0
     return ended.stdout
 
@@ -91,5 +91,7 @@ def test_the_real_ones_are_told_apart_by_their_descriptions() -> None:
 
 @pytest.mark.parametrize("option", ["--ours", "--all", "--verbose", "--with=range", "--structure=map"])
 def test_campaigns_are_not_chosen_by_what_subjects_can_do(option: str) -> None:
-    with pytest.raises(AssayError, match=r"belongs to `assay list subjects`; leave it out to list trials"):
-        CliRunner().invoke(app, ["list", "trials", option], catch_exceptions=False)
+    with pytest.raises(
+        AssayError, match=r"belongs to `assay store list subjects`; leave it out to list trials"
+    ):
+        CliRunner().invoke(app, ["store", "list", "trials", option], catch_exceptions=False)

@@ -1,4 +1,4 @@
-"""What `assay show` prints of a trial: a summary that fits a screen, or all of its record."""
+"""What `assay store show` prints of a trial: a summary that fits a screen, or all of its record."""
 
 import json
 import textwrap

@@ -6,10 +6,13 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from typer import BadParameter, Typer, TyperException
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from assay.errors import AssayError
 from assay.words import listed, message
+
+HEADINGS = ("Measure", "Versions of your project", "Results", "Your code", "This machine")
+"""What the first list of commands is divided into."""
 
 
 class Command(TyperCommand):
@@ -33,6 +36,22 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
         except UnicodeEncodeError as error:
             raise BadParameter(f"{listed(args)}: not all of it is UTF-8", ctx) from error
+
+
+class Headed(TyperGroup):
+    """An application that lists its commands under headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each heading; headings that are not in `HEADINGS` come last."""
+        longest = max(map(len, self.commands))
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            summary = command.get_short_help_str(formatter.width - 6 - longest)
+            heading = str(getattr(command, "rich_help_panel", ""))
+            sections.setdefault(heading, []).append((name.ljust(longest), summary))
+        for heading in sorted(sections, key=[*HEADINGS, *sections].index):
+            with formatter.section(heading):
+                formatter.write_dl(sections[heading])
 
 
 def accept_any_name() -> None:

@@ -196,7 +196,7 @@ def _conditions(
     if not common:
         raise AssayError(
             f"{first.name} and {', '.join(other.name for other in others)} have no condition in common; "
-            "compare single conditions: assay compare FACTOR=LEVEL,... FACTOR=LEVEL,..."
+            "compare single conditions: assay store compare FACTOR=LEVEL,... FACTOR=LEVEL,..."
         )
 
 

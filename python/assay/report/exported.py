@@ -45,7 +45,7 @@ def export_for(
     ]
     if not conditions:
         raise AssayError(
-            f"campaign {campaign.id} has no valid trial with {metric}: see why with `assay list trials"
+            f"campaign {campaign.id} has no valid trial with {metric}: see why with `assay store list trials"
             f" --campaign {campaign.id}`"
         )
     host = {name: value for name, value in campaign.host.items() if isinstance(value, str | int | float)}

@@ -129,7 +129,7 @@ def _commands(report: Report, store: Path, resolved: Path) -> dict[str, str]:
     valid = (str(trial.id) for trial in report.trials if trial.status == "valid")
     again = f"assay {'aa' if experiment.identical else 'run'} {file}"
     values = (
-        f"assay replay {next(valid, 'TRIAL')}{where}",
+        f"assay store replay {next(valid, 'TRIAL')}{where}",
         f"assay sensitivity {file}{where}",
         f"{again}{where}",
         f"{again}{_another_factor(experiment)}{where}",

@@ -68,7 +68,7 @@ def test_what_was_measured_is_told_and_the_rest_has_its_command() -> None:
     assert shown.moved == ("key range", "environment")
     where = "--store '/results/my store.sqlite'"
     assert shown.commands == {
-        "repeatable": f"assay replay 1 {where}",
+        "repeatable": f"assay store replay 1 {where}",
         "predictive": f"assay run {RESOLVED} --set key_range=100,10 {where}",
     }
 

@@ -181,7 +181,7 @@ def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path
     where = f" --store {shlex.quote(str(store.path.absolute()))}"
     commands = [
         ("this page", f"assay report --campaign {report.campaign.id}{where}"),
-        ("the trials", f"assay list trials --campaign {report.campaign.id}{where}"),
+        ("the trials", f"assay store list trials --campaign {report.campaign.id}{where}"),
     ]
     for name, text in (
         *page.foreign_files(report, commands, guide_pages()),

@@ -1,7 +1,7 @@
 """Opens a store in Datasette, with the pages of its report linked from its rows.
 
 Datasette has the tables, filters, queries and exports of a browser for SQLite; this package only adds a
-first page of campaigns and verdicts, the links, the SQL functions of `assay query`, and a limit of
+first page of campaigns and verdicts, the links, the SQL functions of `assay store query`, and a limit of
 connections. `plugins/` and `templates/` are folders that Datasette loads by itself.
 """
 

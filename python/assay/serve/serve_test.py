@@ -154,6 +154,7 @@ def test_a_server_that_is_asked_for_too_much_answers_on(tmp_path: Path) -> None:
         sys.executable,
         "-m",
         "assay",
+        "store",
         "serve",
         "--port",
         "0",

@@ -261,7 +261,7 @@ class Store:
         except ValidationError as error:
             raise UnreadableError(
                 f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}:"
-                " use that one, or run it again; `assay list`, `show` and `query` read its trials"
+                " use that one, or run it again; `assay store list`, `show` and `query` read its trials"
             ) from error
         return resolved.model_copy(update={"source": row["source"]})
 
@@ -521,7 +521,7 @@ class Store:
             for number in wanted:
                 if number not in rows:
                     raise AssayError(
-                        f"{self.path} has no trial {number}: `assay list trials` shows its trials"
+                        f"{self.path} has no trial {number}: `assay store list trials` shows its trials"
                     )
                 yield _record(rows[number])
 
@@ -671,7 +671,9 @@ class Store:
             rows = self._rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
 
     def _no_campaign(self, campaign_id: int) -> AssayError:
-        return AssayError(f"{self.path} has no campaign {campaign_id}: `assay list` shows its campaigns")
+        return AssayError(
+            f"{self.path} has no campaign {campaign_id}: `assay store list` shows its campaigns"
+        )
 
 
 def _experiment_id(connection: Connection, name: str) -> int:

@@ -386,7 +386,7 @@ def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
         lambda number: store.query("select 1", campaign=number),
     ):
         for number in (42, -1, 10**30):
-            with pytest.raises(AssayError, match=f"has no campaign {number}: `assay list`"):
+            with pytest.raises(AssayError, match=f"has no campaign {number}: `assay store list`"):
                 ask(number)
     with pytest.raises(AssayError, match=f"has no trial {10**30}"):
         store.record_of(10**30)

@@ -19,7 +19,7 @@ class StoredTrial:
     """One ended trial, without its raw record.
 
     Attributes:
-        id: the trial's number in the store, for links and `assay show`.
+        id: the trial's number in the store, for links and `assay store show`.
         group: number of the group in the campaign; the column `group_number` of views.
         metrics: name -> value as the trial reported them; use them only where `status` is valid.
         calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
@@ -84,7 +84,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class CampaignSummary:
-    """One campaign as `assay list` shows it.
+    """One campaign as `assay store list` shows it.
 
     Attributes:
         source: the experiment's TOML text as it was when the campaign began.

@@ -363,7 +363,7 @@ async function show(match) {
       section("What it was asked", outline(request)),
       ...(Object.keys(others).length ? [section("What it answered", outline(others))] : []),
       ...(environment ? [section("Environment", outline(environment))] : [])),
-    section("Whole record", create("p", {}, "As ", create("code", {}, `assay show ${id} --json`), " gives it."),
+    section("Whole record", create("p", {}, "As ", create("code", {}, `assay store show ${id} --json`), " gives it."),
       create("details", { id: "raw" }, create("summary", {}, "JSON"), create("pre", {}, raw))),
   ];
 }

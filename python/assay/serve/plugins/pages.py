@@ -1,4 +1,4 @@
-"""Links from rows of a store to pages of its report, with the functions and limits of `assay query`."""
+"""Links from rows of a store to pages of its report, with the functions and limits of `assay store query`."""
 
 import os
 import re
