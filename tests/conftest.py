@@ -15,6 +15,7 @@ from typing import TextIO
 import pytest
 
 from assay import cli
+from assay.cli.commands import satellites
 from assay.report import site
 
 Assay = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -154,3 +155,20 @@ def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def assay(tmp_path: Path) -> Assay:
     """Return `assay_in` a folder of the test's own."""
     return assay_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the package is installed."""
+    installed = tmp_path_factory.mktemp("prefix")
+    subprocess.run(
+        ["cmake", "--install", ROOT / "build" / "release", "--prefix", installed],
+        check=True,
+        capture_output=True,
+    )
+    return installed
+
+
+def has_command(name: str) -> bool:
+    """Tell whether the satellite is there that has a command."""
+    return name in {found.name for _, found in satellites()}

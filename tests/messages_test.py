@@ -167,10 +167,6 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             "assay run: no such option: --experiment; write the experiment's file without it",
         ),
         (
-            ["check", "mine", "--experiment", "own.toml"],
-            "assay check: no such option: --experiment; name the folder of experiment.toml with --directory",
-        ),
-        (
             ["store", "export"],
             "assay store export: missing argument 'FORMAT'. Choose from: csv, parquet, markdown, svg, png, "
             "pdf, google-benchmark, hyperfine; see assay store export -h",

@@ -11,8 +11,6 @@ import assay as package
 from assay import programs
 from assay.errors import AssayError
 from assay.report.render import write_scripts
-from assay.runner.process import StopSignals
-from assay_rig.project import Project, build_rig
 from conftest import Assay, small_experiment
 
 
@@ -131,18 +129,3 @@ def test_subjects_that_the_quickstart_left_out_are_built_by_make_build(
     assert programs.further_subjects() == ""
     (tmp_path / "CMakeCache.txt").write_text(f"A:BOOL=ON\nASSAY_ONLY_SUBJECTS:STRING={only}\nB:BOOL=ON\n")
     assert programs.further_subjects() == said
-
-
-def test_a_project_of_a_map_is_told_where_the_libraries_come_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(programs, "install_prefix", lambda: None)
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES NONE)\n"
-        "find_package(assay REQUIRED COMPONENTS trial rig NO_DEFAULT_PATH)\n"
-    )
-    project = Project(tmp_path, tmp_path / "build", Path("mine"))
-    shown: list[str] = []
-    with StopSignals() as stop, pytest.raises(AssayError, match=r"C\+\+ libraries.*make build"):
-        build_rig(project, None, lambda _: None, shown.append, stop)
-    assert not shown

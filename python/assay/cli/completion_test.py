@@ -72,7 +72,7 @@ def test_histories_are_completed_by_their_whole_names(folder: Path) -> None:
 def test_what_cannot_be_read_offers_nothing(folder: Path) -> None:
     (folder / "results" / "assay.sqlite").write_text("no store")
     assert offered(folder, "report", "--campaign", "") == []
-    assert offered(folder, "check", "std", ASSAY_PROGRAMS=str(folder)) == []
+    assert offered(folder, "new", "experiment", "x", "std", ASSAY_PROGRAMS=str(folder)) == []
 
 
 def test_fish_is_offered_each_word_with_a_description_on_one_line(folder: Path) -> None:

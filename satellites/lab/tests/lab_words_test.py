@@ -1,11 +1,13 @@
 """How the commands take their words."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from conftest import ROOT, Assay
 from program_output import HOSTILE, check_lost_output, check_unknown_words, quoted
 
 
@@ -52,3 +54,25 @@ def test_the_emulator_quotes_the_name_of_a_record_so_too() -> None:
 )
 def test_what_is_printed_in_vain_is_an_error(command: str) -> None:
     check_lost_output(command)
+
+
+def test_an_engine_of_ones_own_is_judged_as_trials_draw_from_it(
+    assay: Assay, tmp_path: Path, prefix: Path
+) -> None:
+    for command in (
+        ["-S", str(ROOT / "examples" / "own_engine"), "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["--build", "build"],
+    ):
+        subprocess.run(["cmake", *command], cwd=tmp_path, check=True, capture_output=True)
+    draws = f"{tmp_path}/build/engine --draw c_rand_r --seed {{seed}}"
+    printed = assay("lab", "engines", "--program", draws, "--numbers", "1e6", "--json", expect=1).stdout
+    [judged] = json.loads(printed)["engines"]
+    assert judged["verdict"] == "rejected"
+    # Two numbers of 31 bits and one more make 64: none of these stands still.
+    assert "never change" not in json.dumps(judged)
+    unknown = subprocess.run(
+        ["build/engine", "--draw", "c_rand_s"], cwd=tmp_path, check=False, capture_output=True
+    )
+    assert unknown.returncode != 0
+    assert unknown.stdout == b""
+    assert b"c_rand_r" in unknown.stderr  # among those that there are
