@@ -1,6 +1,5 @@
 """What a comparison of two revisions came to: is it slower now, by how much, how far to trust it."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ from assay.analysis.verdicts import side_of_gate, verdict, verdict_word
 from assay.experiment import Experiment
 from assay.experiment.types import ComparisonDesign, Level, MeasuredRevision
 from assay.report.gather import Report
-from assay.report.metrics import unit_in
-from assay.report.race import NAMES
+from assay.report.metrics import is_time, name_of_metric, unit_in
 from assay.report.trust import Trust, trust
 from assay.report.words import digits_that_say, size, zeros
 from assay.report.words import ends as ends_of_difference
@@ -167,22 +165,22 @@ class Answer:
 
 def benchmarks_of(report: Report) -> list[Benchmark]:
     """Return every benchmark of a campaign that compares two revisions, in the experiment's order."""
-    experiment, analysis = report.experiment, report.analysis
+    experiment = report.experiment
     benchmarks = []
-    for comparison in analysis.comparisons:
-        medians = {
-            summary.levels[analysis.factor]: summary.median
-            for summary in analysis.conditions
-            if report.context(summary) == dict(comparison.context)
-        }
+    for context in report.answers.contexts:
+        base, head = context.rows[0].condition, context.compared[0].condition
+        comparison = context.compared[0].answer
+        assert base is not None
+        assert head is not None
+        assert isinstance(comparison, Comparison)
         benchmarks.append(
             Benchmark(
                 name=name_of(experiment, comparison.context),
                 comparison=comparison,
-                base=medians[comparison.baseline],
-                head=medians[comparison.level],
-                unit=unit_in(experiment, analysis.metric),
-                verdict=verdict_word(comparison.verdict, analysis.metric, experiment.unit(analysis.metric)),
+                base=base.median,
+                head=head.median,
+                unit=unit_in(experiment, comparison.metric),
+                verdict=context.compared[0].word,
                 why=_why(report, comparison),
                 design=experiment.comparison,
             )
@@ -259,14 +257,14 @@ def _of_one(answer: Answer, benchmark: Benchmark) -> str:
     gate, comparison = answer.gate_percent, benchmark.comparison
     level, baseline = str(comparison.level), str(comparison.baseline)
     if comparison.ratio is None:
-        said = f"{benchmark.with_interval} {metric_name(comparison.metric)} from {baseline} to {level}"
+        said = f"{benchmark.with_interval} {name_of_metric(comparison.metric)} from {baseline} to {level}"
         differs = comparison.difference is not None
         return f"{benchmark.result}: {said}" if differs else f"undecided: {benchmark.why}"
     more = "more" if comparison.ratio >= 1 else "less"
     takes = "takes" if is_time(comparison.metric) else "has"
     interval = f" ({benchmark.interval})" if benchmark.interval else ""
     said = (
-        f"{level} {takes} {benchmark.change.lstrip('+-')} {more} {metric_name(comparison.metric)}"
+        f"{level} {takes} {benchmark.change.lstrip('+-')} {more} {name_of_metric(comparison.metric)}"
         f" than {baseline}{interval}"
     )
     if comparison.gate == "passed":
@@ -293,12 +291,6 @@ def change(ratio: float, digits: int = 1) -> str:
         return f"{number(ratio, 3)} times"
     percent = f"{100 * (ratio - 1):+.{digits}f}%"
     return percent[1:] if float(percent[:-1]) == 0 else percent
-
-
-def metric_name(metric: str) -> str:
-    """Return what people call a metric."""
-    name = NAMES.get(metric, re.sub(r"(?<!_per)_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
-    return f"{name} time" if is_time(metric) and "time" not in name.split() else name
 
 
 def ends(interval: Interval | None, design: ComparisonDesign) -> str:
@@ -328,11 +320,6 @@ def _slowdown(benchmark: Benchmark) -> float:
     if ratio is None:
         return 1.0
     return ratio if ratio > 1 else 1 / ratio if ratio else inf
-
-
-def is_time(metric: str) -> bool:
-    """Return whether a metric is a length of time."""
-    return re.search(r"(?<!_per)_(ns|us|ms|s)\Z", metric) is not None
 
 
 def _why(report: Report, comparison: Comparison) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from assay.experiment.revisions import words_of
-from assay.report.ab import NO_REGRESSION, REGRESSION, Answer, Benchmark, metric_name, sentence
+from assay.report.ab import NO_REGRESSION, REGRESSION, Answer, Benchmark, sentence
 from assay.report.ab_screen import by_weight, measured, needed
 from assay.report.markdown import table, text
+from assay.report.metrics import name_of_metric
 from assay.words import counted, elapsed, printable
 
 _ROWS_AT_MOST = 10
@@ -64,7 +65,7 @@ def _notes(answer: Answer) -> Iterator[str]:
 
 def _compared(answer: Answer) -> str:
     """Return what was compared: the metric and the two revisions."""
-    metric = f"{metric_name(answer.metric)}; " if answer.metric else ""
+    metric = f"{name_of_metric(answer.metric)}; " if answer.metric else ""
     return metric + ", ".join(f"{level}: {words_of(of)}" for level, of in answer.revisions.items())
 
 
@@ -75,7 +76,7 @@ def _facts(answer: Answer) -> Iterator[str]:
         return
     gate = f"; the gate is {answer.gate_percent:g}%" if answer.gate_percent else ""
     yield (
-        f"medians of {metric_name(answer.metric)}, and the change with its interval, from"
+        f"medians of {name_of_metric(answer.metric)}, and the change with its interval, from"
         f" {counted(answer.blocks, 'block')} in {elapsed(answer.took_s)}{gate}"
     )
     yield from answer.trust.reasons

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from assay.experiment.revisions import words_of
 from assay.report.ab import Answer, Benchmark, named, sentence
+from assay.report.aligned import aligned
 from assay.report.trust import short
 from assay.words import counted, duration, elapsed, listed, printable, shortened
 
 WIDTH = 80
-_GAP = "  "
 _FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 _ROWS_AT_MOST = 12  # of benchmarks about which there is nothing to say; a screen has 24 lines
 
@@ -51,14 +51,7 @@ def _table(answer: Answer) -> Iterator[str]:
     gate = f"gate {answer.gate_percent:g}%" if answer.gate_percent else "verdict"
     rows = [["benchmark", "base", "change", "interval", gate]] * bool(shown)
     rows += [[of.name, of.shown[0], of.change, of.interval, of.result] for of in shown]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(1, 5)]
-    names = min(max((len(row[0]) for row in rows), default=0), WIDTH - sum(widths) - len(_GAP) * len(widths))
-    for name, base, change, interval, result in rows:
-        if len(name) > names:
-            yield name
-            name = ""  # noqa: PLW2901  # the rest stands below it
-        numbers = [base.rjust(widths[0]), change.rjust(widths[1]), interval.ljust(widths[2])]
-        yield _GAP.join([name.ljust(names), *numbers, result]).rstrip()
+    yield from aligned(rows, right={1, 2}, width=WIDTH)
     if len(benchmarks) > len(shown):
         yield f"and {len(benchmarks) - len(shown)} more without a regression"
     for kind, said in (("new", "new in head"), ("gone", "gone in head")):

@@ -12,10 +12,11 @@ from markdown_it import MarkdownIt
 from assay.analysis import Comparison, Interval
 from assay.analysis.types import Estimate, Gate, Verdict
 from assay.experiment.types import ComparisonDesign, MeasuredRevision
-from assay.report.ab import Answer, Benchmark, LeftOut, benchmarks_of, change, ends, metric_name, sentence
+from assay.report.ab import Answer, Benchmark, LeftOut, benchmarks_of, change, ends, sentence
 from assay.report.ab_comment import comment
 from assay.report.ab_screen import screen
 from assay.report.junit import junit
+from assay.report.metrics import name_of_metric
 from assay.report.trust import Trust
 from example_report import example_report, experiment_text
 
@@ -203,7 +204,7 @@ def test_a_change_is_in_percent_or_in_times(ratio: float, text: str) -> None:
     ],
 )
 def test_metrics_have_names_for_people(metric: str, name: str) -> None:
-    assert metric_name(metric) == name
+    assert name_of_metric(metric) == name
 
 
 def test_a_reason_does_not_contradict_the_interval_beside_it() -> None:

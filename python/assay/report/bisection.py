@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Literal
 
 from assay.analysis.bisection import Side
-from assay.report.ab import Benchmark, change, is_time, metric_name, named
+from assay.report.ab import Benchmark, change, named
+from assay.report.metrics import is_time, name_of_metric
 from assay.versions import Revision
 from assay.words import counted, duration, elapsed, listed, printable, shortened
 
@@ -128,7 +129,7 @@ def sentence(bisected: Bisected) -> str:
     comparison = bisected.slowed.comparison
     more = "more" if (comparison.ratio or 1) >= 1 else "less"
     takes = "takes" if is_time(comparison.metric) else "has"
-    by = f"{change(comparison.ratio or 1).lstrip('+-')} {more} {metric_name(comparison.metric)}"
+    by = f"{change(comparison.ratio or 1).lstrip('+-')} {more} {name_of_metric(comparison.metric)}"
     interval = f" ({bisected.slowed.interval})" if bisected.slowed.interval else ""
     slower = f"{name} {takes} {by} than at {good.name}{interval}"
     suspect = bisected.suspects[0]

@@ -21,7 +21,7 @@ def text_of(question: str = "Which is faster?", *findings: Finding) -> str:
 
 def test_a_summary_has_the_answer_the_trust_and_a_row_for_each_condition() -> None:
     text = text_of()
-    assert text.startswith("## Which is faster?\n\nAgainst noop: std_map_mutex is slower everywhere")
+    assert text.startswith("## Which is faster?\n\nstd_map_mutex is slower")
     assert "**Trust: with confidence.**" in text
     rows = [line for line in text.splitlines() if line.startswith("| threads=")]
     assert len(rows) == 4

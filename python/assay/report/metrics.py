@@ -10,6 +10,14 @@ REFERENCE = Path(__file__).parent / "metrics.md"
 
 _WITHOUT_UNIT = ("count", "ratio", "0 or 1")
 _ENDINGS = ("ns", "us", "ms", "s", "bytes")
+_NAMES = {
+    "wall_ms": "time",
+    "user_ms": "user time",
+    "system_ms": "system time",
+    "peak_resident_bytes": "peak memory",
+}
+"""Metric of a command -> what people call it."""
+
 _PERCENTILES = r"(?:p50|p90|p99|p99_9|p99_99|mean|max)"
 
 
@@ -29,6 +37,22 @@ def unit_in(experiment: Experiment, metric: str) -> str:
     if unit in _WITHOUT_UNIT:
         return ""
     return unit or next((of for of in _ENDINGS if metric.endswith(f"_{of}")), "")
+
+
+def plain_name(metric: str) -> str:
+    """Return a metric's name in words, with its unit where that ends it."""
+    return _NAMES.get(metric, metric.replace("_", " "))
+
+
+def name_of_metric(metric: str) -> str:
+    """Return what people call a metric, without a unit."""
+    name = _NAMES.get(metric, re.sub(r"(?<!_per)_(ns|us|ms|s|bytes)$", "", metric).replace("_", " "))
+    return f"{name} time" if is_time(metric) and "time" not in name.split() else name
+
+
+def is_time(metric: str) -> bool:
+    """Return whether a metric is a length of time."""
+    return re.search(r"(?<!_per)_(ns|us|ms|s)\Z", metric) is not None
 
 
 def measured(experiment: Experiment, metric: str) -> str:

@@ -1,71 +1,67 @@
 """What a race came to, in a few lines: who is faster, by how much, how far to trust it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from assay.analysis import Comparison, ConditionSummary
+from assay.analysis import ConditionSummary
 from assay.analysis.busy import is_busy
+from assay.analysis.types import Answer
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
+from assay.report.aligned import aligned
+from assay.report.answers import AnswerRow
 from assay.report.gather import Report
-from assay.report.metrics import unit_in
+from assay.report.metrics import plain_name, unit_in
 from assay.report.trust import short, trust
-from assay.words import condition_name, counted, elapsed, in_unit, printable, whole_percent
+from assay.words import counted, elapsed, in_unit, printable, whole_percent
 
 _FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
-NAMES = {
-    "wall_ms": "time",
-    "user_ms": "user time",
-    "system_ms": "system time",
-    "peak_resident_bytes": "peak memory",
-}
-"""Metric of a command -> what people call it."""
 
 
 def race_answer(report: Report, took_s: float) -> Iterator[str]:
     """Yield the lines of the answer, the most important first; `took_s` is how long the race took."""
-    analysis = report.analysis
-    contexts: dict[str, list[Comparison]] = {}
-    for comparison in analysis.comparisons:
-        name = condition_name(comparison.context) if comparison.context else ""
-        contexts.setdefault(name, []).append(comparison)
-    for context, comparisons in contexts.items():
-        for comparison in comparisons:
-            place = f"{context}: " if context else ""
-            yield printable(place + _sentence(report, comparison))
+    for context in report.answers.contexts:
+        for row in context.compared:
+            comparison = row.answer
+            assert comparison is not None
+            place = f"{row.context}: " if row.context else ""
+            yield printable(place + _sentence(report, row))
             if (
                 comparison.verdict == "undecided"
                 and not _holds_1(comparison)
                 and comparison.ratio is not None
             ):
                 yield printable(f"  why: {comparison.reason}")
-        yield from _medians(report, comparisons)
+        yield from _medians(report, context.rows)
     far = trust(report)
     yield f"{elapsed(took_s)}; {blocks_seen(report)}; trust: {far.summary}"
     for finding in far.worst:
         yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
 
 
-def _holds_1(comparison: Comparison) -> bool:
+def _holds_1(comparison: Answer) -> bool:
     interval = comparison.interval
     return interval is not None and interval.low <= 1 <= interval.high
 
 
-def _sentence(report: Report, comparison: Comparison) -> str:
+def _sentence(report: Report, row: AnswerRow) -> str:
     """Return who is faster, and by how much."""
-    analysis = report.analysis
+    analysis, comparison = report.analysis, row.answer
+    assert comparison is not None
     level, baseline = str(comparison.level), str(comparison.baseline)
     by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
     if comparison.difference is not None:
         word = {"faster": "better", "slower": "worse"}.get(comparison.verdict, comparison.verdict)
         ends = f" ({words.ends(comparison, analysis)})" if comparison.interval else ""
-        answer = f"{word}: {words.size(comparison)} {_name(analysis.metric)} from {baseline} to {level}{ends}"
+        answer = (
+            f"{word}: {words.size(comparison)} {plain_name(analysis.metric)} from {baseline} to {level}{ends}"
+        )
         return f"{answer}; {words.zeros(comparison)}"
     if comparison.ratio is None:
         word = "withheld" if comparison.withheld else "undecided"
         return f"{word}, {level} against {baseline}: {_busy(report, comparison) or comparison.reason}"
-    # Of a time the inverse is the speed; of other metrics the ratio stays as it is.
+    # The inverse of a time is a speed; the ratio of another metric stays as it is.
     inverse = by_speed and analysis.better == "lower"
     better = "faster" if by_speed else "better"
     effect = words.effect(analysis)
@@ -74,13 +70,13 @@ def _sentence(report: Report, comparison: Comparison) -> str:
     if comparison.verdict == "slower":  # the other way round, the better one first
         level, baseline, inverse = baseline, level, not inverse
     value, interval = _ratio(report, comparison, inverse)
-    interval += "; " * any(comparison.zeros) + words.zeros(comparison)
+    interval += "; " * any(comparison.zeros) + row.zeros
     if by_speed:
         return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
-    return f"{word}: {level} has {value} times the {_name(analysis.metric)} of {baseline}{interval}"
+    return f"{word}: {level} has {value} times the {plain_name(analysis.metric)} of {baseline}{interval}"
 
 
-def _busy(report: Report, comparison: Comparison) -> str:
+def _busy(report: Report, comparison: Answer) -> str:
     """Return that the host was too busy for the two sides of a comparison, and what to do; or nothing."""
     factor = report.analysis.factor
     sides = [{**comparison.context, factor: level} for level in (comparison.level, comparison.baseline)]
@@ -94,7 +90,7 @@ def _busy(report: Report, comparison: Comparison) -> str:
     return f"other work took {whole_percent(max(shares))} of their processor time; race again on a quiet host"
 
 
-def _ratio(report: Report, comparison: Comparison, inverse: bool) -> tuple[str, str]:
+def _ratio(report: Report, comparison: Answer, inverse: bool) -> tuple[str, str]:
     """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
     value, interval = comparison.ratio, comparison.interval
     assert value is not None
@@ -109,18 +105,15 @@ def _inverse(value: float) -> float:
     return 1 / value if value else math.inf
 
 
-def _medians(report: Report, comparisons: list[Comparison]) -> Iterator[str]:
+def _medians(report: Report, rows: Sequence[AnswerRow]) -> Iterator[str]:
     """Yield the median of each entrant of a context, with its interval and the number of runs."""
-    compared = report.analysis.factor
-    context = dict(comparisons[0].context)
-    rows = [
-        (str(summary.levels[compared]), _median(report, summary), _runs(report, summary))
-        for summary in report.analysis.conditions
-        if report.context(summary) == context
+    cells = [
+        (row.level, _median(report, row.condition), _runs(report, row.condition))
+        for row in rows
+        if row.condition is not None
     ]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    for name, value, runs in rows:
-        yield printable(f"  {name.ljust(widths[0])}  {value.rjust(widths[1])}  {runs}")
+    for line in aligned(cells, right={1}):
+        yield printable(f"  {line}")
 
 
 def _median(report: Report, summary: ConditionSummary) -> str:
@@ -150,7 +143,3 @@ def blocks_seen(report: Report) -> str:
     seen = report.analysis.look
     blocks = max((trial.block for trial in report.trials), default=-1) + 1
     return counted(blocks if seen is None else seen.blocks, "block")
-
-
-def _name(metric: str) -> str:
-    return NAMES.get(metric, metric.replace("_", " "))

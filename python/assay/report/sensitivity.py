@@ -15,6 +15,7 @@ from assay.experiment import Experiment
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
 from assay.plan.types import LAYOUT
 from assay.report import words
+from assay.report.aligned import aligned
 from assay.report.gather import Report
 from assay.runner.load import BUSY
 from assay.words import (
@@ -75,12 +76,8 @@ def rows(condition: Condition) -> Iterator[Row]:
 def table(condition: Condition) -> list[str]:
     """Return a condition's name and table as lines of a terminal."""
     cells = [HEADINGS, *(astuple(row) for row in rows(condition))]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(HEADINGS))]
-    lines = [printable(name_of(condition))]
-    for name, *values in cells:
-        texts = [value.rjust(width) for value, width in zip(values, widths[1:], strict=True)]
-        lines.append("  ".join([printable(name).ljust(widths[0]), *texts]).rstrip())
-    return lines
+    lines = aligned([[printable(name), *values] for name, *values in cells], right={1, 2, 3, 4})
+    return [printable(name_of(condition)), *lines]
 
 
 def sentence(report: Report) -> str:
