@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,21 @@ def _ask(program: Path, option: str, keys: tuple[str, ...]) -> list[dict[str, An
         raise AssayError(f"{program} {option} does not answer ({error}); {REMEDY}") from error
 
 
+def file_state(program: Path) -> tuple[object, ...]:
+    """Return what an answer of a program depends on: while it stays equal, the program need not run again."""
+    with contextlib.suppress(OSError):
+        state = program.stat()
+        return program, state.st_ino, state.st_size, state.st_mtime_ns, frozenset(os.environ.items())
+    return (program,)
+
+
 def _answer(program: Path, option: str) -> Any:
+    return json.loads(_answered(program, option, file_state(program)))
+
+
+@cache
+def _answered(program: Path, option: str, _state: tuple[object, ...]) -> bytes:
+    """Return the JSON that a program prints. It runs once: each command needs the same answers many times."""
     try:
         answer = subprocess.run([program, option], capture_output=True, timeout=60)  # noqa: PLW1510, S603
     except (OSError, subprocess.SubprocessError) as error:
@@ -135,10 +150,11 @@ def _answer(program: Path, option: str) -> Any:
     if answer.returncode != 0 and (said := answer.stderr.decode(errors="replace").strip()):
         raise AssayError(f"{program} {option} says: {said}")
     try:
-        return json.loads(answer.stdout)
+        json.loads(answer.stdout)
     except ValueError as error:
         ended = f"exit code {answer.returncode}" if answer.returncode else error
         raise AssayError(f"{program} {option} does not answer ({ended}); {REMEDY}") from error
+    return answer.stdout
 
 
 def install_prefix() -> Path | None:

@@ -45,6 +45,16 @@ def test_a_program_says_which_subjects_it_has(tmp_path: Path) -> None:
     assert programs.listing(program) == [entry]
 
 
+def test_a_program_runs_once_while_its_file_stays_as_it_is(tmp_path: Path) -> None:
+    code = f"echo >> {tmp_path}/runs; echo '[\"a\"]'"
+    program = script(tmp_path / "x", code)
+    programs.events(program).append("an answer can be changed")
+    assert programs.events(program) == ["a"]
+    assert (tmp_path / "runs").read_text().count("\n") == 1
+    script(tmp_path / "x", code.replace('"a', '"other'))
+    assert programs.events(program) == ["other"]
+
+
 def test_a_program_says_which_engines_it_has(tmp_path: Path) -> None:
     entry = {"name": "a", "description": "one", "state_bits": 64, "available": True, "shared": False}
     program = script(tmp_path / "x", f"test $1 = --engines && echo '{json.dumps([entry | {'bits': 32}])}'")

@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -72,6 +73,7 @@ def _random_addresses() -> bool:
     return level > 0 and not personality & _ADDR_NO_RANDOMIZE
 
 
+@cache
 def _fixed_addresses() -> bool:
     """Return whether processes can be placed alike; some containers forbid it."""
     try:
