@@ -113,7 +113,7 @@ class _Simulated:
         while begun < self._campaigns and (commit := search.next) is not None:
             _, estimate = self._campaign(int(commit), "gate", threshold)
             begun += 1
-            search.told(commit, side_of(estimate.gate))
+            search.record_answer(commit, side_of(estimate.gate))
         return [int(commit) for commit in search.suspects.commits]
 
     def _campaign(

@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import planted
 from assay import programs
-from assay.campaign import Campaign, plan_trials
+from assay.campaign import Reporter, run_campaign
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
 from assay.plan.types import PlannedTrial
 from assay.runner.process import StopSignals
-from assay.store import Store, runner_lock
+from assay.store import Store
 from assay.store.types import Decision
 from conftest import assay_in
 
@@ -161,10 +160,8 @@ def run_experiment(dies: bool) -> None:
         decide(self, campaign_id, decision, trials)
 
     Store.decide = decide_or_die  # type: ignore[method-assign]
-    with Store.open(STORE) as store, runner_lock(STORE):
-        experiment = load(Path("x.toml"))
-        with StopSignals() as stop:
-            Campaign(store, experiment, plan_trials(experiment)).carry_out(stop, Console(stderr=True), print)
+    with StopSignals() as stop:
+        run_campaign(STORE, load(Path("x.toml")), stop, Reporter())
 
 
 # Repetitions

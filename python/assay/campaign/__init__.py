@@ -1,13 +1,24 @@
-"""Campaigns: an experiment's plan, carried out from start to end.
+"""Campaigns: `run_campaign` runs an experiment's plan from start to end, or resumes it.
 
-plan = plan_trials(experiment)
-with Store.open(path) as store, runner_lock(path), StopSignals() as stop:
-    campaign = Campaign(store, experiment, plan)
-    campaign.carry_out(stop, console, say)
+with StopSignals() as stop:
+    result = run_campaign(path, experiment, stop, Reporter())
 """
 
-from assay.campaign.campaign import Campaign, plan_trials
-from assay.campaign.course import NothingExtractedError
+from assay.campaign.campaign import BrokenCampaignError, CampaignResult, run_campaign
+from assay.campaign.plan_trials import plan_trials
 from assay.campaign.rehearsal import RehearsalError, rehearse
+from assay.campaign.reporter import Reporter
+from assay.campaign.revisions import measured_revisions
+from assay.campaign.scheduler import NothingExtractedError
 
-__all__ = ["Campaign", "NothingExtractedError", "RehearsalError", "plan_trials", "rehearse"]
+__all__ = [
+    "BrokenCampaignError",
+    "CampaignResult",
+    "NothingExtractedError",
+    "RehearsalError",
+    "Reporter",
+    "measured_revisions",
+    "plan_trials",
+    "rehearse",
+    "run_campaign",
+]

@@ -1,172 +1,211 @@
-"""One campaign from start to end: build, begin, run and decide."""
+"""One campaign from start to end: plan, build, begin, run, analyse, and record its verdicts."""
 
 import math
-import secrets
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from assay import programs
-from assay.campaign.course import Course
+from assay.analysis import Analysis
+from assay.campaign.plan_trials import plan_trials
 from assay.campaign.progress import ProgressDisplay
-from assay.experiment import Experiment, check, check_listed
-from assay.experiment.flaws import PROGRAM
+from assay.campaign.reporter import Reporter
+from assay.campaign.revisions import rebuilt
+from assay.campaign.scheduler import Scheduler
+from assay.errors import AssayError
+from assay.experiment import Experiment, check_listed
 from assay.layout import Layouts
-from assay.plan.make_plan import make_plan, without_layouts
+from assay.plan.make_plan import without_layouts
 from assay.plan.types import Plan
+from assay.report import Report, gather
+from assay.report.verdicts import record
 from assay.runner.build import cleaned_up, run_builds
 from assay.runner.local import LocalExecutor
-from assay.runner.machine import host, present_machine
-from assay.runner.process import StopSignals, check_startable
+from assay.runner.machine import host
+from assay.runner.process import CannotStartError, Interrupted, StopSignals, check_startable
 from assay.runner.simulate import announcement, wanted
 from assay.runner.subjects import kinds, listings, reclamations
-from assay.store import Store
+from assay.store import Store, runner_lock
 from assay.versions import Repository
 
 PATIENCE_S = 600
-"""How long a campaign that waits for a quiet host does so in all, in each of its runs."""
+"""A campaign that waits for a quiet host waits at most this long in total, each time that it runs."""
 
 
-def plan_trials(experiment: Experiment) -> Plan:
-    """Check an experiment against this machine, and plan its trials.
+class BrokenCampaignError(AssayError):
+    """A build or a program of a campaign that has begun fails; `number` can be resumed."""
 
-    Raises:
-        AssayError: the machine cannot do what the experiment asks for.
-    """
-    machine = present_machine()
-    check(experiment, machine)
-    trial = programs.find("assay-trial")
-    if experiment.flaws():
-        programs.find(PROGRAM)
-    seed = experiment.design.seed
-    return make_plan(
-        experiment,
-        secrets.randbelow(2**53) if seed is None else seed,
-        lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
-        machine.memory_limit_mb,
-    )
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(why)
+        self.number = number
 
 
-class Campaign:
-    """A campaign that is begun or resumed. The caller holds the store's `runner_lock`.
+@dataclass(frozen=True)
+class CampaignResult:
+    """How a campaign ended.
 
     Attributes:
-        number: in the store; None until it has begun.
+        number: in the store; None if the campaign was stopped before it began.
+        report: None if the campaign was stopped.
+        signal: which stopped the campaign; None if it was not stopped.
     """
+
+    number: int | None
+    report: Report | None = None
+    signal: int | None = None
+
+
+def run_campaign(
+    path: Path,
+    experiment_or_number: Experiment | int,
+    stop: StopSignals,
+    reporter: Reporter,
+    *,
+    built: bool = False,
+    tuned: bool = False,
+    pilot: int | None = None,
+) -> CampaignResult:
+    """Run a new campaign or resume one, record its findings and verdicts in the store, and report it.
+
+    When trials have ended, `stop` acts at once, until the caller leaves it.
+
+    Args:
+        path: the store, which is created if a new campaign needs it.
+        experiment_or_number: the experiment of a new campaign, or the number of a campaign to resume.
+        stop: stops the campaign; every trial that has ended is kept.
+        reporter: shows progress.
+        built: the caller has run builds, and runs cleanups.
+        tuned: trials run at the highest priority that is allowed.
+        pilot: the campaign is a pilot, which ends after this many blocks.
+
+    Raises:
+        CannotStartError: before the campaign began, a build failed, or a program does not start.
+        BrokenCampaignError: the same after it began.
+        NothingExtractedError: the output of a command does not contain its metrics.
+        AssayError: the machine cannot run the experiment; a program lacks a subject or a compared metric; the
+            campaign is finished; another runner uses the store; or the store cannot be written.
+    """
+    if isinstance(experiment_or_number, int):
+        with Store.open(path, create=False) as store, runner_lock(path):
+            number = experiment_or_number
+            if store.campaign(number).finished:
+                raise AssayError(f"nothing to resume: campaign {number} is finished")
+            resumed = _Campaign(store, stop, reporter, number, built=built, tuned=tuned, pilot=pilot)
+            return resumed.run(store.experiment(number), None)
+    plan = plan_trials(experiment_or_number)
+    with Store.open(path) as store, runner_lock(path):
+        begun = _Campaign(store, stop, reporter, None, built=built, tuned=tuned, pilot=pilot)
+        return begun.run(experiment_or_number, plan)
+
+
+class _Campaign:
+    """A campaign in an open store whose `runner_lock` is held; the arguments are those of `run_campaign`."""
 
     def __init__(
         self,
         store: Store,
-        experiment: Experiment,
-        plan_or_number: Plan | int,
+        stop: StopSignals,
+        reporter: Reporter,
+        number: int | None,
         *,
-        built: bool = False,
-        tuned: bool = False,
+        built: bool,
+        tuned: bool,
+        pilot: int | None,
     ) -> None:
-        """Take the plan of a new campaign, or the number of a campaign to resume.
+        self._store, self._stop, self._reporter, self._number = store, stop, reporter, number
+        self._built, self._tuned, self._pilot = built, tuned, pilot
 
-        Builds and cleanups are run, unless the caller has built and cleans up. With `tuned`, trials run at
-        the highest priority that is allowed.
-        """
-        self._built = built
-        self._tuned = tuned
-        self._store = store
-        self._experiment = experiment
-        self._plan = plan_or_number if isinstance(plan_or_number, Plan) else None
-        self.number = plan_or_number if isinstance(plan_or_number, int) else None
+    def run(self, experiment: Experiment, plan: Plan | None) -> CampaignResult:
+        """Run what is pending; `plan` is None if the campaign is resumed."""
+        try:
+            analysis = self._run_trials(experiment, plan)
+            assert self._number is not None
+            self._stop.act_at_once()
+            report = gather(self._store, self._number, analysis)
+            record(report, self._store)
+        except CannotStartError as error:
+            if self._number is None:
+                raise
+            raise BrokenCampaignError(self._number, str(error)) from error
+        except Interrupted as interrupted:
+            if self._number is not None:
+                self._store.check_in_place(self._number)
+            return CampaignResult(self._number, signal=interrupted.signum)
+        return CampaignResult(self._number, report)
 
-    def carry_out(
-        self, stop: StopSignals, console: Console, say: Callable[[str], None], *, pilot: int | None = None
-    ) -> int:
-        """Build what is measured, begin the campaign if it has not, run what is pending; return its number.
+    def _run_trials(self, experiment: Experiment, plan: Plan | None) -> Analysis | None:
+        """Build, begin the campaign if it is new, and run its trials; return what the last look found."""
+        worktrees = nullcontext(experiment) if plan else rebuilt(experiment, self._stop, self._reporter)
+        with worktrees as built, self._prepared(built, plan) as executor:
+            assert self._number is not None
+            store, reporter, blocks = self._store, self._reporter, built.design.blocks
+            scheduler = Scheduler(
+                store, self._number, built, clock=time.monotonic, say=reporter.show, pilot=self._pilot
+            )
+            for program in {trial.program for trial in scheduler.pending}:
+                check_startable(program)
+            summary = store.campaign(self._number)
+            with ProgressDisplay(
+                reporter.console,
+                scheduler.pending,
+                summary.ended,
+                summary.ended - summary.counts.get("valid", 0),
+                may_end_early=(blocks.until, blocks.minutes, self._pilot) != (None, None, None),
+                budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - scheduler.running_s(),
+            ) as progress:
+                scheduler.run(executor, progress)
+            return scheduler.analysis
 
-        Args:
-            stop: ends it; every trial that has ended is kept.
-            console: shows how far it is.
-            say: is given what a build printed that failed.
-            pilot: after how many blocks it ends because it is a pilot; None where it is not.
-
-        Raises:
-            CannotStartError: a build failed, or a program does not start.
-            NothingExtractedError: what a command prints does not hold its metrics.
-            AssayError: a program lacks a subject, or does not give a metric that is compared; or the store
-                cannot be written.
-            Interrupted: `stop` was signalled.
-        """
-
-        def show(line: str) -> None:
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-        experiment, store = self._experiment, self._store
-        patience_s = PATIENCE_S if experiment.design.busy == "wait" else 0
-        calibrate = programs.find("assay-calibrate")  # before anything is begun that it would end
-        commit = _commit(experiment)  # as it is before a build, which may change files of git's
+    @contextmanager
+    def _prepared(self, experiment: Experiment, plan: Plan | None) -> Iterator[LocalExecutor]:
+        """Build what is measured, and write the plan of a new campaign into the store."""
+        reporter, stop = self._reporter, self._stop
+        calibrate = programs.find("assay-calibrate")  # before a campaign begins, which could not run without
+        commit = _commit(experiment)  # before a build, which may change files in git
         if not self._built:
-            run_builds(experiment, show, say, stop)
-        for there in experiment.in_worktrees().values():
-            listed = listings(there, stop)
-            check_listed(there, listed)
-        with Layouts(experiment, say, stop) as layouts:
-            if self._plan is not None and self.number is None:
-                fixed = layouts.fixed(self._plan.trials)
-                for subject, reason in fixed.items():
-                    show(f"{subject} runs in one layout: {reason}")
+            run_builds(experiment, reporter.show, reporter.say, stop)
+        for in_worktree in experiment.in_worktrees().values():
+            listed = listings(in_worktree, stop)
+            check_listed(in_worktree, listed)
+        with Layouts(experiment, reporter.say, stop) as layouts:
+            if plan is not None:
+                one_layout = layouts.fixed(plan.trials)
+                for subject, reason in one_layout.items():
+                    reporter.show(f"{subject} runs in one layout: {reason}")
                 known = {
                     **host(),
                     "subjects": kinds(experiment, listed),
                     "reclaims": reclamations(experiment, listed),
-                    "one_layout": fixed,
+                    "one_layout": one_layout,
                     "commit": commit,
                 }
-                plan = without_layouts(self._plan, fixed)
-                self.number = store.begin_campaign(experiment=experiment, plan=plan, host=known)
-            assert self.number is not None
+                self._number = self._store.begin_campaign(
+                    experiment=experiment, plan=without_layouts(plan, one_layout), host=known
+                )
             executor = LocalExecutor(
                 calibrate,
                 stop,
                 experiment.folder_of,
-                patience_s,
-                say,
+                PATIENCE_S if experiment.design.busy == "wait" else 0,
+                reporter.say,
                 layouts.binary,
                 tuned=self._tuned,
                 simulated=wanted(experiment),
                 surroundings_of=experiment.surroundings,
             )
-            if said := announcement(experiment):
-                show(said)
-            with nullcontext() if self._built else cleaned_up(experiment, say):
-                self._run(executor, console, show, pilot)
-        return self.number
-
-    def _run(
-        self, executor: LocalExecutor, console: Console, show: Callable[[str], None], pilot: int | None
-    ) -> None:
-        """Run what is pending."""
-        experiment, store = self._experiment, self._store
-        assert self.number is not None
-        course = Course(store, self.number, experiment, clock=time.monotonic, say=show, pilot=pilot)
-        for program in {trial.program for trial in course.pending}:
-            check_startable(program)
-        summary = store.campaign(self.number)
-        blocks = experiment.design.blocks
-        with ProgressDisplay(
-            console,
-            course.pending,
-            summary.ended,
-            summary.ended - summary.counts.get("valid", 0),
-            may_end_early=(blocks.until, blocks.minutes, pilot) != (None, None, None),
-            budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - course.running_s(),
-        ) as progress:
-            course.run(executor, progress)
+            if announced := announcement(experiment):
+                reporter.show(announced)
+            with nullcontext() if self._built else cleaned_up(experiment, reporter.say):
+                yield executor
 
 
 def _commit(experiment: Experiment) -> dict[str, Any] | None:
-    """Return which commit an experiment measures, and what is changed in it; None outside of git.
+    """Return the commit that an experiment measures, and which files differ from it; None outside git.
 
-    It is the one that its folder has checked out; of several revisions, the last.
+    It is the one that the experiment's folder has checked out; if revisions are compared, the last of them.
     """
     compared = experiment.revisions
     revision = list(compared.levels.values())[-1] if compared else Repository.commit_of(experiment.folder)

@@ -6,29 +6,31 @@ from dataclasses import replace
 from itertools import groupby
 
 from assay import programs
+from assay.campaign.plan_trials import plan_trials
+from assay.campaign.reporter import Reporter
 from assay.errors import AssayError
 from assay.experiment import Experiment, check_listed
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
-from assay.plan.types import Plan, PlannedTrial
+from assay.plan.types import PlannedTrial
 from assay.runner.build import run_builds
 from assay.runner.local import LocalExecutor
 from assay.runner.process import StopSignals, check_startable
 from assay.runner.subjects import listings
 from assay.runner.types import Outcome
 from assay.store.ended import metrics_of
-from assay.words import condition_name, nearest
+from assay.words import condition_name, counted, nearest
 
 _SHORTEST_S = 0.1
 
 
 class RehearsalError(AssayError):
-    """A trial of a rehearsal cannot be counted.
+    """A trial of a rehearsal is not valid, or lacks the compared metric.
 
     Attributes:
-        why: it cannot.
-        trial: that trial.
-        outcome: what became of it.
+        why: the reason.
+        trial: the trial.
+        outcome: its outcome.
     """
 
     def __init__(self, place: str, why: str, trial: PlannedTrial, outcome: Outcome) -> None:
@@ -48,28 +50,26 @@ def _go_on(_part_s: float, _block_s: float) -> None:
 
 def rehearse(
     experiment: Experiment,
-    plan: Plan,
     ends: float,
     stop: StopSignals,
-    show: Callable[[str], None],
+    reporter: Reporter,
     *,
     built: bool = False,
     failed: Callable[[RehearsalError], None] = _refuse,
     check: Callable[[float, float], None] = _go_on,
 ) -> float:
-    """Build what is measured, and run the first block of a plan without recording anything.
+    """Plan an experiment, build what is measured, and run the first block without recording anything.
 
     Args:
-        experiment: whose plan it is.
-        plan: the trials.
+        experiment: is rehearsed.
         ends: the moment of the monotonic clock when time is up: no trial may take longer than is left.
-        stop: ends it.
-        show: is given what a build or a preparation printed that failed.
-        built: whether the caller has built it.
-        failed: is told of each trial that is not valid, or lacks the compared metric; by default it ends
+        stop: stops the rehearsal.
+        reporter: shows progress.
+        built: whether the caller has run the builds.
+        failed: gets each trial that is not valid, or lacks the compared metric; by default such a trial ends
             the rehearsal.
-        check: is given, after each group, how long the groups took that worked, and how long the block will
-            take, seconds; it may raise an error that ends the rehearsal.
+        check: gets, after each group, how long the groups that worked took, and how long the block will take,
+            seconds; it may raise an error that ends the rehearsal.
 
     Returns:
         How long the block took, seconds.
@@ -77,25 +77,27 @@ def rehearse(
     Raises:
         CannotStartError: a build failed, or a program does not start.
         RehearsalError: a trial is not valid, or lacks the compared metric.
-        AssayError: a program lacks a subject.
+        AssayError: the machine cannot run the experiment, or a program lacks a subject.
         Interrupted: `stop` was signalled.
     """
-    if not built:
-        run_builds(experiment, show, show, stop)
-    for there in experiment.in_worktrees().values():
-        check_listed(there, listings(there, stop))
-    began = time.monotonic()
+    plan = plan_trials(experiment)
     block = [trial for trial in plan.trials if trial.block == 0]
+    reporter.show(f"rehearsing: {counted(block, 'trial')}")
+    if not built:
+        run_builds(experiment, reporter.show, reporter.say, stop)
+    for in_worktree in experiment.in_worktrees().values():
+        check_listed(in_worktree, listings(in_worktree, stop))
+    began = time.monotonic()
     for program in {trial.program for trial in block}:
         check_startable(program)
     calibrate = programs.find("assay-calibrate")
-    with Layouts(experiment, show, stop) as layouts:
+    with Layouts(experiment, reporter.say, stop) as layouts:
         linked = without_layouts(replace(plan, trials=tuple(block)), layouts.fixed(block)).trials
         executor = LocalExecutor(
             calibrate,
             stop,
             experiment.folder_of,
-            say=show,
+            say=reporter.say,
             binary_of=layouts.binary,
             surroundings_of=experiment.surroundings,
         )
@@ -117,7 +119,7 @@ def rehearse(
 
 
 def _mistake(experiment: Experiment, outcome: Outcome) -> str:
-    """Return why a trial cannot be counted, or ""."""
+    """Return why a trial does not count; "" if it counts."""
     if outcome.status != "valid":
         return outcome.reason
     metric, metrics = experiment.comparison.metric, metrics_of(outcome)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.benchmarks import (
-    Asked,
     BuildOption,
     Catch2Option,
+    ComparisonRequest,
     FilterOption,
     GateOption,
     GoogleBenchmarkOption,
@@ -24,8 +24,7 @@ from assay.cli.benchmarks import (
 )
 from assay.cli.invocation import invocation
 from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
-from assay.cli.run import measured
-from assay.cli.standing import Bench, Session, Share, minutes_needed, rehearsed
+from assay.cli.revisions import RevisionRunner, TimeBudget, measure, minutes_needed, rehearsed
 from assay.cli.timed import seconds
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, check_writable, write
@@ -98,11 +97,12 @@ def ab(
 
     Example: `assay ab --base main --build make --gate 2% './bench parse' './bench print'`
     """
+    from assay.campaign import Reporter
     from assay.report.ab import Answer, answer_of
     from assay.runner.process import Interrupted, StopSignals
     from assay.versions import Repository
 
-    asked = Asked(
+    request = ComparisonRequest(
         words=benchmarks or (),
         google_benchmark=google_benchmark,
         catch2=catch2,
@@ -116,7 +116,7 @@ def ab(
         gate=gate,
         seed=seed,
     )
-    own = own_experiment(asked)
+    own = own_experiment(request)
     for file, option in ((markdown, "--markdown"), (junit, "--junit")):
         if file:
             check_writable(file, option)
@@ -124,37 +124,43 @@ def ab(
         raise AssayError(
             "--markdown -, --junit - and --json all print; use one of them, and files for others"
         )
-    repository = Repository.find(asked.folder)
+    repository = Repository.find(request.folder)
     revisions = {
         BASE: repository.revision(base),
         HEAD: repository.working_tree() if head is None else repository.revision(head),
     }
     _check_different(revisions, head)
 
-    def tell(answer: Answer) -> None:
-        _tell(answer, store, markdown, junit, as_json=as_json)
+    def print_result(answer: Answer) -> None:
+        _print_result(answer, store, markdown, junit, as_json=as_json)
 
     with StopSignals() as stop:
         try:
-            bench = Bench(asked, own, repository, Session(stop, quiet))
-            with bench.standing(revisions) as there:
-                ready = rehearsed(there, Share(within), bench.session)
-                answer = Answer(ready.levels, left_out=ready.left_out)
-                if ready.experiment is not None:
+            runner = RevisionRunner(request, own, repository, stop, Reporter(quiet=quiet))
+            with runner.prepared(revisions) as built:
+                comparison = rehearsed(built, TimeBudget(within), runner)
+                answer = Answer(comparison.levels, skipped=comparison.skipped)
+                if comparison.experiment is not None:
                     began = time.monotonic()
 
                     def answered(report: "Report") -> Answer:
                         took_s = time.monotonic() - began
-                        minutes = minutes_needed(report)
-                        return answer_of(report, took_s, ready.left_out, ready.same_programs, minutes)
+                        return answer_of(
+                            report,
+                            took_s,
+                            comparison.skipped,
+                            comparison.same_programs,
+                            minutes_needed(report),
+                        )
 
-                    answer = answered(
-                        measured(ready.experiment, store, quiet=quiet, stopped=lambda of: tell(answered(of)))
-                    )
+                    def stopped(report: "Report") -> None:
+                        print_result(answered(report))
+
+                    answer = answered(measure(comparison.experiment, store, quiet=quiet, stopped=stopped))
         except Interrupted as interrupted:
             typer.echo("stopped before anything was measured; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
-    tell(answer)
+    print_result(answer)
     if answer.exit_code:
         raise typer.Exit(answer.exit_code)
 
@@ -174,8 +180,10 @@ def _check_different(revisions: "Mapping[str, Revision]", head: str | None) -> N
     )
 
 
-def _tell(answer: "Answer", store: Path, markdown: Path | None, junit: Path | None, *, as_json: bool) -> None:
-    """Print the answer, and write it to files where that is wanted."""
+def _print_result(
+    answer: "Answer", store: Path, markdown: Path | None, junit: Path | None, *, as_json: bool
+) -> None:
+    """Print the answer, and write the files that are requested."""
     from assay.report import junit as as_junit
     from assay.report.ab_comment import comment
     from assay.report.ab_screen import screen
@@ -210,20 +218,20 @@ def _as_object(answer: "Answer", store: Path) -> dict[str, Any]:
         "gate_percent": answer.gate_percent,
         "benchmarks": [
             {
-                "name": of.name,
-                BASE: of.base,
-                HEAD: of.head,
-                "ratio": of.comparison.ratio,
-                "difference": of.comparison.difference,
-                "interval": of.comparison.interval,
-                "verdict": of.verdict,
-                "gate": of.comparison.gate,
-                "regression": of.is_regression,
-                "reason": of.why,
+                "name": benchmark.name,
+                BASE: benchmark.base,
+                HEAD: benchmark.head,
+                "ratio": benchmark.comparison.ratio,
+                "difference": benchmark.comparison.difference,
+                "interval": benchmark.comparison.interval,
+                "verdict": benchmark.verdict,
+                "gate": benchmark.comparison.gate,
+                "regression": benchmark.is_regression,
+                "reason": benchmark.why,
             }
-            for of in answer.benchmarks
+            for benchmark in answer.benchmarks
         ],
-        "left_out": answer.left_out,
+        "left_out": answer.skipped,
         "same_programs": answer.same_programs,
         "minutes_needed": answer.minutes_needed,
         "trust": None if trust is None else trust.degree,

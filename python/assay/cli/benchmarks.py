@@ -1,4 +1,4 @@
-"""What `assay ab` and `assay bisect` measure: an experiment, commands, or the benchmarks of another tool."""
+"""Reads what `assay ab` and `assay bisect` measure: an experiment, commands, or another tool's benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assay.cli.options import real
-from assay.cli.timed import without_place
+from assay.cli.timed import strip_location
 from assay.errors import AssayError
 from assay.words import listed, printable
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.experiment.metrics import Better
     from assay.experiment.types import MeasuredRevision
-    from assay.report.ab import LeftOut
+    from assay.report.ab import SkippedBenchmark
     from assay.runner.process import StopSignals
 
 SMALLEST_EFFECT_PERCENT = 1.0
@@ -100,16 +100,16 @@ SameOutputOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What a command line asks to be measured.
+class ComparisonRequest:
+    """What a command line requests to be measured.
 
     Attributes:
-        words: an experiment's file, or commands; none where another tool's benchmarks are measured.
-        google_benchmark: a program of that tool, with its arguments, whose benchmarks are measured; or "".
-        catch2: the same of that tool.
-        chosen: which of its benchmarks; "" for all.
-        shell: whether a shell reads the commands; None: where one of them needs it.
-        gate: percent; None without one.
+        words: an experiment's file, or commands; empty if another tool's benchmarks are measured.
+        google_benchmark: a program of Google Benchmark with its arguments, to measure its benchmarks; or "".
+        catch2: the same for Catch2.
+        chosen: which benchmarks of the program; "" for all.
+        shell: whether a shell reads the commands; None: if one of them needs it.
+        gate: percent; None without a gate.
 
     Raises:
         AssayError: the options do not go together, or nothing is to be measured.
@@ -165,57 +165,57 @@ class Asked:
 
     @property
     def tool(self) -> Literal["", "google-benchmark", "catch2"]:
-        """Return whose benchmarks are measured; "" where there are words."""
+        """Return the tool whose benchmarks are measured; "" if an experiment or commands are measured."""
         return "google-benchmark" if self.google_benchmark else "catch2" if self.catch2 else ""
 
     @property
     def program(self) -> str:
-        """Return the program of that tool, with its arguments."""
+        """Return the tool's program, with its arguments."""
         return self.google_benchmark or self.catch2
 
     @property
     def folder(self) -> Path:
-        """Return where the project is that is meant: the folder of the experiment, or the present one."""
+        """Return the project's folder: the folder of the experiment, or the present one."""
         return self.file.resolve().parent if self.file else Path.cwd()
 
     @property
     def file(self) -> Path | None:
-        """Return the experiment's file, where one is measured."""
+        """Return the experiment's file, if an experiment is measured."""
         return Path(self.words[0]) if self.words and self.words[0].endswith(_SUFFIX) else None
 
 
-def own_experiment(asked: Asked) -> "Experiment | None":
-    """Return the experiment in the file that is measured; None where none is.
+def own_experiment(request: ComparisonRequest) -> "Experiment | None":
+    """Return the experiment in the requested file; None if no file is measured.
 
     Raises:
         AssayError: there is a mistake in it, or it misleads on purpose.
     """
     from assay.experiment import load
 
-    if asked.file is None:
+    if request.file is None:
         return None
-    # Its programs are looked for in the worktrees, once they are built.
-    experiment = load(asked.file.resolve(), identical=True, built=False)
+    # Its programs need not exist yet: they are built in the worktrees.
+    experiment = load(request.file.resolve(), identical=True, built=False)
     experiment.check_honest("a comparison of revisions")
     return experiment
 
 
-def as_asked(experiment: "Experiment", asked: Asked) -> "Experiment":
-    """Return an experiment with what the command line asks beyond its file."""
+def apply_overrides(experiment: "Experiment", request: ComparisonRequest) -> "Experiment":
+    """Return an experiment with the changes that the command line requests."""
     comparison: dict[str, Any] = {}
-    if asked.gate is not None:  # what is within the gate is of no interest either
-        comparison = {"gate_percent": asked.gate, "smallest_effect_percent": asked.gate}
-    if asked.file and asked.metric:
-        direction = _direction(asked.metric, experiment.unit(asked.metric))
-        also = {name: of for name, of in experiment.comparison.also.items() if name != asked.metric}
-        comparison |= {"metric": asked.metric, "better": direction, "also": also}
+    if request.gate is not None:  # differences within the gate are of no interest either
+        comparison = {"gate_percent": request.gate, "smallest_effect_percent": request.gate}
+    if request.file and request.metric:
+        direction = _direction(request.metric, experiment.unit(request.metric))
+        also = {name: better for name, better in experiment.comparison.also.items() if name != request.metric}
+        comparison |= {"metric": request.metric, "better": direction, "also": also}
     changed: dict[str, Any] = {"comparison": experiment.comparison.model_copy(update=comparison)}
     if not _forbids_layouts(experiment):
         changed["perturb"] = experiment.perturb.model_copy(update={"layout": True})
-    if asked.seed is not None:
-        changed["design"] = experiment.design.model_copy(update={"seed": asked.seed})
-    if asked.build:
-        changed["ab"] = experiment.ab.model_copy(update={"build": asked.build})
+    if request.seed is not None:
+        changed["design"] = experiment.design.model_copy(update={"seed": request.seed})
+    if request.build:
+        changed["ab"] = experiment.ab.model_copy(update={"build": request.build})
     return experiment.model_copy(update=changed)
 
 
@@ -223,7 +223,7 @@ def _direction(metric: str, unit: str = "") -> "Better":
     """Return which values of a metric are better.
 
     Raises:
-        AssayError: nobody can know.
+        AssayError: the metric's name does not say so.
     """
     from assay.experiment.metrics import better
 
@@ -237,101 +237,106 @@ def _direction(metric: str, unit: str = "") -> "Better":
 
 
 def _forbids_layouts(experiment: "Experiment") -> bool:
-    """Return whether the experiment's file says that layouts are not to be drawn, rather than nothing."""
+    """Return whether the experiment's file forbids to draw layouts; it may also say nothing."""
     import tomllib
 
     return tomllib.loads(experiment.source).get("perturb", {}).get("layout") is False
 
 
 def written_experiment(
-    asked: Asked, root: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
-) -> "tuple[Experiment | None, tuple[LeftOut, ...]]":
-    """Return the experiment that a command line is, and the benchmarks that are not in every revision."""
+    request: ComparisonRequest, root: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
+) -> "tuple[Experiment | None, tuple[SkippedBenchmark, ...]]":
+    """Return the experiment that a command line describes, and the benchmarks that some revision lacks."""
     from assay.experiment import parse
-    from assay.report.ab import LeftOut
+    from assay.report.ab import SkippedBenchmark
 
     path = Path("ab.toml").absolute()
     folder = path.parent.resolve()
-    left_out: tuple[LeftOut, ...] = ()
-    if asked.tool:
-        text, left_out = _text_of_tool(asked, folder.relative_to(root), levels, stop)
+    skipped: tuple[SkippedBenchmark, ...] = ()
+    if request.tool:
+        text, skipped = _text_of_tool(request, folder.relative_to(root), levels, stop)
     else:
-        text = _text_of_commands(asked)
+        text = _text_of_commands(request)
     if not text:
-        return None, left_out
-    try:
-        return parse(text, folder / path.name, identical=True), left_out
-    except AssayError as error:
-        raise without_place(error, folder / path.name) from error
+        return None, skipped
+    path = folder / path.name
+    with strip_location(path):
+        return parse(text, path, identical=True), skipped
 
 
-def _text_of_commands(asked: Asked) -> str:
+def _text_of_commands(request: ComparisonRequest) -> str:
     from assay import programs
     from assay.experiment.race import METRICS, REPEAT_MS, Entrant, Race, race_text
 
-    metric = METRICS.get(asked.metric or "time", asked.metric)
+    metric = METRICS.get(request.metric or "time", request.metric)
     printed = metric not in METRICS.values()
-    options: dict[str, Any] = {"output": "same"} if asked.same_output else {}
+    options: dict[str, Any] = {"output": "same"} if request.same_output else {}
     if printed:
         options["extract"] = "lines"
-    elif not asked.same_output:
+    elif not request.same_output:
         options |= {"output": "discarded", "repeat_ms": REPEAT_MS}
-    if asked.link:
-        options["link"] = asked.link
+    if request.link:
+        options["link"] = request.link
     race = Race(
-        entrants=[Entrant(words, command=True) for words in asked.words],
+        entrants=[Entrant(words, command=True) for words in request.words],
         metric=metric,
         better=_direction(metric) if printed else "lower",
         smallest_effect_percent=SMALLEST_EFFECT_PERCENT,
-        shell=asked.shell,
+        shell=request.shell,
         commands=options,
-        setup=asked.setup,
+        setup=request.setup,
         factor="benchmark",
     )
-    if asked.link and race.uses_shell and not all("{linked}" in words for words in asked.words):
+    if request.link and race.uses_shell and not all("{linked}" in words for words in request.words):
         raise AssayError("--link: sh reads the commands; write {linked} where the program's name stands")
     taken = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
     return race_text(race, taken, {"blocks": 1})
 
 
 def _text_of_tool(
-    asked: Asked, folder: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
-) -> "tuple[str, tuple[LeftOut, ...]]":
-    """Return the text of an experiment about the benchmarks of another tool; "" if no revision shares one."""
+    request: ComparisonRequest, folder: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
+) -> "tuple[str, tuple[SkippedBenchmark, ...]]":
+    """Return an experiment's text about another tool's benchmarks; "" if the revisions share none."""
     from assay.experiment.race import split
     from assay.experiment.tools import METRIC, tool_text
     from assay.runner.tools import benchmarks_of
 
-    assert asked.tool
-    words = split(asked.program)
-    of = {
-        level: benchmarks_of(asked.tool, revision.folder / folder, words, asked.chosen, stop)
+    assert request.tool
+    words = split(request.program)
+    by_level = {
+        level: benchmarks_of(request.tool, revision.folder / folder, words, request.chosen, stop)
         for level, revision in levels.items()
     }
-    every = {name: parameters for there in of.values() for name, parameters in there.items()}
+    every = {name: parameters for named in by_level.values() for name, parameters in named.items()}
     if not every:
-        chosen = f" that {asked.chosen} chooses" if asked.chosen else ""
-        why = f"{printable(asked.program)} has no benchmark{chosen} in any revision"
+        chosen = f" that {request.chosen} chooses" if request.chosen else ""
+        why = f"{printable(request.program)} has no benchmark{chosen} in any revision"
         raise AssayError(f"{why}; look at its list, or give the command that builds it: --build")
-    both = {name: one for name, one in every.items() if all(name in there for there in of.values())}
-    left_out = tuple(
-        left_out_of(name, levels, [level for level in levels if name not in of[level]])
+    shared = {
+        name: parameters
+        for name, parameters in every.items()
+        if all(name in named for named in by_level.values())
+    }
+    skipped = tuple(
+        missing_benchmark(name, levels, [level for level in levels if name not in by_level[level]])
         for name in every
-        if name not in both
+        if name not in shared
     )
-    if not both:
-        return "", left_out
-    metric = asked.metric or METRIC[asked.tool]
+    if not shared:
+        return "", skipped
+    metric = request.metric or METRIC[request.tool]
     comparison = {
         "metric": metric,
         "better": _direction(metric),
         "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
     }
-    return tool_text(asked.tool, words, both, comparison, asked.link), left_out
+    return tool_text(request.tool, words, shared, comparison, request.link), skipped
 
 
-def left_out_of(name: str, levels: "Mapping[str, MeasuredRevision]", lacking: Sequence[str]) -> "LeftOut":
-    """Return a benchmark that some levels lack; the first of all levels is the baseline."""
-    from assay.report.ab import LeftOut
+def missing_benchmark(
+    name: str, levels: "Mapping[str, MeasuredRevision]", lacking: Sequence[str]
+) -> "SkippedBenchmark":
+    """Return a benchmark that some levels lack, as skipped; the first of all levels is the baseline."""
+    from assay.report.ab import SkippedBenchmark
 
-    return LeftOut(name, "new" if next(iter(levels)) in lacking else "gone")
+    return SkippedBenchmark(name, "new" if next(iter(levels)) in lacking else "gone")

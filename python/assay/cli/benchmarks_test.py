@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.cli.benchmarks import Asked, own_experiment
+from assay.cli.benchmarks import ComparisonRequest, own_experiment
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.experiment.race import Entrant, Race, race_text
@@ -53,7 +53,7 @@ def test_what_does_not_go_together_is_refused(
     for name in ("x.toml", "y.toml"):
         Path(name).touch()
     with pytest.raises(AssayError, match=message):
-        Asked(words=words, **{**NOTHING, **options})
+        ComparisonRequest(words=words, **{**NOTHING, **options})
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_revisions_are_not_compared_by_what_misleads_on_purpose(tmp_path: Path) 
     trial = '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n'
     file.write_text(WITH_FACTORS.replace("[trial]\n", trial))
     with pytest.raises(AssayError, match="never_inserts; a comparison of revisions takes honest experiments"):
-        own_experiment(Asked(words=[str(file)], **NOTHING))
+        own_experiment(ComparisonRequest(words=[str(file)], **NOTHING))

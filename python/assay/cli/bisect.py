@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.benchmarks import (
-    Asked,
     BuildOption,
     Catch2Option,
+    ComparisonRequest,
     FilterOption,
     GateOption,
     GoogleBenchmarkOption,
@@ -24,17 +24,24 @@ from assay.cli.benchmarks import (
     own_experiment,
 )
 from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
-from assay.cli.run import measured
-from assay.cli.standing import Bench, Ready, Session, Share, levels_of, minutes_needed, rehearsed
+from assay.cli.revisions import (
+    PreparedComparison,
+    RevisionRunner,
+    TimeBudget,
+    measure,
+    minutes_needed,
+    rehearsed,
+)
 from assay.cli.timed import TooLittleTimeError, seconds
 from assay.errors import AssayError
 from assay.words import counted, shortened
 
 if TYPE_CHECKING:
+    from assay.campaign import Reporter
     from assay.experiment import Experiment
     from assay.report import Report
-    from assay.report.ab import Benchmark, LeftOut
-    from assay.report.bisection import Bisected, Step, Suspect
+    from assay.report.ab import Benchmark, SkippedBenchmark
+    from assay.report.bisection import BisectionResult, Step, Suspect
     from assay.versions import Bisection, Revision, Suspects
 
 GOOD, COMMIT = "good", "this"
@@ -84,10 +91,11 @@ def bisect(
 
     Example: `assay bisect --good v1.2 --build make './bench parse'`
     """
+    from assay.campaign import Reporter
     from assay.runner.process import Interrupted, StopSignals
     from assay.versions import Repository
 
-    asked = Asked(
+    request = ComparisonRequest(
         words=benchmarks or (),
         google_benchmark=google_benchmark,
         catch2=catch2,
@@ -101,13 +109,14 @@ def bisect(
         gate=gate,
         seed=seed,
     )
-    own = own_experiment(asked)
-    repository = replace(Repository.find(asked.folder), first_parent=first_parent)
+    own = own_experiment(request)
+    repository = replace(Repository.find(request.folder), first_parent=first_parent)
     ends = repository.revision(good), repository.revision(bad)
     commits = repository.between(*ends)
     with StopSignals() as stop:
-        bench = Bench(asked, own, repository, Session(stop, quiet=True))  # a line for each step is enough
-        search = _Search(bench, ends, store, Session(stop, quiet))
+        # The search shows a line for each step; the steps themselves show no progress.
+        runner = RevisionRunner(request, own, repository, stop, Reporter(quiet=True))
+        search = _Search(runner, ends, store, Reporter(quiet=quiet))
         try:
             bisected = search.run(len(commits), within, merges=repository.has_merges(*ends))
         except (Interrupted, typer.Exit, TooLittleTimeError) as error:
@@ -130,14 +139,14 @@ class _Search:
     """A bisection as it goes."""
 
     def __init__(
-        self, bench: Bench, ends: "tuple[Revision, Revision]", store: Path, session: Session
+        self, runner: RevisionRunner, ends: "tuple[Revision, Revision]", store: Path, reporter: "Reporter"
     ) -> None:
-        self._bench, self._ends, self._store, self._session = bench, ends, store, session
+        self._runner, self._ends, self._store, self._reporter = runner, ends, store, reporter
         self._known: Bisection | None = None
         self._steps: list[Step] = []
         self._begun = 0  # campaigns
 
-    def run(self, commits: int, within_s: float, *, merges: bool) -> "Bisected":
+    def run(self, commits: int, within_s: float, *, merges: bool) -> "BisectionResult":
         """Search in this many commits after the good end, some of which may be merges.
 
         Raises:
@@ -145,16 +154,17 @@ class _Search:
             Interrupted, Exit: the user asked to stop.
         """
         from assay.analysis.bisection import campaigns_of, steps_of
+        from assay.campaign import measured_revisions
         from assay.report.ab import benchmarks_of
-        from assay.report.bisection import Bisected
+        from assay.report.bisection import BisectionResult
 
         self._left_s, self._most = within_s, campaigns_of(commits, merges=merges)
         self._to_come = steps_of(commits)
-        self._session.show(
+        self._reporter.show(
             f"searching in {counted(commits, 'commit')}: about {counted(self._to_come, 'comparison')}"
         )
-        with self._bench.built({GOOD: self._ends[0]}) as worktrees:
-            self._good = levels_of(worktrees, {GOOD: self._ends[0]})
+        with self._runner.worktrees({GOOD: self._ends[0]}) as worktrees:
+            self._good = measured_revisions(worktrees, {GOOD: self._ends[0]})
             report = self._compare_ends()
             benchmarks = benchmarks_of(report)
             slower = [benchmark for benchmark in benchmarks if benchmark.is_regression]
@@ -162,7 +172,7 @@ class _Search:
             threshold = _threshold(report, worst) if slower else None
             if threshold is None:
                 undecided = [benchmark for benchmark in benchmarks if benchmark.is_undecided]
-                return Bisected(
+                return BisectionResult(
                     ends=self._ends,
                     commits=commits,
                     shown=undecided[0] if undecided else worst,
@@ -173,7 +183,7 @@ class _Search:
                 )
             known, slowed = self._search(worst, threshold)
         suspects = known.suspects
-        return Bisected(
+        return BisectionResult(
             ends=self._ends,
             commits=commits,
             shown=worst,
@@ -181,7 +191,7 @@ class _Search:
             threshold_percent=threshold,
             suspects=self._suspects(suspects),
             named=suspects.named is not None,
-            first_parent=self._bench.repository.first_parent,
+            first_parent=self._runner.repository.first_parent,
             unknown=self._revisions(suspects.unknown),
             inherited=[
                 (self._revision(parent), None if fork is None else self._revision(fork))
@@ -200,10 +210,10 @@ class _Search:
             return
         good, bad = self._revision(self._known.good), self._revision(self._known.bad)
         left = counted(len(self._known.suspects.commits), "commit")
-        self._session.say(f"{left} left; go on with: --good {good.short} --bad {bad.short}")
+        self._reporter.say(f"{left} left; go on with: --good {good.short} --bad {bad.short}")
 
     def _compare_ends(self) -> "Report":
-        """Compare the bad end with the good one: is it slower and, where that is not clear yet, by how much?
+        """Compare the bad end with the good one; if it is slower, measure precisely enough by how much.
 
         Raises:
             AssayError: there is nothing to compare.
@@ -211,51 +221,53 @@ class _Search:
         from assay.report.ab import benchmarks_of, named
 
         good, bad = self._ends
-        with self._bench.standing({COMMIT: bad}, self._good) as there:
-            report, left_out = self._campaign(there, lambda experiment: experiment)
+        with self._runner.prepared({COMMIT: bad}, self._good) as comparison:
+            report, skipped = self._campaign(comparison, lambda experiment: experiment)
             if report is None:
-                names = named([f"{left.name} ({left.why or left.kind})" for left in left_out])
+                names = named([f"{left.name} ({left.why or left.kind})" for left in skipped])
                 raise AssayError(f"no benchmark works at both ends: {names}; name ends that have one")
             width = _width(report)
             if width is not None:
                 self._to_come += 1
-                report = self._campaign(there, lambda experiment: experiment, width)[0] or report
+                report = self._campaign(comparison, lambda experiment: experiment, width)[0] or report
         for benchmark in benchmarks_of(report):
-            self._session.show(f"{bad.name} against {good.name}: {benchmark.name}: {benchmark.with_interval}")
+            self._reporter.show(
+                f"{bad.name} against {good.name}: {benchmark.name}: {benchmark.with_interval}"
+            )
         return report
 
     def _campaign(
         self,
-        there: Ready,
+        prepared: PreparedComparison,
         adjusted: "Callable[[Experiment], Experiment]",
         width_percent: float | None = None,
-    ) -> "tuple[Report | None, tuple[LeftOut, ...]]":
-        """Rehearse and measure what stands; there is no report where nothing works.
+    ) -> "tuple[Report | None, tuple[SkippedBenchmark, ...]]":
+        """Rehearse and measure a comparison; there is no report if no benchmark works.
 
         Args:
-            there: what stands.
+            prepared: the comparison.
             adjusted: changes what is compared.
-            width_percent: it ends when every interval is so narrow; None: when all is decided.
+            width_percent: end when every interval is this narrow; None: when all is decided.
         """
         began = time.monotonic()
         try:
-            if there.experiment is None:
-                return None, there.left_out
-            comparison = there.experiment.comparison.model_copy(update={"campaigns": self._most})
-            experiment = adjusted(there.experiment.model_copy(update={"comparison": comparison}))
+            if prepared.experiment is None:
+                return None, prepared.skipped
+            comparison = prepared.experiment.comparison.model_copy(update={"campaigns": self._most})
+            experiment = adjusted(prepared.experiment.model_copy(update={"comparison": comparison}))
             if not experiment.conditions():
-                return None, there.left_out
-            share = Share(self._left_s / self._to_come, self._to_come)
-            ready = rehearsed(replace(there, experiment=experiment), share, self._bench.session)
-            if ready.experiment is None:
-                return None, ready.left_out
-            experiment = ready.experiment
+                return None, prepared.skipped
+            budget = TimeBudget(self._left_s / self._to_come, self._to_come)
+            prepared = rehearsed(replace(prepared, experiment=experiment), budget, self._runner)
+            if prepared.experiment is None:
+                return None, prepared.skipped
+            experiment = prepared.experiment
             if width_percent is not None:
                 blocks = experiment.design.blocks.model_copy(update={"until": width_percent})
                 design = experiment.design.model_copy(update={"blocks": blocks})
                 experiment = experiment.model_copy(update={"design": design})
             self._begun += 1
-            return measured(experiment, self._store, quiet=True), ready.left_out
+            return measure(experiment, self._store, quiet=True), prepared.skipped
         finally:
             self._left_s -= time.monotonic() - began
             self._to_come = max(1, self._to_come - 1)
@@ -266,17 +278,17 @@ class _Search:
         from assay.versions import Bisection
 
         good, bad = self._ends
-        known = self._known = Bisection(self._bench.repository, good.commit, bad.commit)
+        known = self._known = Bisection(self._runner.repository, good.commit, bad.commit)
         compared = {bad.commit: worst}
         while self._begun < self._most and (commit := known.next) is not None:
             left = known.suspects
             to_come = self._to_come = max(1, steps_of(len(left.commits)) - 1 + len(left.unknown))
             step = self._try(commit, worst, threshold)
-            known.told(commit, step.side, step.why)
+            known.record_answer(commit, step.side, step.why)
             if step.benchmark is not None:
                 compared[commit] = step.benchmark
             self._steps.append(step)
-            self._session.show(
+            self._reporter.show(
                 f"{len(self._steps)} of about {len(self._steps) + to_come - 1}: {step.revision.short}"
                 f" {step.line()}; {counted(len(known.suspects.commits), 'commit')} left:"
                 f" {shortened(step.revision.subject, 40)}"
@@ -304,10 +316,10 @@ class _Search:
 
         revision = self._revision(commit)
         try:
-            with self._bench.standing({COMMIT: revision}, self._good) as there:
-                report, left_out = self._campaign(there, adjusted)
+            with self._runner.prepared({COMMIT: revision}, self._good) as comparison:
+                report, skipped = self._campaign(comparison, adjusted)
         except (BuildFailedError, CannotStartError, OtherFilesError) as error:
-            self._session.say(str(error))
+            self._reporter.say(str(error))
             whys = {
                 BuildFailedError: "it does not build",
                 CannotStartError: "its benchmarks do not run",
@@ -315,7 +327,7 @@ class _Search:
             }
             return Step(revision, "skipped", whys[type(error)])
         if report is None:
-            why = next((left.why for left in left_out if left.name == worst.name), "")
+            why = next((left.why for left in skipped if left.name == worst.name), "")
             return Step(revision, "skipped", why or f"it lacks {worst.name}")
         [benchmark] = benchmarks_of(report)
         side = side_of(benchmark.comparison.gate)
@@ -327,11 +339,11 @@ class _Search:
         from assay.report.bisection import Suspect
 
         latest = left.commits[-1]
-        every = replace(self._bench.repository, first_parent=False)
+        every = replace(self._runner.repository, first_parent=False)
         return [
             Suspect(
                 self._revision(commit),
-                *self._bench.repository.author(commit),
+                *self._runner.repository.author(commit),
                 left.skipped.get(commit, "" if commit == latest else "not tried"),
                 is_merge=len(every.parents(commit)) > 1,
             )
@@ -339,7 +351,7 @@ class _Search:
         ]
 
     def _revision(self, commit: str) -> "Revision":
-        return self._bench.repository.revision(commit)
+        return self._runner.repository.revision(commit)
 
     def _revisions(self, commits: "Sequence[str]") -> "list[Revision]":
         return [self._revision(commit) for commit in commits]
@@ -387,16 +399,17 @@ def _threshold(report: "Report", worst: "Benchmark") -> float | None:
         return None
 
     def is_beyond(percent: float) -> bool:
-        comparison = experiment.comparison.gated(percent)
-        analysis = summarise(report.trials, experiment.model_copy(update={"comparison": comparison}))
+        gated = experiment.comparison.gated(percent)
+        analysis = summarise(report.trials, experiment.model_copy(update={"comparison": gated}))
         return any(
-            of.context == worst.comparison.context and of.gate == "failed" for of in analysis.comparisons
+            comparison.context == worst.comparison.context and comparison.gate == "failed"
+            for comparison in analysis.comparisons
         )
 
     return threshold_percent(worst.comparison.interval, experiment.comparison.better, is_beyond)
 
 
-def _as_object(bisected: "Bisected", store: Path) -> dict[str, Any]:
+def _as_object(bisected: "BisectionResult", store: Path) -> dict[str, Any]:
     from assay.report.bisection import sentence
 
     good, bad = bisected.ends

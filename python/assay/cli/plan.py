@@ -22,6 +22,7 @@ from assay.cli.options import (
     print_table,
     real,
 )
+from assay.cli.running import running_campaign
 from assay.errors import AssayError
 from assay.words import agreed, condition_name, counted, duration, listed, number, percent, printable, ratio
 
@@ -99,11 +100,10 @@ def plan(
     Example: `assay plan experiments/quickstart.toml`
     """
     from assay.analysis.planning import FEWEST_PAIRS, gates
-    from assay.campaign import Campaign, plan_trials
-    from assay.cli.run import carried_out
-    from assay.experiment import load, overridden
+    from assay.experiment import check, load, overridden
     from assay.experiment.types import Blocks
-    from assay.store import Store, runner_lock
+    from assay.runner.machine import present_machine
+    from assay.store import Store
 
     planned = overridden(
         load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
@@ -120,22 +120,23 @@ def plan(
     with Store.open(store) as opened:
         trials = _earlier(opened, planned)
         forecast = _forecast(planned, trials, until)
+    if forecast is None:
+        # The pilot is stored with the experiment's own plan, and ends early.
+        enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
+        design = planned.design.model_copy(update={"blocks": enough})
+        pilot = planned.model_copy(update={"design": design})
+        check(pilot, present_machine())  # mistakes come first
+        _say_pilot(planned, trials, store)
+        with running_campaign(store, pilot, pilot=PILOT_BLOCKS) as (report, opened):
+            trials = _earlier(opened, planned)
+            forecast = _forecast(planned, trials, until)
         if forecast is None:
-            # The plan is the experiment's own, which ends early: what is stored of it stays true.
-            enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
-            design = planned.design.model_copy(update={"blocks": enough})
-            of_pilot = planned.model_copy(update={"design": design})
-            campaign = Campaign(opened, of_pilot, plan_trials(of_pilot))
-            _say_pilot(planned, trials, store)
-            with runner_lock(store), carried_out(opened, campaign, pilot=PILOT_BLOCKS) as pilot:
-                trials = _earlier(opened, planned)
-                forecast = _forecast(planned, trials, until)
-            if forecast is None:
-                listing = invocation("store", "list", "trials", "--campaign", str(pilot), store=store)
-                raise AssayError(
-                    f"campaign {pilot}, the pilot, gave no comparison {FEWEST_PAIRS} pairs that count, so"
-                    f" nothing can be forecast; why: {listing}"
-                )
+            number = report.campaign.id
+            listing = invocation("store", "list", "trials", "--campaign", str(number), store=store)
+            raise AssayError(
+                f"campaign {number}, the pilot, gave no comparison {FEWEST_PAIRS} pairs that count, so"
+                f" nothing can be forecast; why: {listing}"
+            )
     slowest = forecast.slowest
     assert slowest is not None
     decides = isinstance(until, str)

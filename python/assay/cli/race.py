@@ -20,15 +20,18 @@ from assay.cli.options import (
     real,
     whole,
 )
-from assay.cli.timed import blocks_within, cut, fewest_blocks, seconds, without_place, written
+from assay.cli.running import running_campaign
+from assay.cli.timed import blocks_within, cut, fewest_blocks, seconds, strip_location, written
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, write
-from assay.words import counted, nearest, printable
+from assay.words import nearest, printable
 
 if TYPE_CHECKING:
     from assay.campaign import RehearsalError
     from assay.experiment import Experiment
     from assay.experiment.race import Entrant, Race
+    from assay.report import Report
+    from assay.store import Store
 
 _OPERATIONS = ("insert", "erase", "find")
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
@@ -220,7 +223,7 @@ def race(
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
         note = _shell_start(experiment) if asked.uses_shell and asked.metric == "wall_ms" else ""
         printed = save == STANDARD_OUTPUT
-        _carry_out(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
+        _race(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
 
 
 def _entrants(words: Sequence[str]) -> "list[Entrant]":
@@ -335,10 +338,8 @@ def _experiment(asked: "Race", design: Mapping[str, Any], path: Path, seed: int 
 
     taken = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
     drawn = {} if seed is None else {"seed": seed}
-    try:
+    with strip_location(path):
         return parse(race_text(asked, taken, {**design, **drawn}), path)
-    except AssayError as error:
-        raise without_place(error, path) from error
 
 
 def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet: bool) -> dict[str, Any]:
@@ -347,7 +348,7 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     Raises:
         AssayError: the machine cannot do it, something in it does not work, or there is too little time.
     """
-    from assay.campaign import RehearsalError, plan_trials, rehearse
+    from assay.campaign import RehearsalError, Reporter, rehearse
     from assay.runner.process import Interrupted, StopSignals
 
     ends = began + within_s
@@ -355,22 +356,9 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     check = cut(fewest_blocks(experiment), ends, _BLOCK, before_s=before_s)
     trials = len(experiment.conditions())
     check(_SHORTEST_TRIAL_S * trials, _USUAL_TRIAL_S * trials)
-    try:
-        plan = plan_trials(experiment)
-    except AssayError as error:
-        raise without_place(error, experiment.path) from error
-    if not quiet:
-        typer.echo(f"rehearsing: {counted(plan.trials, 'trial')}", err=True)
-    with StopSignals() as stop:
+    with StopSignals() as stop, strip_location(experiment.path):
         try:
-            block_s = rehearse(
-                experiment,
-                plan,
-                ends,
-                stop,
-                lambda line: typer.echo(line, err=True),
-                check=check,
-            )
+            block_s = rehearse(experiment, ends, stop, Reporter(quiet=quiet), check=check)
         except RehearsalError as error:
             raise AssayError(_explained(experiment.comparison.metric, error, within_s)) from error
         except Interrupted as interrupted:
@@ -425,7 +413,7 @@ def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
     return str(error)
 
 
-def _carry_out(
+def _race(
     experiment: "Experiment",
     path: Path,
     began: float,
@@ -435,38 +423,20 @@ def _carry_out(
     quiet: bool,
     to_stderr: bool,
 ) -> None:
-    """Run the campaign of a race, and print its answer; where it is stopped, what it has seen so far."""
-    from assay.campaign import Campaign, plan_trials
+    """Run the campaign of a race, and print its answer; if it is stopped, what the race has shown so far."""
     from assay.cli.report import tell
-    from assay.cli.run import carried_out
-    from assay.report import gather
     from assay.report.race import race_answer
-    from assay.report.verdicts import record
-    from assay.store import Store, runner_lock
 
-    plan = plan_trials(experiment)
-    with Store.open(path) as store, runner_lock(path):
-        campaign = Campaign(store, experiment, plan, built=True)
+    def show(report: "Report", store: "Store") -> None:
+        more = invocation("report", "--campaign", str(report.campaign.id), store=path)
+        for line in (*race_answer(report, time.monotonic() - began), *filter(None, [note]), f"more: {more}"):
+            typer.echo(line, err=to_stderr)
 
-        def report(number: int) -> bool:
-            gathered = gather(store, number)
-            record(gathered, store)
-            if as_json:
-                tell(gathered, store, as_json, None)
-            else:
-                more = invocation("report", "--campaign", str(number), store=path)
-                for line in race_answer(gathered, time.monotonic() - began):
-                    typer.echo(line, err=to_stderr)
-                for line in (*([note] if note else []), f"more: {more}"):
-                    typer.echo(line, err=to_stderr)
-            return all(trial.status == "valid" for trial in gathered.trials)
-
-        try:
-            with carried_out(store, campaign, quiet=quiet) as number:
-                fine = report(number)
-        except typer.Exit:
-            if campaign.number is not None and not as_json and store.trials(campaign.number):
-                report(campaign.number)
-            raise
-        if not fine:
+    stopped = None if as_json else show
+    with running_campaign(path, experiment, quiet=quiet, built=True, stopped=stopped) as (report, store):
+        if as_json:
+            tell(report, store, as_json, None)
+        else:
+            show(report, store)
+        if any(trial.status != "valid" for trial in report.trials):
             raise typer.Exit(1)

@@ -48,37 +48,38 @@ def report(
     Example: `assay report --campaign 2`
     """
     from assay.cli.import_ import as_object, print_foreign
-    from assay.report import gather
-    from assay.report.foreign import gather_foreign
+    from assay.report.foreign import ForeignReport
     from assay.report.site import write_foreign_page, write_page, write_site
+    from assay.report.verdicts import gather_and_record, gather_any, record
     from assay.store import Store
 
     with Store.open(store, create=False) as opened, _others(opened, campaign, as_json, folder):
         summary = opened.campaign(campaign)
-        if summary.imported:
-            foreign = gather_foreign(opened, summary.id)
-
-            def write_foreign() -> Path:
-                if campaign is None:
-                    return write_site(opened, folder)
-                return write_foreign_page(foreign, opened, folder)
-
-            if not as_json:
-                print_foreign(foreign, verbose=verbose)
-            page = None if as_json and folder is None else write_foreign()
-            if as_json:
-                print_json({**as_object(foreign), "store": store, "page": page})
-            elif page:
-                tell_page(page, invocation("report", store=store))
-            end(fail_on, foreign.findings)
-            return
-        gathered = gather(opened, summary.id)
+        gathered = gather_any(opened, summary.id)
 
         def write() -> Path:
+            record(gathered, opened)
             if campaign is None:
-                return write_site(opened, folder, [gathered])
+                known = {summary.id: gathered}
+                return write_site(
+                    opened,
+                    folder,
+                    lambda store, number: known.get(number) or gather_and_record(store, number),
+                )
+            if isinstance(gathered, ForeignReport):
+                return write_foreign_page(gathered, opened, folder)
             return write_page(gathered, opened, folder)
 
+        if isinstance(gathered, ForeignReport):
+            if not as_json:
+                print_foreign(gathered, verbose=verbose)
+            page = None if as_json and folder is None else write()
+            if as_json:
+                print_json({**as_object(gathered), "store": store, "page": page})
+            elif page:
+                tell_page(page, invocation("report", store=store))
+            end(fail_on, gathered.findings)
+            return
         tell(gathered, opened, as_json, None if as_json and folder is None else write, verbose=verbose)
     end(fail_on, gathered.findings, gathered.analysis.answers)
 
@@ -87,13 +88,14 @@ def report(
 def _others(store: "Store", campaign: int | None, as_json: bool, folder: Path | None) -> Iterator[None]:
     """Write the pages of all other campaigns where the last one cannot be read."""
     from assay.report.site import write_site
+    from assay.report.verdicts import gather_and_record
     from assay.store import UnreadableError
 
     try:
         yield
     except UnreadableError:
         if campaign is None and not (as_json and folder is None):
-            typer.echo(f"page of the others: {write_site(store, folder)}", err=True)
+            typer.echo(f"page of the others: {write_site(store, folder, gather_and_record)}", err=True)
         raise
 
 

@@ -27,14 +27,11 @@ from assay.cli.options import (
     end,
     print_json,
 )
+from assay.cli.running import running_campaign
 from assay.errors import AssayError
-from assay.files import write
 from assay.words import agreed, counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from assay.campaign import Campaign
     from assay.experiment import Experiment
     from assay.report import Report
     from assay.store import Store
@@ -109,11 +106,16 @@ def run(
     errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
     for title in dict.fromkeys(titles[finding.rule] for finding in errors):  # known before hours are spent
         typer.echo(f"before it runs: {title}; more: {invocation('audit', str(experiment))}", err=True)
-    tuned = tuned or isolated
-    with _tuned_host(tuned, isolated=isolated):
-        report = run_and_report(
-            loaded, store, as_json, quiet=quiet, page=not no_page, verbose=verbose, tuned=tuned
-        )
+    report = run_and_report(
+        loaded,
+        store,
+        as_json,
+        quiet=quiet,
+        page=not no_page,
+        verbose=verbose,
+        tuned=tuned,
+        isolated=isolated,
+    )
     end(fail_on, report.findings, report.analysis.answers)
 
 
@@ -135,31 +137,31 @@ def resume(
 
     Example: `assay resume --campaign 3`
     """
-    from assay.campaign import Campaign
-    from assay.cli.standing import standing_again
-    from assay.store import Store, runner_lock
+    from assay.store import Store
 
-    with Store.open(store, create=False) as opened, runner_lock(store):
+    with Store.open(store, create=False) as opened:
         summaries = opened.campaigns() if campaign is None else [opened.campaign(campaign)]
-        unfinished = [summary.id for summary in summaries if not summary.finished]
-        if not unfinished:
-            named = f"every campaign in {store}" if campaign is None else f"campaign {campaign}"
-            if as_json:
-                print_json({"campaign": None})
-            raise AssayError(f"nothing to resume: {named} is finished")
-        number = unfinished[-1]
-        tuned = tuned or isolated
-        with (
-            _tuned_host(tuned, isolated=isolated),
-            standing_again(opened.experiment(number), quiet=quiet) as experiment,
-        ):
-            resumed = Campaign(opened, experiment, number, tuned=tuned)
-            report = _carry_out(opened, resumed, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+    unfinished = [summary.id for summary in summaries if not summary.finished]
+    if not unfinished:
+        named = f"every campaign in {store}" if campaign is None else f"campaign {campaign}"
+        if as_json:
+            print_json({"campaign": None})
+        raise AssayError(f"nothing to resume: {named} is finished")
+    report = run_and_report(
+        unfinished[-1],
+        store,
+        as_json,
+        quiet=quiet,
+        page=not no_page,
+        verbose=verbose,
+        tuned=tuned,
+        isolated=isolated,
+    )
     end(fail_on, report.findings, report.analysis.answers)
 
 
 def run_and_report(
-    experiment: "Experiment",
+    experiment_or_number: "Experiment | int",
     path: Path,
     as_json: bool,
     *,
@@ -167,25 +169,30 @@ def run_and_report(
     page: bool = True,
     verbose: bool = False,
     tuned: bool = False,
+    isolated: bool = False,
 ) -> "Report":
-    """Run a new campaign of an experiment into the store at a path, and report it as `assay run` does.
+    """Run a new campaign or resume one in the store at a path, and report it as `assay run` does.
 
     Raises:
         AssayError: it cannot run.
-        Exit: a trial was not valid.
+        Exit: a trial was not valid, or the campaign was stopped.
     """
-    from assay.campaign import Campaign, plan_trials
-    from assay.store import Store, runner_lock
+    from assay.report.site import check_folder
+    from assay.store import path_of
 
-    plan = plan_trials(experiment)
-    with Store.open(path) as opened, runner_lock(path):
-        campaign = Campaign(opened, experiment, plan, tuned=tuned)
-        return _carry_out(opened, campaign, as_json, quiet=quiet, page=page, verbose=verbose)
+    check_folder(path_of(path))
+    tuned = tuned or isolated
+    with (
+        _tuned_host(tuned, isolated=isolated),
+        running_campaign(path, experiment_or_number, quiet=quiet, tuned=tuned) as (report, store),
+    ):
+        _show(report, store, as_json, page=page, verbose=verbose)
+    return report
 
 
 @contextmanager
 def _tuned_host(wanted: bool, *, isolated: bool) -> Iterator[None]:
-    """Within, the host is tuned, if that is wanted. Signals wait until it is put back."""
+    """Tune the host within, if `wanted`. Signals wait until it is put back."""
     if not wanted:
         yield
         return
@@ -208,111 +215,23 @@ def _tuned_host(wanted: bool, *, isolated: bool) -> Iterator[None]:
             raise typer.Exit(128 + stop.signum)
 
 
-@contextmanager
-def carried_out(
-    store: "Store", campaign: "Campaign", *, quiet: bool = False, pilot: int | None = None
-) -> Iterator[int]:
-    """Carry out a campaign; within, its number is given, and it is reported.
-
-    A signal ends it with the shell's usual exit code. Whatever ends it, a message says how to go on.
-    """
-    from rich.console import Console
-
-    from assay.campaign import NothingExtractedError
-    from assay.runner.process import CannotStartError, Interrupted, StopSignals
-
-    def say(line: str) -> None:
-        typer.echo(line, err=True)
-
-    with StopSignals() as stop:
-        try:
-            number = campaign.carry_out(stop, Console(stderr=True, quiet=quiet), say, pilot=pilot)
-            stop.act_at_once()
-            yield number
-        except NothingExtractedError as error:
-            show = invocation("store", "show", str(error.trial_id), store=store.path)
-            raise AssayError(f"{error}; what it printed: {show}") from error
-        except CannotStartError as error:
-            if campaign.number is None:
-                raise
-            raise AssayError(
-                f"{error}; nothing is lost: once that is corrected, go on with: "
-                f"{invocation('resume', '--campaign', str(campaign.number), store=store.path)}"
-            ) from error
-        except Interrupted as interrupted:
-            if campaign.number is None:
-                say("stopped while building; no trial has run")
-            else:
-                store.check_in_place(campaign.number)
-                summary = store.campaign(campaign.number)
-                command = "report" if summary.finished else "resume"
-                go_on = invocation(command, "--campaign", str(campaign.number), store=store.path)
-                say(
-                    f"stopped: {summary.ended} of {counted(summary.planned, 'trial')}"
-                    f" {agreed(summary.ended, 'has ended and is', 'have ended and are')} kept\n"
-                    f"{command} with: {go_on}"
-                )
-            raise typer.Exit(128 + interrupted.signum) from None
-
-
-def measured(
-    experiment: "Experiment",
-    path: Path,
-    *,
-    quiet: bool,
-    stopped: "Callable[[Report], None]" = lambda report: None,
-) -> "Report":
-    """Carry out the campaign of an experiment that is ready, and return its report.
-
-    Args:
-        experiment: whose revisions stand built.
-        path: the store's.
-        quiet: no progress is shown.
-        stopped: is told of what has been seen where the campaign is stopped.
+def _show(report: "Report", store: "Store", as_json: bool, *, page: bool, verbose: bool) -> None:
+    """Print a campaign's verdicts, write its page if `page`, and name the trials that are not valid.
 
     Raises:
-        Exit: it was stopped.
+        Exit: a trial was not valid.
     """
-    from assay.campaign import Campaign, plan_trials
-    from assay.report import gather
-    from assay.report.verdicts import record
-    from assay.store import Store, runner_lock
-
-    _have_ignored(path.parent)
-    plan = plan_trials(experiment)
-    with Store.open(path) as store, runner_lock(path):
-        campaign = Campaign(store, experiment, plan, built=True)
-        try:
-            with carried_out(store, campaign, quiet=quiet) as number:
-                report = gather(store, number)
-                record(report, store)
-        except typer.Exit:
-            if campaign.number is not None and store.trials(campaign.number):
-                stopped(gather(store, campaign.number))
-            raise
-        return report
-
-
-def _carry_out(
-    store: "Store", campaign: "Campaign", as_json: bool, *, quiet: bool, page: bool, verbose: bool
-) -> "Report":
-    """Carry out a campaign, store its findings, print its verdicts, and write its page if that is wanted."""
     from assay.cli.report import tell
-    from assay.report import gather
-    from assay.report.site import check_folder, write_page
-    from assay.report.verdicts import record
+    from assay.report.site import write_page
 
-    check_folder(store)
-    with carried_out(store, campaign, quiet=quiet) as number:
-        report = gather(store, number)
-        record(report, store)
-        write = partial(write_page, report, store) if page else None
-        tell(report, store, as_json, write, verbose=verbose)
+    tell(report, store, as_json, partial(write_page, report, store) if page else None, verbose=verbose)
     failed = [trial for trial in report.trials if trial.status != "valid"]
     if failed:
         from assay.audit import maps_of
 
-        listing = invocation("store", "list", "trials", "--campaign", str(number), store=store.path)
+        listing = invocation(
+            "store", "list", "trials", "--campaign", str(report.campaign.id), store=store.path
+        )
         maps = maps_of(failed, report.experiment, report.campaign.host)
         check = f"\nlook for the defect: {invocation('check', *maps[:1])}" if maps else ""
         typer.echo(
@@ -323,10 +242,3 @@ def _carry_out(
             err=True,
         )
         raise typer.Exit(1)
-    return report
-
-
-def _have_ignored(folder: Path) -> None:
-    """Have git ignore the folder of a new store, whose files are not changes of the project."""
-    if not folder.exists():
-        write(folder / ".gitignore", "*\n", "--store")

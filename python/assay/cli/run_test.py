@@ -15,7 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import assay
-from assay import programs, report
+from assay import programs
+from assay.campaign import campaign
 from assay.cli.commands import app
 from assay.experiment import load
 from assay.plan.make_plan import make_plan
@@ -76,7 +77,7 @@ def test_a_signal_as_soon_as_the_campaign_has_begun_says_how_to_resume(
     assert ended.stderr.endswith(" resume --campaign 1\n")
 
 
-@pytest.mark.parametrize(("module", "step"), [(report, "gather"), (site, "write_page")])
+@pytest.mark.parametrize(("module", "step"), [(campaign, "gather"), (site, "write_page")])
 def test_a_signal_while_the_report_is_made_says_how_to_have_it(
     module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

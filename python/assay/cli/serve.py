@@ -32,11 +32,12 @@ def serve(
 
     extras.require("datasette", "assay store serve")
     from assay.report.site import write_site
+    from assay.report.verdicts import gather_and_record
     from assay.serve import serve as serve_store
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
-        site = write_site(opened).parent
+        site = write_site(opened, gather=gather_and_record).parent
     typer.echo("The report is under /report/index.html, and in the menu of every page.")
     os.environ["ASSAY_SERVE_HOSTS"] = " ".join(allow_host or [])
     # A query that needs more gets a page that says so; without the limit the system would end the server.

@@ -3,7 +3,9 @@
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import real
@@ -116,6 +118,11 @@ def _too_little_time(
     )
 
 
-def without_place(error: AssayError, path: object) -> AssayError:
-    """Return a mistake without its place in a text that the user never sees."""
-    return AssayError(re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)))
+@contextmanager
+def strip_location(path: Path) -> Iterator[None]:
+    """Take the line out of errors within that are about a file which the user never sees."""
+    try:
+        yield
+    except AssayError as error:
+        error.args = (re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)),)
+        raise

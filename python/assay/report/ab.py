@@ -28,7 +28,7 @@ NO_REGRESSION, REGRESSION, UNDECIDED = 0, 1, 3
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedBenchmark:
     """A benchmark that is not compared.
 
     Attributes:
@@ -117,7 +117,7 @@ class Answer:
     Attributes:
         revisions: level -> what was measured; the baseline first.
         benchmarks: in the experiment's order; none where nothing could be compared.
-        left_out: the benchmarks that are not compared.
+        skipped: the benchmarks that are not compared.
         metric: what was compared.
         gate_percent: None without a gate.
         smallest_percent: what differs by less is equivalent.
@@ -133,7 +133,7 @@ class Answer:
 
     revisions: Mapping[str, MeasuredRevision]
     benchmarks: Sequence[Benchmark] = ()
-    left_out: Sequence[LeftOut] = ()
+    skipped: Sequence[SkippedBenchmark] = ()
     metric: str = ""
     gate_percent: float | None = None
     smallest_percent: float = 0
@@ -146,9 +146,9 @@ class Answer:
     campaign: int | None = None
 
     @property
-    def failed(self) -> list[LeftOut]:
+    def failed(self) -> list[SkippedBenchmark]:
         """The benchmarks that do not work in one of the revisions."""
-        return [left for left in self.left_out if left.kind == "failed"]
+        return [left for left in self.skipped if left.kind == "failed"]
 
     @property
     def exit_code(self) -> int:
@@ -191,7 +191,7 @@ def benchmarks_of(report: Report) -> list[Benchmark]:
 def answer_of(
     report: Report,
     took_s: float,
-    left_out: Sequence[LeftOut] = (),
+    skipped: Sequence[SkippedBenchmark] = (),
     same_programs: Sequence[str] = (),
     minutes_needed: float | None = None,
 ) -> Answer:
@@ -201,7 +201,7 @@ def answer_of(
     return Answer(
         revisions=experiment.revisions.levels,
         benchmarks=benchmarks_of(report),
-        left_out=left_out,
+        skipped=skipped,
         metric=analysis.metric,
         gate_percent=experiment.comparison.gate_percent,
         smallest_percent=experiment.comparison.smallest_effect_percent,
@@ -228,7 +228,7 @@ def sentence(answer: Answer) -> str:
     gate, benchmarks, failed = answer.gate_percent, answer.benchmarks, answer.failed
     if not benchmarks:
         kinds = {"new": "is new", "gone": "is gone", "failed": "fails"}
-        why = named([f"{left.name} {kinds[left.kind]}" for left in answer.left_out])
+        why = named([f"{left.name} {kinds[left.kind]}" for left in answer.skipped])
         return f"nothing was compared: {why}"
     if len(benchmarks) == 1 and not failed:
         return _of_one(answer, benchmarks[0])

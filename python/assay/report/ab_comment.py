@@ -58,7 +58,7 @@ def _notes(answer: Answer) -> Iterator[str]:
         if benchmark.why:
             undecided = "undecided: " * benchmark.is_undecided
             yield f"{benchmark.name}: {undecided}{benchmark.why}"
-    for left in answer.left_out:
+    for left in answer.skipped:
         failed = left.kind == "failed"
         yield f"{left.name}: {f'fails in {left.why}' if failed else f'{left.kind}, so not compared'}"
 

@@ -55,7 +55,7 @@ def _table(answer: Answer) -> Iterator[str]:
     if len(benchmarks) > len(shown):
         yield f"and {len(benchmarks) - len(shown)} more without a regression"
     for kind, said in (("new", "new in head"), ("gone", "gone in head")):
-        names_of = [left.name for left in answer.left_out if left.kind == kind]
+        names_of = [left.name for left in answer.skipped if left.kind == kind]
         if names_of:
             yield f"{said}, so not compared: {named(names_of)}"
     for left in answer.failed:

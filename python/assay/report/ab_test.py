@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from assay.analysis import Comparison, Interval
 from assay.analysis.types import Estimate, Gate, Verdict
 from assay.experiment.types import ComparisonDesign, MeasuredRevision
-from assay.report.ab import Answer, Benchmark, LeftOut, benchmarks_of, change, ends, sentence
+from assay.report.ab import Answer, Benchmark, SkippedBenchmark, benchmarks_of, change, ends, sentence
 from assay.report.ab_comment import comment
 from assay.report.ab_screen import screen
 from assay.report.junit import junit
@@ -110,7 +110,9 @@ UNDECIDED = benchmark("load", 1.02, "undecided", "undecided")
             "slower by more than 2%: 2 of 3 benchmarks, most of all parse, +3.4% (+2.9% to +3.9%)",
         ),
         (
-            answer(PASSED, left_out=[LeftOut("quit", "failed", "head: exited with 1")], gate_percent=2),
+            answer(
+                PASSED, skipped=[SkippedBenchmark("quit", "failed", "head: exited with 1")], gate_percent=2
+            ),
             3,
             "undecided: 1 of 2 benchmarks: quit; no regression beyond 2% is shown",
         ),
@@ -124,7 +126,7 @@ UNDECIDED = benchmark("load", 1.02, "undecided", "undecided")
             "no regression in 3 benchmarks: 2 faster and 1 equivalent",
         ),
         (
-            answer(left_out=[LeftOut("a", "new"), LeftOut("b", "gone")]),
+            answer(skipped=[SkippedBenchmark("a", "new"), SkippedBenchmark("b", "gone")]),
             3,
             "nothing was compared: a is new and b is gone",
         ),
@@ -168,8 +170,8 @@ def test_names_of_others_are_text_in_a_comment_and_in_junit() -> None:
 
 
 def test_junit_tells_regressions_from_what_fails_and_what_is_undecided() -> None:
-    left_out = [LeftOut("quit", "failed", "head: exited with 1"), LeftOut("fresh", "new")]
-    suite = Xml.fromstring(junit(answer(FAILED, PASSED, UNDECIDED, left_out=left_out, gate_percent=2)))
+    skipped = [SkippedBenchmark("quit", "failed", "head: exited with 1"), SkippedBenchmark("fresh", "new")]
+    suite = Xml.fromstring(junit(answer(FAILED, PASSED, UNDECIDED, skipped=skipped, gate_percent=2)))
     kinds = {
         case.get("name"): [child.tag for child in case if child.tag != "system-out"]
         for case in suite.findall("testcase")

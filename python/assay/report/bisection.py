@@ -61,7 +61,7 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Bisected:
+class BisectionResult:
     """What a bisection came to.
 
     Attributes:
@@ -111,7 +111,7 @@ class Bisected:
         return FOUND if self.named else UNDECIDED
 
 
-def sentence(bisected: Bisected) -> str:
+def sentence(bisected: BisectionResult) -> str:
     """Return what it came to in one sentence."""
     good, bad = bisected.ends
     name, shown = bisected.shown.name, bisected.shown.with_interval
@@ -147,7 +147,7 @@ def sentence(bisected: Bisected) -> str:
     return f"one of {len(bisected.suspects)} commits made it slower, which cannot be told apart: {slower}"
 
 
-def screen(bisected: Bisected) -> Iterator[str]:
+def screen(bisected: BisectionResult) -> Iterator[str]:
     """Yield the lines of the answer: what it is, how it was found, and how to look at it."""
     yield printable(sentence(bisected))
     for suspect in bisected.suspects[:_SUSPECTS_AT_MOST]:
@@ -198,7 +198,7 @@ def _described(suspect: Suspect) -> str:
     return printable(f"{suspect.revision.short} {subject} ({suspect.author}, {at}){why}")
 
 
-def _look(bisected: Bisected) -> str:
+def _look(bisected: BisectionResult) -> str:
     """Return the command that shows what the commit changed, or those that cannot be told apart."""
     if len(bisected.suspects) == 1:
         return f"git show {bisected.suspects[0].revision.short}"

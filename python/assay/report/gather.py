@@ -70,8 +70,8 @@ class Report:
         return {name: level for name, level in summary.levels.items() if name != self.analysis.factor}
 
 
-def gather(store: Store, campaign_id: int) -> Report:
-    """Analyse and audit a campaign.
+def gather(store: Store, campaign_id: int, analysis: Analysis | None = None) -> Report:
+    """Analyse and audit a campaign; its `analysis` is given if its trials have been analysed already.
 
     Raises:
         AssayError: there is no such campaign.
@@ -79,7 +79,7 @@ def gather(store: Store, campaign_id: int) -> Report:
     campaign = store.campaign(campaign_id)
     experiment = store.experiment(campaign_id)
     trials = store.trials(campaign_id)
-    analysis = summarise(trials, experiment)
+    analysis = analysis or summarise(trials, experiment)
     reporting = next((trial.id for trial in trials if trial.environment is not None), None)
     return Report(
         campaign=campaign,

@@ -14,13 +14,13 @@ def junit(answer: Answer) -> str:
     A regression is a failure, a benchmark that does not work an error; one that is undecided, or in one of
     the revisions only, is skipped.
     """
-    skipped = [left for left in answer.left_out if left.kind != "failed"]
+    skipped = [left for left in answer.skipped if left.kind != "failed"]
     regressions = sum(of.is_regression for of in answer.benchmarks)
     undecided = sum(of.is_undecided for of in answer.benchmarks)
     suite = Element(
         "testsuite",
         name=_SUITE,
-        tests=str(len(answer.benchmarks) + len(answer.left_out)),
+        tests=str(len(answer.benchmarks) + len(answer.skipped)),
         failures=str(regressions),
         errors=str(len(answer.failed)),
         skipped=str(undecided + len(skipped)),
@@ -36,7 +36,7 @@ def junit(answer: Answer) -> str:
             SubElement(case, "skipped", message=printable(f"{said}; {of.why}"))
         else:
             SubElement(case, "system-out").text = printable("; ".join(filter(None, [said, of.why])))
-    for left in answer.left_out:
+    for left in answer.skipped:
         case = SubElement(suite, "testcase", classname=_SUITE, name=printable(left.name))
         if left.kind == "failed":
             SubElement(case, "error", type="failed", message=printable(left.why))

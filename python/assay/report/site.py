@@ -25,7 +25,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import pairwise
@@ -43,12 +43,12 @@ from assay.audit import FOREIGN_RULES, RULES
 from assay.errors import AssayError
 from assay.files import write
 from assay.report import metrics, words
-from assay.report.foreign import ForeignReport, gather_foreign, ours_beside
-from assay.report.gather import Report, gather
+from assay.report.foreign import ForeignReport, ours_beside
+from assay.report.gather import Report
 from assay.report.history import gathered_history
 from assay.report.records import record_files
 from assay.report.render import render, write_scripts
-from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, record
+from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, gather_any
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary
 
@@ -57,32 +57,39 @@ SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "page.js", "tria
 
 def site_of(store: Store) -> Path:
     """Return the folder of a store's site: that of `assay.sqlite` is `assay-report` beside it."""
-    return store.path.with_name(f"{store.path.name.removesuffix('.sqlite')}-report").absolute()
+    return _site_of(store.path)
 
 
-def write_site(store: Store, directory: Path | None = None, gathered: Iterable[Report] = ()) -> Path:
+def _site_of(path: Path) -> Path:
+    return path.with_name(f"{path.name.removesuffix('.sqlite')}-report").absolute()
+
+
+def write_site(
+    store: Store,
+    directory: Path | None = None,
+    gather: Callable[[Store, int], Report | ForeignReport] = gather_any,
+) -> Path:
     """Write the index of a store and the pages of campaigns that have none up to date; return the index.
 
     Args:
         store: what the site shows.
         directory: the site's folder, made where it is missing; by default that of `site_of`.
-        gathered: campaigns that need not be gathered again.
+        gather: returns the report of a campaign that has changed.
 
     Raises:
         AssayError: the folder cannot be written, or holds something else.
     """
     directory = _prepared(store, directory)
-    known = {report.campaign.id: report for report in gathered}
     for campaign in store.campaigns():
         with suppress(UnreadableError):  # the index shows it without pages, and the others have theirs
             written = _summary(directory, campaign) or {}
             changed = written.get("made_from") != _made_from(campaign, store, directory)
             if changed or written.get("beside") != _beside(campaign, store):
-                if campaign.imported:
-                    _write_foreign(gather_foreign(store, campaign.id), store, directory)
-                    continue
-                report = known.get(campaign.id) or gather(store, campaign.id)
-                _write_campaign(report, store, directory, page_alone=not changed)
+                report = gather(store, campaign.id)
+                if isinstance(report, ForeignReport):
+                    _write_foreign(report, store, directory)
+                else:
+                    _write_campaign(report, store, directory, page_alone=not changed)
     _write_histories(store, directory)
     return _write_index(store, directory)
 
@@ -104,32 +111,32 @@ def write_foreign_page(report: ForeignReport, store: Store, directory: Path | No
     return written
 
 
-def check_folder(store: Store, directory: Path | None = None) -> None:
-    """Check that a folder can hold the site of a store, by default that of `site_of`.
+def check_folder(path: Path, directory: Path | None = None) -> None:
+    """Check that a folder can hold the site of the store at a path; by default the folder of `site_of`.
 
     Raises:
         AssayError: it holds something else, or is not a folder.
     """
-    directory = (directory or site_of(store)).absolute()
-    mine = _read(directory / "site.json").get("store") == _owner(store, directory)
+    directory = (directory or _site_of(path)).absolute()
+    mine = _read(directory / "site.json").get("store") == _owner(path, directory)
     if not mine and (any(directory.glob("*")) or (directory.exists() and not directory.is_dir())):
         raise AssayError(
-            f"{directory} is not the site of {store.path} and not empty, so it was left as it is; "
+            f"{directory} is not the site of {path} and not empty, so it was left as it is; "
             "move it away, or write the site elsewhere: assay report --output FOLDER"
         )
 
 
-def _owner(store: Store, directory: Path) -> str:
-    """Return how a site names its store: by the way from its own folder."""
-    return os.path.relpath(store.path.resolve(), directory.resolve())
+def _owner(path: Path, directory: Path) -> str:
+    """Return how a site names its store: by its path relative to the site's folder."""
+    return os.path.relpath(path.resolve(), directory.resolve())
 
 
 def _prepared(store: Store, directory: Path | None) -> Path:
     """Take a folder for the site of a store, write what its pages share, and return it."""
-    check_folder(store, directory)
+    check_folder(store.path, directory)
     directory = (directory or site_of(store)).absolute()
     mark = directory / "site.json"
-    owner = {"store": _owner(store, directory)}
+    owner = {"store": _owner(store.path, directory)}
     whole = {**owner, "assay": _version()}
     if _read(mark) != whole:
         write(mark, json.dumps(owner))
@@ -143,7 +150,6 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
     """Write the pages of a campaign; `page_alone` where those of its trials are there as they should be."""
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
 
-    record(report, store)
     folder = directory / f"campaign-{report.campaign.id}"
     summary = {
         "begun": report.campaign.started_at.isoformat(),
@@ -168,7 +174,6 @@ def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path
     """Write the page of a campaign that was imported."""
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load
 
-    store.write_findings(report.campaign.id, report.findings)
     folder = directory / f"campaign-{report.campaign.id}"
     summary = {
         "begun": report.campaign.started_at.isoformat(),

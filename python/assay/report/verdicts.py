@@ -1,4 +1,4 @@
-"""What a campaign says now, for the store's views `findings` and `verdicts`."""
+"""Findings and verdicts of campaigns in the store's views, and how far they hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -9,7 +9,8 @@ from assay.analysis.meaningfulness import Elsewhere, Meaning, compared, meanings
 from assay.analysis.types import Verdict
 from assay.experiment import sensitivity
 from assay.experiment.question import Asked, asked, differences, of_trials
-from assay.report.gather import Report
+from assay.report.foreign import ForeignReport, gather_foreign
+from assay.report.gather import Report, gather
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary, StoredTrial
 
@@ -17,10 +18,28 @@ _VERDICTS: Mapping[str, Verdict] = {"better": "faster", "worse": "slower"}
 """What `verdict_word` makes of verdicts, the other way."""
 
 
-def record(report: Report, store: Store) -> None:
-    """Store what the findings and the verdicts of a campaign are now."""
+def gather_any(store: Store, campaign_id: int) -> Report | ForeignReport:
+    """Analyse and audit a campaign, which may be an imported one.
+
+    Raises:
+        AssayError: there is no such campaign.
+    """
+    imported = store.campaign(campaign_id).imported
+    return gather_foreign(store, campaign_id) if imported else gather(store, campaign_id)
+
+
+def gather_and_record(store: Store, campaign_id: int) -> Report | ForeignReport:
+    """Do the same, and store the findings and verdicts."""
+    report = gather_any(store, campaign_id)
+    record(report, store)
+    return report
+
+
+def record(report: Report | ForeignReport, store: Store) -> None:
+    """Store the findings of a campaign, and its verdicts if it is not imported."""
     store.write_findings(report.campaign.id, report.findings)
-    store.write_verdicts(report.campaign.id, list(_rows(report)))
+    if isinstance(report, Report):
+        store.write_verdicts(report.campaign.id, list(_rows(report)))
 
 
 def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:

@@ -81,7 +81,7 @@ class Bisection:
         self.bad = bad
         self.next = self._next()
 
-    def told(self, commit: str, answer: Answer, why: str = "") -> None:
+    def record_answer(self, commit: str, answer: Answer, why: str = "") -> None:
         """Take the answer about a commit; where it is skipped, `why`: did not build, undecided."""
         self._answers[commit] = answer
         if answer == "skipped":

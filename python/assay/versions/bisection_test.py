@@ -24,9 +24,9 @@ def search(bisection: Bisection, bad: Collection[str], skipped: Collection[str] 
     while (commit := bisection.next) is not None:
         tried.append(commit)
         if commit in skipped:
-            bisection.told(commit, "skipped", "did not build")
+            bisection.record_answer(commit, "skipped", "did not build")
         else:
-            bisection.told(commit, "bad" if commit in bad else "good")
+            bisection.record_answer(commit, "bad" if commit in bad else "good")
     return tried
 
 
@@ -142,7 +142,7 @@ def asked(graph: Graph, good: int, answer: Callable[[int], Answer]) -> tuple[Bis
     while (commit := bisection.next) is not None:
         assert commit not in tried
         tried.append(commit)
-        bisection.told(commit, answer(int(commit)), "why")
+        bisection.record_answer(commit, answer(int(commit)), "why")
     return bisection, tried
 
 

@@ -5,15 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from assay.audit import FOREIGN_RULES, RULES
-from assay.campaign import Campaign, plan_trials
+from assay.campaign import Reporter, run_campaign
 from assay.experiment import parse
 from assay.experiment.flaws import LESSONS as NAMES_OF_LESSONS
 from assay.experiment.flaws import NAMES, lesson_of
 from assay.findings import Finding
-from assay.report import gather
 from assay.runner.process import StopSignals
 from assay.store import Store
 from assay_course import machine as lessons_machine
@@ -67,11 +65,14 @@ def carried_out(lesson: Lesson, folder: Path, times: int) -> tuple[Outcome, set[
     """Return what a lesson comes to at a reduced size, and what disturbed it."""
     experiments = [parse(reduced(lesson, file.read_text(), times), file) for file in lesson.files]
     folder.mkdir()
-    with Store.open(folder / "store.sqlite") as store, StopSignals() as stop:
-        reports = []
-        for experiment in experiments:
-            campaign = Campaign(store, experiment, plan_trials(experiment))
-            reports.append(gather(store, campaign.carry_out(stop, Console(quiet=True), lambda _: None)))
+    path = folder / "store.sqlite"
+    reports = []
+    for experiment in experiments:
+        with StopSignals() as stop:
+            result = run_campaign(path, experiment, stop, Reporter(quiet=True))
+        assert result.report is not None
+        reports.append(result.report)
+    with Store.open(path) as store:
         outcome = lesson.outcome([as_run(report, store) for report in reports])
     return outcome, DISTURBED & {finding.rule for report in reports for finding in report.findings}
 

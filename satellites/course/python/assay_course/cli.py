@@ -70,7 +70,7 @@ def lesson(
     if missing := lacking(chosen.needs):
         needs = f"needs {listed(missing)}, which this machine lacks"
         raise AssayError(f"lesson {chosen.number}, {chosen.name}, {needs}")
-    outcome, reports, pages = _carried_out(chosen, seed, store, quiet=quiet)
+    outcome, reports, pages = _run_campaigns(chosen, seed, store, quiet=quiet)
     if as_json:
         numbers = [report.campaign.id for report in reports]
         print_json({**_described(chosen), **_measured(outcome), "campaigns": numbers, "pages": pages})
@@ -104,27 +104,22 @@ def show(page: Path) -> None:
         webbrowser.open(page.absolute().as_uri())
 
 
-def _carried_out(
+def _run_campaigns(
     lesson: "Lesson", seed: int | None, path: Path, *, quiet: bool
 ) -> "tuple[Outcome, list[Report], list[Path]]":
     """Run the campaigns of a lesson; return what they show, their reports and their pages."""
-    from assay.campaign import Campaign, plan_trials
-    from assay.cli.run import carried_out
+    from assay.cli.running import running_campaign
     from assay.experiment import overridden
-    from assay.report import gather
     from assay.report.site import check_folder, write_page
-    from assay.report.verdicts import record
-    from assay.store import Store, runner_lock
+    from assay.store import Store, path_of
 
     experiments: list[Experiment] = [overridden(experiment, seed=seed) for experiment in lesson.experiments()]
     reports: list[Report] = []
-    with Store.open(path) as opened, runner_lock(path):
-        check_folder(opened)
-        for experiment in experiments:
-            campaign = Campaign(opened, experiment, plan_trials(experiment))
-            with carried_out(opened, campaign, quiet=quiet) as number:
-                reports.append(gather(opened, number))
-                record(reports[-1], opened)
+    check_folder(path_of(path))
+    for experiment in experiments:
+        with running_campaign(path, experiment, quiet=quiet) as (report, _):
+            reports.append(report)
+    with Store.open(path, create=False) as opened:
         runs: list[Run] = [as_run(report, opened) for report in reports]
         outcome = lesson.outcome(runs)
         pages = [write_page(report, opened) for report in reports]

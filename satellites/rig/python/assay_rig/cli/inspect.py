@@ -165,25 +165,14 @@ def _of(name: str, experiment: "Experiment") -> "Experiment":
 
 
 def _timed(experiment: "Experiment", path: Path, *, quiet: bool) -> "tuple[Report, Path]":
-    """Run the trials of both versions; return what they came to, and their page."""
-    from assay.campaign import Campaign, plan_trials
-    from assay.cli.run import carried_out
-    from assay.experiment import check
-    from assay.report import gather
+    """Run the trials of both versions; return their report and their page."""
+    from assay.cli.running import running_campaign
     from assay.report.site import check_folder, write_page
-    from assay.report.verdicts import record
-    from assay.runner.machine import present_machine
-    from assay.store import Store, runner_lock
+    from assay.store import path_of
 
-    check(experiment, present_machine())
-    with Store.open(path) as opened, runner_lock(path):
-        check_folder(opened)
-        with carried_out(
-            opened, Campaign(opened, experiment, plan_trials(experiment)), quiet=quiet
-        ) as number:
-            report = gather(opened, number)
-            record(report, opened)
-            return report, write_page(report, opened)
+    check_folder(path_of(path))
+    with running_campaign(path, experiment, quiet=quiet) as (report, store):
+        return report, write_page(report, store)
 
 
 def _told(of: "Inspection") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The course of a campaign: what runs next, what is repeated, when results are looked at, when it ends."""
+"""Schedules a campaign: what runs next, what is repeated, when results are looked at, when it ends."""
 
 import math
 from collections import deque
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import groupby, zip_longest
 from typing import Any, Literal
 
-from assay.analysis import summarise
+from assay.analysis import Analysis, summarise
 from assay.analysis.busy import busy_reason
 from assay.analysis.modes import disagreement
 from assay.analysis.planning import FEWEST_PAIRS, forecast
@@ -28,9 +28,9 @@ from assay.words import nearest
 
 
 class NothingExtractedError(AssayError):
-    """No trial of a command has been valid: what it printed does not hold its metrics.
+    """No trial of a command has been valid: its output does not contain its metrics.
 
-    `trial_id` is the number of the trial that shows it.
+    `trial_id` is the number of a trial that shows this.
     """
 
     def __init__(self, message: str, trial_id: int) -> None:
@@ -42,23 +42,24 @@ MOST_REPEATED = 0.5
 """Repetitions are at most this share of the groups that have run: a restless host must not double them."""
 
 FORECAST_DRAWS = 20
-"""A fifth of those of `assay plan`, which nobody waits for: a forecast of 15 comparisons takes 0.3 s."""
+"""`assay plan` draws five times as many. With so few, a forecast of 15 comparisons takes 0.3 s."""
 
 SHORTEST_FORECAST_S = 10
-"""Less time needs no forecast, which itself takes up to half a second at first, to load SciPy."""
+"""If less time is left, nothing is forecast: the first forecast takes up to half a second, to load SciPy."""
 
 AT_FIRST = 3
 """This many repetitions are always allowed: `MOST_REPEATED` of the first few groups is less than one."""
 
 
-class Course:
-    """The course of one campaign, taken up from what the store holds.
+class Scheduler:
+    """Schedules one campaign, from where the store says that it is.
 
     Every decision is written in the transaction that carries it out, or can be made again from what is
     stored: a campaign that is killed at any moment goes on as if it had not been.
 
     Attributes:
-        pending: its trials that have not ended, in the order in which they are to run.
+        pending: the trials that have not ended, in the order in which they will run.
+        analysis: of all trials that have ended, if results were looked at since the last of them; else None.
     """
 
     def __init__(
@@ -74,12 +75,12 @@ class Course:
         """Take up a campaign.
 
         Args:
-            store: holds it.
+            store: where the campaign is.
             campaign: its number.
-            experiment: what it carries out.
-            clock: seconds since some moment; the time budget runs by it from now on.
-            say: is told of every look, and of an early end.
-            pilot: after how many blocks it ends because it is a pilot; None where it is not.
+            experiment: what the campaign measures.
+            clock: seconds since some moment; the time budget counts from now on.
+            say: gets a line about every look, and about an early end.
+            pilot: the campaign is a pilot, which ends after this many blocks.
         """
         self._store = store
         self._campaign = campaign
@@ -91,6 +92,7 @@ class Course:
         self._planned_for = store.experiment(campaign).revisions if experiment.revisions else None
         self.pending = self._in_place(store.pending(campaign))
         self._ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
+        self.analysis: Analysis | None = None
         self._looked = {decision.block for decision in store.decisions(campaign) if decision.kind == "look"}
         blocks = experiment.design.blocks
         self._looks = {look.blocks for look in looks(blocks)} if blocks.until is not None else set()
@@ -98,8 +100,7 @@ class Course:
         self._began = clock()
         self._before_s = _took_s(self._ended)
         compared = {experiment.comparison.metric, *experiment.comparison.also}
-        # Subjects that have been seen to give every compared metric; what single trials lack later is
-        # for the audit.
+        # Subjects whose trials report every compared metric. If a later trial lacks one, the audit says so.
         self._complete = {
             self._subject(trial)
             for trial in self._ended
@@ -120,16 +121,16 @@ class Course:
     def run(self, executor: Executor, progress: ProgressDisplay) -> None:
         """Run what is pending, group by group; each outcome is recorded the moment its trial has ended.
 
-        A group is repeated at once, and a block has ended when its last repetition has. What follows from
-        the trial that ended last is decided first: the runner may have been killed before it was.
+        A group is repeated at once, and a block has ended when its last repetition has ended. What follows
+        from the last trial is decided first: the runner may have been killed before it decided that.
 
         Raises:
             AssayError: the first valid trial of a subject lacks a metric that is compared.
-            NothingExtractedError: no trial of a command is valid, as its metrics are not found.
+            NothingExtractedError: no trial of a command is valid, because its metrics are not found.
             CannotStartError: a program does not start.
         """
         todo = deque(list(trials) for _, trials in groupby(self.pending, key=lambda trial: trial.group))
-        if self._ended and not self._goes_on(todo, progress):
+        if self._ended and not self._after_group(todo, progress):
             return
         while todo:
             group = todo.popleft()
@@ -139,11 +140,11 @@ class Course:
                 ended = self._clock()
                 progress.ended(trial, outcome, ended - began)
                 began = ended
-            if not self._goes_on(todo, progress):
+            if not self._after_group(todo, progress):
                 return
 
-    def _goes_on(self, todo: deque[list[PlannedTrial]], progress: ProgressDisplay) -> bool:
-        """Decide what follows the trial that ended last; return whether anything does."""
+    def _after_group(self, todo: deque[list[PlannedTrial]], progress: ProgressDisplay) -> bool:
+        """Decide what follows the last trial; return whether the campaign goes on."""
         last = self._ended[-1]
         if todo and todo[0][0].group == last.group:
             return True
@@ -162,17 +163,18 @@ class Course:
     def running_s(self) -> float:
         """Return how long the campaign has been running, seconds.
 
-        Of earlier runs, which may have been killed, the processes of their recorded trials count; of this
-        run, all the time since it began.
+        All the time since this run began counts. From earlier runs, which may have been killed, only the
+        processes of recorded trials count.
         """
         return self._before_s + self._clock() - self._began
 
     def _record(self, trial: PlannedTrial, outcome: Outcome) -> None:
-        """Keep what became of a trial."""
+        """Store the outcome of a trial."""
         if outcome.status == "valid" and outcome.result is not None:
             outcome = replace(outcome, derived={**outcome.derived, **derive(outcome.result, trial.request)})
         trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
         self._ended.append(ended_trial(trial_id, trial, outcome))
+        self.analysis = None
         self._begun.add(self._original[trial.group])
         subject = self._subject(trial)
         if subject in self._complete:
@@ -189,13 +191,11 @@ class Course:
             )
 
     def _repetition(self, group: int) -> list[PlannedTrial]:
-        """Repeat a group whose calibrations disagree, or that other work disturbed, where this is asked for.
+        """Return the trials that repeat a group, if its calibrations disagree or other work disturbed it.
 
-        It is repeated as often as its experiment allows, and never where the host has no part in what is
-        compared; return its trials.
-
-        The whole group is repeated with fresh chance, so that nothing in the first run favours any of its
-        trials.
+        The experiment says how often a group may be repeated. It is not repeated if the compared metric does
+        not depend on the host. The whole group is repeated with new random numbers, so that its first run
+        favours none of its trials.
         """
         original = self._original[group]
         runs = self._runs[original]
@@ -232,14 +232,14 @@ class Course:
         return list(repetition)
 
     def _in_place(self, trials: list[PlannedTrial]) -> list[PlannedTrial]:
-        """Return stored trials as they run now: worktrees of a campaign that is resumed are new ones."""
+        """Return stored trials in the present worktrees: a resumed campaign has new ones."""
         before, now = self._planned_for, self._experiment.revisions
         if before is None or now is None:
             return trials
         return [moved(trial, before, now) for trial in trials]
 
     def _block_ended(self, block: int) -> bool:
-        """Look at the results where that is planned; end the campaign where it may end or is to."""
+        """Look at the results if that is planned, and end the campaign if it may or must end."""
         ended = block + 1
         minutes = self._experiment.design.blocks.minutes
         why = self._look(ended) if ended in self._looks else ""
@@ -256,7 +256,7 @@ class Course:
         return False
 
     def _forecast(self, ended: int, progress: ProgressDisplay) -> None:
-        """Tell the display at which look the campaign will probably end by its results, where it may."""
+        """Show at which look the results will probably end the campaign, if they may."""
         until = self._experiment.design.blocks.until
         last = self._last_block + 1
         if (
@@ -274,7 +274,7 @@ class Course:
 
     def _look(self, ended: int) -> str:
         """Look at the results after this many blocks; return why the campaign may end, or ""."""
-        analysis = summarise(self._ended, self._experiment)
+        analysis = self.analysis = summarise(self._ended, self._experiment)
         look = analysis.look
         if look is None or look.blocks != ended:
             return ""
@@ -284,8 +284,11 @@ class Course:
             withheld = len(analysis.answers) - len(answers)
             by_gate = blocks.until == "gate"
             undecided = sum((answer.gate if by_gate else answer.verdict) == "undecided" for answer in answers)
-            of_ratios = [answer for answer in answers if answer.ratio is not None]
-            intervals = [of.interval for of in of_ratios if of.interval is not None and of.interval.low > 0]
+            intervals = [
+                answer.interval
+                for answer in answers
+                if answer.ratio is not None and answer.interval is not None and answer.interval.low > 0
+            ]
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
                 f"{undecided} of {len(analysis.answers)} comparisons undecided"
@@ -331,9 +334,9 @@ class Course:
 
 
 def _took_s(trials: Sequence[StoredTrial]) -> float:
-    """Return the seconds that the processes of trials ran, calibrations and simulations among them.
+    """Return how long the processes of trials ran, with calibrations and simulations, seconds.
 
-    A trial that began sooner after the one before it than these take shares a calibration with it.
+    Two trials share a calibration if the second began before the first and its calibrations could have ended.
     """
     took = 0.0
     for trial, following in zip_longest(trials, trials[1:]):

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from assay.analysis.types import Analysis, Comparison, Estimate, Interval, Look, Verdict
-from assay.campaign.course import Course, NothingExtractedError
 from assay.campaign.progress import ProgressDisplay
+from assay.campaign.scheduler import NothingExtractedError, Scheduler
 from assay.errors import AssayError
 from assay.experiment import Experiment, parse
 from assay.plan.make_plan import make_plan
@@ -133,7 +133,7 @@ class Laboratory:
     def run(self, display: Any = None) -> None:
         """Run what is pending until the end, or until the runner is killed."""
         with patch.multiple(
-            "assay.campaign.course",
+            "assay.campaign.scheduler",
             derive=lambda result, _: {"derived": 2 * result["metrics"].get("throughput", 0)},
             disagreement=self.disagreement,
             summarise=self.summarise,
@@ -143,10 +143,10 @@ class Laboratory:
             looks=lambda _: [Look(0, 0, blocks, 0.98) for blocks in self.looks],
         ):
             store: Any = self
-            course = Course(
+            scheduler = Scheduler(
                 store, self.number, self.experiment, clock=lambda: self.now, say=self.lines.append
             )
-            course.run(self, display or ProgressDisplay(Console(quiet=True), course.pending, 0, 0))
+            scheduler.run(self, display or ProgressDisplay(Console(quiet=True), scheduler.pending, 0, 0))
 
     def decided(self) -> list[tuple[str, int, str, Mapping[str, Any]]]:
         return [
@@ -175,7 +175,7 @@ def analysis(verdict: Verdict, blocks: int) -> Analysis:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with Store.open(tmp_path_factory.mktemp("course") / "assay.sqlite") as opened:
+    with Store.open(tmp_path_factory.mktemp("scheduler") / "assay.sqlite") as opened:
         yield opened
 
 
