@@ -18,9 +18,15 @@ from assay.findings import Finding, Severity
 from assay.host.settings import SET_BY_TRIAL
 from assay.runner.load import BUSY
 from assay.store.types import StoredTrial
-from assay.words import agreed, condition_name, counted, one_line, whole_percent
+from assay.words import agreed, condition_name, counted, listed, one_line, whole_percent
 
 _CALIBRATION_LIMITS = {"memory_ns": 1.2, "arithmetic_ns": 1.1}
+_CALIBRATION_NAMES = {
+    "memory_ns": "latency of memory",
+    "arithmetic_ns": "time of arithmetic",
+    "core_to_core_ns": "latency between cores",
+}
+"""Metric of a calibration -> what people call it."""
 
 
 @rule(
@@ -44,19 +50,16 @@ def host_changed(evidence: Evidence) -> Iterator[Finding]:
             continue
         worst = max(ratio for _, ratio in known)
         counting = sum(group[0].group not in mixed for group in changed)
-        effect = "The verdicts leave these out, because the host changed its mode in them"
+        effect = "which are left out: the verdicts hold"
         if counting == len(changed):
             effect = (
-                "The verdicts count these groups: random order is fair to both sides, but intervals widen"
+                "which count: intervals are wider, the verdicts hold, as random order is fair to both sides"
             )
         elif counting:
-            effect = (
-                f"The verdicts count {counting} of these; they leave out the others, because the host changed"
-                " its mode in them"
-            )
+            effect = f"of which {counting} count: intervals are wider, the verdicts hold"
         yield Finding(
-            f"{metric} differs by more than {limit} times within {len(changed)} of {len(known)} groups,"
-            f" {worst:.3g} times at worst. {effect}.",
+            f"The host changed speed in {len(changed)} of {len(known)} groups, {effect}. Within a group the"
+            f" {_CALIBRATION_NAMES[metric]} differs by more than {limit} times, {worst:.3g} times at worst.",
             _contexts(evidence, changed),
             {"groups": len(changed), "counted": counting, "worst_ratio": worst},
             "Run more blocks, and use a host of your own instead of a virtual machine.",
@@ -65,7 +68,7 @@ def host_changed(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _changed_mode(evidence: Evidence, modes: HostModes) -> Finding:
-    # A group and its repetitions stand for the same pairs: it is enough that one of them ran in one mode.
+    # A group and its repetitions measure the same pairs: one of them that ran at one speed is enough.
     attempts: dict[int, list[int]] = defaultdict(list)
     for number, group in evidence.groups.items():
         attempts[number if group[0].repeats is None else group[0].repeats].append(number)
@@ -75,20 +78,21 @@ def _changed_mode(evidence: Evidence, modes: HostModes) -> Finding:
         if all(modes.of_group.get(number) == "mixed" for number in numbers)
     ]
     repetitions = len(evidence.groups) - len(attempts)
-    repeated = f" {repetitions} of these groups repeat others;" if repetitions else ""
-    centers = ", ".join(f"{mode} {center:.3g}" for mode, center in modes.centers.items())
-    outcome = "every group or a repetition of it ran in one mode, and the verdicts rest on those"
+    centers = listed([f"{center:.3g} ns when {mode}" for mode, center in modes.centers.items()])
+    effect = "The verdicts hold: every group ran at one speed, or was repeated until it did"
     remedy = "Nothing need be done; a host of your own removes the cause."
     if lost:
-        outcome = (
-            f"{len(lost)} of {len(attempts)} never ran in one mode and {agreed(lost, 'was', 'were')} left out"
+        effect = (
+            f"Intervals are wider, the verdicts hold: {len(lost)} of {counted(attempts, 'group')} changed"
+            f" speed whenever {agreed(lost, 'it', 'they')} ran and {agreed(lost, 'was', 'were')} left out"
         )
         remedy = (
             "Run more blocks or allow more repetitions (design.repeat); a host of your own removes the cause."
         )
+    repeated = f"; {repetitions} of these groups repeat others" if repetitions else ""
     return Finding(
-        f"The host changed its mode ({modes.metric}: {centers}) within {len(modes.mixed)} of"
-        f" {len(evidence.groups)} groups;{repeated} {outcome}.",
+        f"{effect}. The host changed speed in {len(modes.mixed)} of {len(evidence.groups)} groups"
+        f" ({_CALIBRATION_NAMES.get(modes.metric, modes.metric)}: {centers}){repeated}.",
         _contexts(evidence, [evidence.groups[number] for number in lost or modes.mixed]),
         {"groups": len(modes.mixed), "repetitions": repetitions, "lost": len(lost)},
         remedy,
@@ -138,17 +142,16 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
     busy = {name: share for name, share in shares.items() if is_busy(share)}
     disturbed = {name: share for name, share in shares.items() if name not in busy}
     severity: Severity = "error"
-    done = "those of these conditions are withheld"
+    effect = "Verdicts are withheld"
     if evidence.experiment.design.busy == "count":
-        done = "they are counted"
+        effect = "Verdicts may be wrong"
     elif evidence.experiment.varied:
-        done = "these configurations are left out"
+        effect = "Configurations are left out"
         measured = conditions_of(evidence.trials, evidence.experiment, {})
         left_out = [out for condition in measured for out in condition.left_out.values()]
         severity = "error" if any(out.too_many for out in left_out) else "warning"
-    turned = f"such load has turned verdicts, and {done}"
-    yield from _lost(busy, BUSY, turned, severity)
-    yield from _lost(disturbed, _DISTURBED, "intervals widen, and ratios may shift", "warning")
+    yield from _lost(busy, BUSY, f"{effect}, as such load has turned verdicts", severity)
+    yield from _lost(disturbed, _DISTURBED, "Intervals are wider, and ratios may shift", "warning")
     if deliberate:
         worst = max(deliberate.values())
         yield Finding(
@@ -165,8 +168,8 @@ def _lost(shares: Mapping[str, float], limit: float, effect: str, severity: Seve
     if shares:
         worst = max(shares.values())
         yield Finding(
-            f"In {counted(shares, 'condition')} threads lost more than {whole_percent(limit)} of their"
-            f" processor time to other work, {whole_percent(worst)} at worst: {effect}.",
+            f"{effect}: in {counted(shares, 'condition')} threads lost more than {whole_percent(limit)} of"
+            f" their processor time to other work, {whole_percent(worst)} at worst.",
             tuple(f"{name}: {whole_percent(share)}" for name, share in shares.items()),
             {"conditions": len(shares), "worst_percent": 100 * worst},
             'Stop other work and run the campaign again, or have it wait: busy = "wait" in [design].',
