@@ -19,7 +19,7 @@ from assay.words import condition_name, counted
 
 
 @dataclass(frozen=True)
-class Whole:
+class WorkloadGroup:
     """The comparisons that one aggregate puts together.
 
     Attributes:
@@ -47,7 +47,9 @@ class Whole:
         return f"{reasons[0]}{more}" if reasons else ""
 
 
-def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment) -> list[Whole]:
+def wholes(
+    members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment
+) -> list[WorkloadGroup]:
     """Return what is put together of comparisons, given the context and level of each."""
     across = tuple(experiment.comparison.across)
     if not across:
@@ -61,7 +63,7 @@ def wholes(members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Exp
         context = _outside(members[indices[0]][0], across)
         workloads = tuple({name: members[index][0][name] for name in across} for index in indices)
         shares = tuple((weights / weights.sum()).tolist())
-        result.append(Whole(context, across, indices, shares, workloads))
+        result.append(WorkloadGroup(context, across, indices, shares, workloads))
     return result
 
 
@@ -116,7 +118,7 @@ def _together(members: Sequence[Sample], weights: Sequence[float], *, by_differe
 
 
 def aggregate(
-    whole: Whole,
+    whole: WorkloadGroup,
     comparisons: Sequence[Comparison],
     decided: Estimate,
     dropped: Mapping[str, int],

@@ -19,7 +19,7 @@ from assay.analysis.aggregate import means_by_block
 from assay.analysis.busy import without_busy
 from assay.analysis.false_discovery import benjamini_yekutieli, harmonic
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
-from assay.analysis.pairs import Wanted, by_context, counted_trials, failures, pairs, wanted
+from assay.analysis.pairs import PlannedComparison, by_context, counted_trials, failures, pairs, wanted
 from assay.analysis.types import Analysis, Interval
 from assay.analysis.verdicts import as_ratio
 from assay.errors import AssayError
@@ -238,7 +238,9 @@ def _ratios(
     """Return the log ratios by block and context, and the contexts that are left out."""
     groups = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
     failed = failures(trials, experiment)
-    together: dict[tuple[Level, Level], list[tuple[Wanted, Mapping[int, float]]]] = defaultdict(list)
+    together: dict[tuple[Level, Level], list[tuple[PlannedComparison, Mapping[int, float]]]] = defaultdict(
+        list
+    )
     left_out: list[str] = []
     for target in wanted(experiment):
         of_level = pairs(groups, target, analysis.metric, failed).without_mixed(analysis.host_modes)

@@ -95,7 +95,7 @@ class PredictiveValue:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class OtherCampaignVerdict:
     """A verdict of another campaign that asked the same.
 
     Attributes:
@@ -131,7 +131,7 @@ def meanings(
     analysis: Analysis,
     *,
     host: str,
-    elsewhere: Sequence[Elsewhere],
+    elsewhere: Sequence[OtherCampaignVerdict],
     replicates: Iterable[StoredTrial] = (),
     asked_otherwise: str = "",
 ) -> list[Meaning]:
@@ -220,7 +220,7 @@ def _robustness(log_ratios: Sequence[float], verdict: Verdict, analysis: Analysi
 
 
 def _reproducibility(
-    comparison: Comparison, host: str, elsewhere: Sequence[Elsewhere]
+    comparison: Comparison, host: str, elsewhere: Sequence[OtherCampaignVerdict]
 ) -> Reproducibility | None:
     context = condition_name(comparison.context) if comparison.context else ""
     same = compared(comparison.metric, context, comparison.level, comparison.baseline)

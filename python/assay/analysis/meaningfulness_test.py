@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import Verdict
-from assay.analysis.meaningfulness import Agreement, Elsewhere, Meaning, compared, meanings
+from assay.analysis.meaningfulness import Agreement, Meaning, OtherCampaignVerdict, compared, meanings
 from assay.experiment.sensitivity import sensitive
 from assay.plan.types import PlannedTrial
 from example_report import example_report, experiment_text
@@ -36,12 +36,12 @@ def campaign(
     )
 
 
-def told(report: Any, *elsewhere: Elsewhere) -> list[Meaning]:
+def told(report: Any, *elsewhere: OtherCampaignVerdict) -> list[Meaning]:
     return meanings(report.trials, report.experiment, report.analysis, host="here", elsewhere=elsewhere)
 
 
-def other(campaign: int, host: str, verdict: Verdict, level: str = "other") -> Elsewhere:
-    return Elsewhere(campaign, host, compared("throughput", "", level, "noop"), verdict)
+def other(campaign: int, host: str, verdict: Verdict, level: str = "other") -> OtherCampaignVerdict:
+    return OtherCampaignVerdict(campaign, host, compared("throughput", "", level, "noop"), verdict)
 
 
 # Repeatability

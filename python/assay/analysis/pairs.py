@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.analysis.busy import disturbance, lost, without_busy
 from assay.analysis.idle import idleness
 from assay.analysis.types import Analysis, HostModes, Look
-from assay.experiment.events import knows_no_host
+from assay.experiment.events import host_independent
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.runner.types import Status
@@ -116,12 +116,12 @@ class Pairs:
 
     Attributes:
         withheld: why none of them counts: how many trials of the level or the baseline are not valid.
-        knows_no_host: the host and its load have no part in the metric.
+        host_independent: the host and its load have no part in the metric.
     """
 
     pairs: tuple[Pair, ...]
     withheld: str = ""
-    knows_no_host: bool = False
+    host_independent: bool = False
 
     @cached_property
     def counting(self) -> list[Pair]:
@@ -160,14 +160,14 @@ class Pairs:
 
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
         """Return the pairs less those of groups whose calibrations disagree."""
-        mixed = set() if modes is None or self.knows_no_host else {*modes.mixed}
+        mixed = set() if modes is None or self.host_independent else {*modes.mixed}
         changed = [pair for pair in self.counting if pair.group in mixed]
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
         excluded = (pair._replace(reason=HOST_CHANGED) for pair in changed)
         return replace(self, pairs=(*others, *excluded))
 
 
-class Wanted(NamedTuple):
+class PlannedComparison(NamedTuple):
     """A comparison that the experiment asks for.
 
     Attributes:
@@ -181,21 +181,21 @@ class Wanted(NamedTuple):
     baseline: Level
 
 
-def wanted(experiment: Experiment) -> list[Wanted]:
+def wanted(experiment: Experiment) -> list[PlannedComparison]:
     """Return every level of every context that has a baseline: by context, in the experiment's order."""
     compared = experiment.comparison.factor
     baselines = experiment.baseline_by_context()
-    contexts: dict[Context, list[Wanted]] = {}
+    contexts: dict[Context, list[PlannedComparison]] = {}
     for condition in experiment.conditions():
         key, level = experiment.context(condition), condition[compared]
         members = contexts.setdefault(key, [])  # placed by its first condition, which may be a baseline
         if level != baselines.get(key, level):
             context = {name: other for name, other in condition.items() if name != compared}
-            members.append(Wanted(key, context, level, baselines[key]))
+            members.append(PlannedComparison(key, context, level, baselines[key]))
     return list(chain.from_iterable(contexts.values()))
 
 
-def rungs(experiment: Experiment) -> list[Wanted]:
+def rungs(experiment: Experiment) -> list[PlannedComparison]:
     """Return each level of a ladder after the one before it, where a context has both: by context."""
     compared = experiment.comparison.factor
     targets = []
@@ -203,7 +203,7 @@ def rungs(experiment: Experiment) -> list[Wanted]:
         context = {name: level for name, level in group[0].items() if name != compared}
         there = {condition[compared] for condition in group}
         targets += [
-            Wanted(key, context, level, before)
+            PlannedComparison(key, context, level, before)
             for before, level in experiment.comparison.rungs()
             if {before, level} <= there
         ]
@@ -256,7 +256,7 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
     by_place: dict[tuple[Context, Level], list[StoredTrial]] = defaultdict(list)
     for trial in trials:
         by_place[experiment.context(trial.levels), trial.levels[factor]].append(trial)
-    counts_busy = experiment.design.busy == "count" or comparison.knows_no_host
+    counts_busy = experiment.design.busy == "count" or comparison.host_independent
     said = {}
     for (context, level), members in by_place.items():
         whose = f"of {level}" if factor == "subject" else f"with {factor}={level}"
@@ -291,7 +291,9 @@ def not_valid(counts: Mapping[Status, int], whose: str) -> str:
     return f"{said} {were} {status}" if status == "invalid" else f"{said} {status}"
 
 
-def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, failed: Failures) -> Pairs:
+def pairs(
+    contexts: Mapping[Context, Groups], target: PlannedComparison, metric: str, failed: Failures
+) -> Pairs:
     """Return the values of a metric for a comparison, and why groups have none.
 
     If a trial of the level or of the baseline has failed in this context, none counts.
@@ -304,7 +306,7 @@ def pairs(contexts: Mapping[Context, Groups], target: Wanted, metric: str, faile
         reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld else "")
         level, baseline = (math.nan, math.nan) if reason else map(float, values)
         of_groups.append(Pair(number, next(iter(group.values())).block, level, baseline, reason))
-    return Pairs(tuple(of_groups), withheld, knows_no_host(metric))
+    return Pairs(tuple(of_groups), withheld, host_independent(metric))
 
 
 def ratios_of_pairs(

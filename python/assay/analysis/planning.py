@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.intervals import NEGLIGIBLE, sign_flips
 from assay.analysis.modes import host_modes
-from assay.analysis.pairs import Wanted, by_context, condition_key, failures, pairs, wanted
+from assay.analysis.pairs import PlannedComparison, by_context, condition_key, failures, pairs, wanted
 from assay.analysis.sequential import looks, sharing
 from assay.analysis.summary import summarise
 from assay.experiment.events import SIMULATION_S
@@ -290,7 +290,7 @@ class _Sample:
     each size are drawn from it.
     """
 
-    target: Wanted
+    target: PlannedComparison
     residuals: _Values
     center: float
     freedom: int

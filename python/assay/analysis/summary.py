@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
-from assay.analysis.aggregate import Whole, aggregate, by_block, wholes
+from assay.analysis.aggregate import WorkloadGroup, aggregate, by_block, wholes
 from assay.analysis.busy import is_busy, lost, without_busy
 from assay.analysis.idle import idleness
 from assay.analysis.intervals import CONFIDENCE, median, median_interval
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import (
     Pairs,
-    Wanted,
+    PlannedComparison,
     by_context,
     condition_key,
     counted_trials,
@@ -65,7 +65,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     groups = by_context(counted, experiment)
     failed = failures(trials, experiment)
 
-    def pairs_of(target: Wanted, of_metric: str) -> Pairs:
+    def pairs_of(target: PlannedComparison, of_metric: str) -> Pairs:
         return pairs(groups, target, of_metric, failed)
 
     conditions = _summarise_conditions(trials, experiment)
@@ -91,7 +91,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         host_modes=modes,
         waits=waiting,
         busy=experiment.design.busy != "count"
-        and not design.knows_no_host
+        and not design.host_independent
         and any(is_busy(of.lost) for of in conditions),
         gate_percent=design.gate_percent,
         rungs=_compare(of_ladders, [], pairs_of, of_main, modes)[0],
@@ -168,9 +168,9 @@ def _finite(trials: Iterable[StoredTrial], metric: str) -> list[float]:
 
 
 def _compare(
-    family: Sequence[tuple[Wanted, str, Better]],
-    together: Sequence[Whole],
-    pairs_of: Callable[[Wanted, str], Pairs],
+    family: Sequence[tuple[PlannedComparison, str, Better]],
+    together: Sequence[WorkloadGroup],
+    pairs_of: Callable[[PlannedComparison, str], Pairs],
     question: Question,
     modes: HostModes | None,
 ) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:

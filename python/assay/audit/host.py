@@ -36,7 +36,7 @@ _CALIBRATION_NAMES = {
 )
 def host_changed(evidence: Evidence) -> Iterator[Finding]:
     """Find groups in several modes, and other calibrations that differ within groups."""
-    if evidence.experiment.comparison.knows_no_host:
+    if evidence.experiment.comparison.host_independent:
         return
     modes = evidence.analysis.host_modes
     mixed = () if modes is None else modes.mixed
@@ -131,7 +131,7 @@ _DISTURBED = 0.03
 @rule("busy-host", "Other work took processor time", f"{BENCHMARKING}, system load; docs/statistics.md")
 def busy_host(evidence: Evidence) -> Iterator[Finding]:
     """Find conditions whose trials lost processor time to other programs."""
-    if evidence.experiment.comparison.knows_no_host:
+    if evidence.experiment.comparison.host_independent:
         return
     shares: dict[str, float] = {}
     deliberate: dict[str, float] = {}

@@ -201,7 +201,7 @@ class Scheduler:
         runs = self._runs[original]
         repetitions = len(self._original) - len(self._runs)
         if (
-            self._experiment.comparison.knows_no_host
+            self._experiment.comparison.host_independent
             or group != runs[-1]
             or len(runs) > self._experiment.design.repeat
             or repetitions >= max(AT_FIRST, MOST_REPEATED * len(self._begun))

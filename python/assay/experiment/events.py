@@ -43,7 +43,7 @@ def is_simulated(metric: str) -> bool:
     return metric.startswith(SIMULATED)
 
 
-def knows_no_host(metric: str) -> bool:
+def host_independent(metric: str) -> bool:
     """Return whether the host and its load have no part in a metric: it was simulated, or computed."""
     return metric.startswith((SIMULATED, COMPUTED))
 

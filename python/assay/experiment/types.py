@@ -26,7 +26,7 @@ from pydantic import (
 
 from assay.errors import AssayError
 from assay.experiment import placeholders
-from assay.experiment.events import Simulate, is_simulated, knows_no_host
+from assay.experiment.events import Simulate, host_independent, is_simulated
 from assay.experiment.flaws import PitfallTable, flaws_of, marked
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
@@ -120,9 +120,9 @@ class ComparisonDesign(Part):
         return " or ".join(str(level) for level in self.baselines())
 
     @property
-    def knows_no_host(self) -> bool:
+    def host_independent(self) -> bool:
         """Return whether nothing that is compared depends on the host and its load."""
-        return all(map(knows_no_host, (self.metric, *self.also)))
+        return all(map(host_independent, (self.metric, *self.also)))
 
     def gated(self, percent: float) -> Self:
         """Return the same with a gate, and with a smallest effect that is not above it."""

@@ -46,10 +46,10 @@ def _table(answer: Answer, benchmarks: Sequence[Benchmark]) -> str:
     return table(["", "benchmark", *numbers, "result"], map(_row, benchmarks), numbers)
 
 
-def _row(of: Benchmark) -> list[str]:
-    mark = "❌" if of.is_regression else _UNDECIDED if of.is_undecided else "✅"
-    cells = [*of.shown, of.change, of.interval, of.result]
-    return [mark, of.name, *(cell.replace(" ", _NO_BREAK) for cell in cells)]
+def _row(benchmark: Benchmark) -> list[str]:
+    mark = "❌" if benchmark.is_regression else _UNDECIDED if benchmark.is_undecided else "✅"
+    cells = [*benchmark.shown, benchmark.change, benchmark.interval, benchmark.result]
+    return [mark, benchmark.name, *(cell.replace(" ", _NO_BREAK) for cell in cells)]
 
 
 def _notes(answer: Answer) -> Iterator[str]:

@@ -68,7 +68,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Beside:
+class ReferenceCampaign:
     """A campaign of ours in the unit of another tool's results.
 
     Attributes:
@@ -98,7 +98,7 @@ class ForeignReport:
     origin: Imported
     run: ForeignRun
     findings: list[Finding]
-    ours: list[Beside]
+    ours: list[ReferenceCampaign]
 
     @property
     def lines(self) -> Iterator[Line]:
@@ -179,7 +179,7 @@ def _line(benchmark: Benchmark, measure: Measure) -> Line:
     )
 
 
-def _ours(store: Store, run: ForeignRun) -> Iterator[Beside]:
+def _ours(store: Store, run: ForeignRun) -> Iterator[ReferenceCampaign]:
     """Yield the latest campaigns of ours whose main metric has a unit of the run's, as medians in it."""
     found = 0
     has_unit = cache(
@@ -203,7 +203,7 @@ def _ours(store: Store, run: ForeignRun) -> Iterator[Beside]:
 
 def _beside(
     store: Store, campaign: CampaignSummary, experiment: Experiment, common: tuple[str, float]
-) -> Beside:
+) -> ReferenceCampaign:
     unit, factor = common
     metric = experiment.comparison.metric
     valid = [trial for trial in store.trials(campaign.id) if trial.status == "valid"]
@@ -220,4 +220,6 @@ def _beside(
         conditions.append(
             Condition(condition_name(own), of_condition, median(of_condition), median_interval(of_condition))
         )
-    return Beside(campaign.id, campaign.experiment, metric, unit, conditions, common_levels, experiment.mark)
+    return ReferenceCampaign(
+        campaign.id, campaign.experiment, metric, unit, conditions, common_levels, experiment.mark
+    )

@@ -65,36 +65,36 @@ def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment
     return history(campaigns), campaigns[-1].experiment
 
 
-def headline(of: History, experiment: Experiment) -> str:
+def headline(history: History, experiment: Experiment) -> str:
     """Return in a sentence whether something got slower, after one that says whether trials mislead."""
-    said, mark = _headline(of, experiment), experiment.mark
+    said, mark = _headline(history, experiment), experiment.mark
     return f"{mark[:1].upper()}{mark[1:]}. {said}" if mark else said
 
 
-def _headline(of: History, experiment: Experiment) -> str:
-    if not of.commits:
+def _headline(history: History, experiment: Experiment) -> str:
+    if not history.commits:
         return "No campaign says anything of a commit."
-    first, last = (f"{commit.committed_at:%Y-%m-%d}" for commit in (of.commits[0], of.commits[-1]))
-    over = f"over {counted(of.commits, 'commit')}, {first if first == last else f'{first} to {last}'}"
-    if len(of.commits) < FEWEST_COMMITS:
+    first, last = (f"{commit.committed_at:%Y-%m-%d}" for commit in (history.commits[0], history.commits[-1]))
+    over = f"over {counted(history.commits, 'commit')}, {first if first == last else f'{first} to {last}'}"
+    if len(history.commits) < FEWEST_COMMITS:
         return f"Too early to say {over}: it takes {FEWEST_COMMITS} commits."
-    told = changes(of)
+    told = changes(history)
     if not told:
-        nothing = "nothing" if of.unplaced else "Nothing"
-        return f"{_unplaced_first(of)}{nothing} is shown to have changed {over}."
+        nothing = "nothing" if history.unplaced else "Nothing"
+        return f"{_unplaced_first(history)}{nothing} is shown to have changed {over}."
     word = _word(told[0], experiment)
     return (
         f"Something got {word} {over}."
         if told[0].worse
-        else f"Something got {word} {over}{', and nothing worse' * (not of.unplaced)}."
+        else f"Something got {word} {over}{', and nothing worse' * (not history.unplaced)}."
     )
 
 
-def _unplaced_first(of: History) -> str:
+def _unplaced_first(history: History) -> str:
     """Return the beginning of the headline where campaigns have no place in the history."""
-    if not of.unplaced:
+    if not history.unplaced:
         return ""
-    campaigns = {campaign for part in of.unplaced for campaign in part.campaigns}
+    campaigns = {campaign for part in history.unplaced for campaign in part.campaigns}
     return f"In {counted(campaigns, 'campaign')} a median is 0 or below, of which no step tells; otherwise "
 
 
@@ -102,10 +102,10 @@ def _word(change: Change, experiment: Experiment) -> str:
     return verdict_word("slower" if change.worse else "faster", change.metric, experiment.unit(change.metric))
 
 
-def sentences(of: History, experiment: Experiment) -> Iterator[str]:
+def sentences(history: History, experiment: Experiment) -> Iterator[str]:
     """Yield what changed, the worst first: when, by how much, and where."""
-    places = {commit.hash: place for place, commit in enumerate(of.commits)}
-    for change in changes(of):
+    places = {commit.hash: place for place, commit in enumerate(history.commits)}
+    for change in changes(history):
         what = change.greatest
         if isinstance(what, Drift):
             when = (
@@ -138,10 +138,10 @@ def _host(what: Step | Drift) -> str:
     return f" The host {does} ({listed(what.host)}), which may be the cause."
 
 
-def changes(of: History) -> list[Change]:
+def changes(history: History) -> list[Change]:
     """Return the changes of a history: those for the worse first, then by size."""
     found: dict[tuple[str, bool, str], list[tuple[Series, Step | Drift]]] = {}
-    for series in of.series:
+    for series in history.series:
         for step in series.steps:
             found.setdefault((series.metric, bool(step.worse), step.commit.hash), []).append((series, step))
         if series.drift is not None:
@@ -149,22 +149,22 @@ def changes(of: History) -> list[Change]:
     told = []
     for (metric, worse, _), parts in found.items():
         parts.sort(key=lambda part: _size(part[1]), reverse=True)
-        total = sum(series.metric == metric for series in of.series)
+        total = sum(series.metric == metric for series in history.series)
         told.append(Change(metric, worse, tuple(parts), total))
     return sorted(told, key=lambda change: (not change.worse, -_size(change.greatest)))
 
 
-def _size(of: Step | Drift) -> float:
-    return max(of.ratio, 1 / of.ratio)
+def _size(change: Step | Drift) -> float:
+    return max(change.ratio, 1 / change.ratio)
 
 
-def unplaced(of: History) -> list[str]:
+def unplaced(history: History) -> list[str]:
     """Return in which campaigns a median has no logarithm, the conditions of a metric together."""
     said: dict[tuple[str, tuple[int, ...]], list[Unplaced]] = {}
-    for part in of.unplaced:
+    for part in history.unplaced:
         said.setdefault((part.metric, part.campaigns), []).append(part)
     return [
-        f"The median {metric}{_unplaced_where(parts, of)} is not above 0 in"
+        f"The median {metric}{_unplaced_where(parts, history)} is not above 0 in"
         f" campaign{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])}"
         f" ({_span(parts[0].commits)}): it has no ratio and is in no step or"
         " drift, so look at it by itself."
@@ -177,19 +177,19 @@ def _span(commits: Sequence[Commit]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _unplaced_where(parts: Sequence[Unplaced], of: History) -> str:
+def _unplaced_where(parts: Sequence[Unplaced], history: History) -> str:
     metric = parts[0].metric
-    conditions = {tuple(series.levels.items()) for series in of.series if series.metric == metric}
-    conditions |= {tuple(part.levels.items()) for part in of.unplaced if part.metric == metric}
+    conditions = {tuple(series.levels.items()) for series in history.series if series.metric == metric}
+    conditions |= {tuple(part.levels.items()) for part in history.unplaced if part.metric == metric}
     if len(parts) == len(conditions):
         return ""
     others = f" and in {len(parts) - 1} more conditions" if len(parts) > 1 else ""
     return f" with {printable(condition_name(parts[0].levels))}{others}"
 
 
-def visible(of: History) -> str:
+def visible(history: History) -> str:
     """Return how large a step would probably have been seen; empty where that is not known."""
-    known = [series.visible_percent for series in of.series if series.visible_percent is not None]
+    known = [series.visible_percent for series in history.series if series.visible_percent is not None]
     if not known:
         return ""
     least, most = (f"{number(end, 2)}%" for end in (min(known), max(known)))
@@ -197,12 +197,12 @@ def visible(of: History) -> str:
     return f"A step half-way is seen in about every second history if it is as large as {range_}."
 
 
-def left_out(of: History) -> str:
+def left_out(history: History) -> str:
     """Return which campaigns are not in it, and why; empty where all are."""
-    if not of.left_out:
+    if not history.left_out:
         return ""
     by_reason: dict[str, list[str]] = {}
-    for campaign in of.left_out:
+    for campaign in history.left_out:
         by_reason.setdefault(campaign.reason, []).append(str(campaign.campaign))
     parts = [
         f"campaign{'s' * (len(numbers) > 1)} {listed(numbers)}: {reason}"

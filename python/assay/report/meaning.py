@@ -24,7 +24,7 @@ QUALITIES = ("repeatable", "robust", "reproducible", "predictive")
 
 
 @dataclass(frozen=True)
-class Row:
+class MeaningRow:
     """What is known of one verdict.
 
     Attributes:
@@ -36,7 +36,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Section:
+class MeaningSection:
     """What a page says of how far verdicts hold.
 
     Attributes:
@@ -45,13 +45,13 @@ class Section:
         asked_otherwise: where no other campaign asked the same, what the latest one requested differently.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[MeaningRow, ...]
     moved: tuple[str, ...]
     commands: Mapping[str, str]
     asked_otherwise: str
 
 
-def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning]) -> Section:
+def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning]) -> MeaningSection:
     """Return what there is to say of the verdicts of a campaign.
 
     Args:
@@ -59,7 +59,7 @@ def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning
         resolved: the file of the campaign's resolved experiment.
         every: how far each verdict holds, as `verdicts.how_far` has it.
     """
-    rows = tuple(Row(of.comparison, _cells(of)) for of in every)
+    rows = tuple(MeaningRow(of.comparison, _cells(of)) for of in every)
     drawn = chain.from_iterable(trial.perturbation.items() for trial in report.trials)
     moved = dict.fromkeys(
         name.removesuffix("_bytes").replace("_", " ") for name, value in drawn if value != 0
@@ -70,51 +70,58 @@ def section(report: Report, store: Path, resolved: Path, every: Sequence[Meaning
         if not all(row.cells[place] for row in rows)
     }
     otherwise = next((of.asked_otherwise for of in every), "")
-    return Section(rows, tuple(moved), commands, otherwise)
+    return MeaningSection(rows, tuple(moved), commands, otherwise)
 
 
-def _cells(of: Meaning) -> tuple[str, str, str, str]:
+def _cells(meaning: Meaning) -> tuple[str, str, str, str]:
     return (
-        _repeatable(of.repeatability),
-        _robust(of.robustness),
-        _reproducible(of.reproducibility),
-        _predictive(of.predictive_value),
+        _repeatable(meaning.repeatability),
+        _robust(meaning.robustness),
+        _reproducible(meaning.reproducibility),
+        _predictive(meaning.predictive_value),
     )
 
 
-def _repeatable(of: Repeatability | None) -> str:
-    if of is None:
+def _repeatable(repeatability: Repeatability | None) -> str:
+    if repeatability is None:
         return ""
-    configurations = counted(of.configurations, "configuration")
-    return f"spread {_percent(of.spread_percent)}; {of.trials} trials of {configurations}"
+    configurations = counted(repeatability.configurations, "configuration")
+    return (
+        f"spread {_percent(repeatability.spread_percent)}; {repeatability.trials} trials of {configurations}"
+    )
 
 
-def _robust(of: Robustness | None) -> str:
-    if of is None:
+def _robust(robustness: Robustness | None) -> str:
+    if robustness is None:
         return ""
-    agree = counted(of.pairs, "pair") if of.agreeing is None else f"{of.agreeing} of {of.pairs} pairs agree"
-    return f"{agree}; spread {_percent(of.spread_percent)}"
+    pairs = counted(robustness.pairs, "pair")
+    agree = (
+        pairs if robustness.agreeing is None else f"{robustness.agreeing} of {robustness.pairs} pairs agree"
+    )
+    return f"{agree}; spread {_percent(robustness.spread_percent)}"
 
 
-def _reproducible(of: Reproducibility | None) -> str:
-    if of is None:
+def _reproducible(reproducibility: Reproducibility | None) -> str:
+    if reproducibility is None:
         return ""
-    hosts = f"on {counted(of.hosts, 'other host')}" if of.hosts else "all on this host"
-    return f"{_agree(of.verdicts, 'campaign')}; {hosts}"
+    others = reproducibility.hosts
+    hosts = f"on {counted(others, 'other host')}" if others else "all on this host"
+    return f"{_agree(reproducibility.verdicts, 'campaign')}; {hosts}"
 
 
-def _predictive(of: PredictiveValue | None) -> str:
-    if of is None:
+def _predictive(predicted: PredictiveValue | None) -> str:
+    if predicted is None:
         return ""
-    return f"{_agree(of.verdicts, 'context')}; they predict {ratio(of.predicted)}"
+    return f"{_agree(predicted.verdicts, 'context')}; they predict {ratio(predicted.predicted)}"
 
 
-def _agree(of: Agreement, what: str) -> str:
-    if of.agreeing is None:
-        return f"{counted(of.of, f'other {what}')}, no verdict here"
-    contradict = {0: "none contradicts", 1: "1 contradicts"}.get(of.contradicting)
-    agree = f"{of.agreeing} of {counted(of.of, f'other {what}')} {'agrees' if of.agreeing == 1 else 'agree'}"
-    return f"{agree}, {contradict or f'{of.contradicting} contradict'}"
+def _agree(agreement: Agreement, what: str) -> str:
+    others = counted(agreement.of, f"other {what}")
+    if agreement.agreeing is None:
+        return f"{others}, no verdict here"
+    contradict = {0: "none contradicts", 1: "1 contradicts"}.get(agreement.contradicting)
+    agree = f"{agreement.agreeing} of {others} {'agrees' if agreement.agreeing == 1 else 'agree'}"
+    return f"{agree}, {contradict or f'{agreement.contradicting} contradict'}"
 
 
 def _percent(value: float) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.meaningfulness import Elsewhere, compared, meanings
+from assay.analysis.meaningfulness import OtherCampaignVerdict, compared, meanings
 from assay.experiment import overridden
 from assay.plan.types import PlannedTrial
 from assay.report.gather import Report
-from assay.report.meaning import Section, section
+from assay.report.meaning import MeaningSection, section
 from example_report import example_report, experiment_text
 
 STORE, RESOLVED = Path("/results/my store.sqlite"), Path("/site/experiment.json")
@@ -46,14 +46,14 @@ def campaign(
     return example_report(text, metrics, perturbation=moved)
 
 
-def told(report: Report, *elsewhere: Elsewhere) -> Section:
+def told(report: Report, *elsewhere: OtherCampaignVerdict) -> MeaningSection:
     every = meanings(report.trials, report.experiment, report.analysis, host="", elsewhere=elsewhere)
     return section(report, STORE, RESOLVED, every)
 
 
-def other(number: int, host: str, verdict: str) -> Elsewhere:
+def other(number: int, host: str, verdict: str) -> OtherCampaignVerdict:
     same = compared("throughput", "", "other", "noop")
-    return Elsewhere(number, host, same, verdict)  # type: ignore[arg-type]
+    return OtherCampaignVerdict(number, host, same, verdict)  # type: ignore[arg-type]
 
 
 def test_what_was_measured_is_told_and_the_rest_has_its_command() -> None:

@@ -24,7 +24,7 @@ NARROWEST = 1e-6
 
 
 @dataclass(frozen=True)
-class Row:
+class PictureRow:
     """One ratio. Places are percent of the width of the plot; None where there is nothing to draw.
 
     Attributes:
@@ -55,7 +55,7 @@ class Panel:
 
     context: str
     baseline: str
-    rows: list[Row]
+    rows: list[PictureRow]
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
         yield Panel(place, "", _sorted([_row(report, axis, row) for row in rows], report))
 
 
-def _sorted(rows: list[Row], report: Report) -> list[Row]:
+def _sorted(rows: list[PictureRow], report: Report) -> list[PictureRow]:
     """Return the best first and those without a ratio last; beside others' reports, in the file's order."""
     if report.experiment.reported:
         levels = [str(level) for level in report.experiment.factors[report.analysis.factor]]
@@ -252,7 +252,7 @@ def _sorted(rows: list[Row], report: Report) -> list[Row]:
     return sorted(rows, key=lambda row: -1.0 if row.at is None else row.at, reverse=True)
 
 
-def _row(report: Report, axis: _Axis, row: AnswerRow) -> Row:
+def _row(report: Report, axis: _Axis, row: AnswerRow) -> PictureRow:
     answer = row.answer
     assert answer is not None
     theirs = _reported(report, answer)
@@ -268,7 +268,7 @@ def _row(report: Report, axis: _Axis, row: AnswerRow) -> Row:
         f"{f', interval {interval}' if interval else ''}; {row.word}, p {row.p}, "
         f"{counted(answer.pairs, 'pair')}{median}{row.zeros and f'; {row.zeros}'}"
     )
-    return Row(
+    return PictureRow(
         level=row.level,
         condition=None if row.condition is None else report.number(row.condition),
         verdict=answer.verdict,

@@ -35,7 +35,7 @@ CHANCE = f"{NOTHING} (chance alone)"
 
 
 @dataclass(frozen=True)
-class Row:
+class SensitivityRow:
     """A line of the table: what was perturbed, and what that did, as text."""
 
     perturbed: str
@@ -55,16 +55,16 @@ def name_of(condition: Condition) -> str:
     return condition_name(condition.levels) if condition.levels else "the experiment"
 
 
-def rows(condition: Condition) -> Iterator[Row]:
+def rows(condition: Condition) -> Iterator[SensitivityRow]:
     """Yield the lines of a condition's table."""
     written = partial(deviation, scale=condition.scale)
     for name, found in condition.perturbed.items():
         label = CHANCE if name == NOTHING else name
         if found is None:
-            yield Row(label, _why_nothing(condition, name), "", "", "")
+            yield SensitivityRow(label, _why_nothing(condition, name), "", "", "")
             continue
         split = found.split
-        yield Row(
+        yield SensitivityRow(
             label,
             written(found.spread.deviation),
             _ends(found.spread.interval, written),

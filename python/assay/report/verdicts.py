@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from assay.analysis.meaningfulness import Elsewhere, Meaning, compared, meanings
+from assay.analysis.meaningfulness import Meaning, OtherCampaignVerdict, compared, meanings
 from assay.analysis.types import Verdict
 from assay.experiment import sensitivity
 from assay.experiment.question import Asked, asked, differences, of_trials
@@ -42,7 +42,7 @@ def record(report: Report | ForeignReport, store: Store) -> None:
         store.write_verdicts(report.campaign.id, list(_rows(report)))
 
 
-def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
+def elsewhere(campaign: CampaignSummary, store: Store) -> list[OtherCampaignVerdict]:
     """Return the verdicts of the other campaigns that asked the same, as they were recorded last.
 
     Comparisons that have no ratio are not among them.
@@ -50,7 +50,7 @@ def elsewhere(campaign: CampaignSummary, store: Store) -> list[Elsewhere]:
     hosts = {other.id: other.host.get("name", "") for other in store.campaigns()}
     wanted = _asked(store, campaign.id)
     return [
-        Elsewhere(
+        OtherCampaignVerdict(
             number,
             hosts.get(number, ""),
             compared(row["metric"], row["context"], row["level"], row["baseline"]),

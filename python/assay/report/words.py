@@ -26,9 +26,9 @@ def interval(value: Interval | None) -> str:
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
-def size(of: Estimate, digits: int = 3) -> str:
+def size(estimate: Estimate, digits: int = 3) -> str:
     """Return the ratio of an estimate or, where there is none, the difference in the metric's units."""
-    return ratio(of.ratio, digits) if of.difference is None else _signed(of.difference)
+    return ratio(estimate.ratio, digits) if estimate.difference is None else _signed(estimate.difference)
 
 
 class Effects(Protocol):
@@ -43,20 +43,20 @@ class Effects(Protocol):
         """Differences that are less are equivalent, in the metric's units."""
 
 
-def ends(of: Estimate, effects: Effects | None = None) -> str:
+def ends(estimate: Estimate, effects: Effects | None = None) -> str:
     """Return the ends of its interval, with as many digits as the verdict that is read off them takes."""
-    if of.interval is None:
+    if estimate.interval is None:
         return "-"
-    if of.difference is None:
-        return _ends_of_ratio(of.interval, 0 if effects is None else effects.smallest_effect_percent, 3)
+    if estimate.difference is None:
+        return _ends_of_ratio(estimate.interval, 0 if effects is None else effects.smallest_effect_percent, 3)
 
     smallest = None if effects is None else effects.smallest_effect
 
     def says(interval: Interval) -> Verdict:
         return verdict_of_difference(interval, "higher", smallest)
 
-    digits = digits_that_say(of.interval, says, lambda end, digits: float(f"{end:.{digits}g}"), 3)
-    return f"{_signed(of.interval.low, digits)} to {_signed(of.interval.high, digits)}"
+    digits = digits_that_say(estimate.interval, says, lambda end, digits: float(f"{end:.{digits}g}"), 3)
+    return f"{_signed(estimate.interval.low, digits)} to {_signed(estimate.interval.high, digits)}"
 
 
 def digits_that_say(
@@ -96,11 +96,11 @@ def zeros(answer: Answer) -> str:
     return "; ".join(said)
 
 
-def effect(of: Effects) -> str:
+def effect(effects: Effects) -> str:
     """Return the smallest effect: in percent, or in the metric's units."""
-    if of.smallest_effect is None:
-        return f"{of.smallest_effect_percent:g}%"
-    return f"{of.smallest_effect:g}"
+    if effects.smallest_effect is None:
+        return f"{effects.smallest_effect_percent:g}%"
+    return f"{effects.smallest_effect:g}"
 
 
 def rung(answer: Answer) -> str:
@@ -131,11 +131,11 @@ def glance(value: float | None, experiment: Experiment) -> str:
     return ratio(value, _digits(experiment))
 
 
-def glance_size(of: Estimate, experiment: Experiment) -> tuple[str, str]:
+def glance_size(estimate: Estimate, experiment: Experiment) -> tuple[str, str]:
     """Return a ratio as `glance` does and its interval, or a difference with its own."""
-    if of.difference is not None:
-        return size(of), ends(of, experiment.comparison) if of.interval else ""
-    return glance(of.ratio, experiment), glance_interval(of.interval, experiment)
+    if estimate.difference is not None:
+        return size(estimate), ends(estimate, experiment.comparison) if estimate.interval else ""
+    return glance(estimate.ratio, experiment), glance_interval(estimate.interval, experiment)
 
 
 def glance_interval(value: Interval | None, experiment: Experiment) -> str:
@@ -300,9 +300,10 @@ def idle(analysis: Analysis) -> str:
     return f"Practically nothing happens in {all_of}{counted(found, 'condition')}{each}: {found[0].idle}."
 
 
-def probability(of: Pathology) -> tuple[str, str]:
+def probability(pathology: Pathology) -> tuple[str, str]:
     """Return the share of outcomes that are pathological, and the exact interval of its probability."""
-    return percent(of.probability), f"{percent(of.interval.low)} to {percent(of.interval.high)}"
+    interval = pathology.interval
+    return percent(pathology.probability), f"{percent(interval.low)} to {percent(interval.high)}"
 
 
 def statuses(counts: Mapping[Status, int]) -> str:

@@ -13,7 +13,7 @@ from assay.report.charts.axes import Up
 from assay.report.charts.drawings import TO_CAMPAIGN, clickable, of_part, table
 from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
 from assay.report.charts.style import Series
-from assay.report.foreign import Beside
+from assay.report.foreign import ReferenceCampaign
 from assay.store.foreign_trials import value_of
 from assay.words import counted, shared
 
@@ -28,7 +28,7 @@ WHAT = {"ns": "time (ns)", "op/s": "operations a second", "bytes": "memory (byte
 """Unit -> what an axis says of it; of any other unit its name."""
 
 
-def figures_beside(tool: str, run: ForeignRun, ours: Sequence[Beside]) -> list[Figure]:
+def figures_beside(tool: str, run: ForeignRun, ours: Sequence[ReferenceCampaign]) -> list[Figure]:
     """Return the figures: for each unit that of the tool, then those of ours on the same axis.
 
     Nothing is merged: no figure holds values of both.
@@ -79,7 +79,7 @@ def _of_tool(kind: str, tool: str, run: ForeignRun, unit: str) -> Figure:
     return Figure(kind, titled(f"{tool}, {metrics}", common), rows, note)
 
 
-def _of_ours(kind: str, side: Beside) -> Figure:
+def _of_ours(kind: str, side: ReferenceCampaign) -> Figure:
     rows: list[Row] = []
     for condition in side.conditions[:ROWS_AT_MOST]:
         about = {"row": condition.name, "series": OURS, "campaign": side.campaign}

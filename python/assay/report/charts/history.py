@@ -42,20 +42,20 @@ def every(history: History) -> tuple[Measurements, ...]:
     return (*history.series, *history.calibrations)
 
 
-def _note(of: Measurements) -> str:
-    if of.noise_percent is None:
+def _note(measurements: Measurements) -> str:
+    if measurements.noise_percent is None:
         return "Too few commits for steps and drift."
-    return f"Noise between neighbouring commits: {of.noise_percent:.2g}%."
+    return f"Noise between neighbouring commits: {measurements.noise_percent:.2g}%."
 
 
-def _rows(of: Measurements, history: History) -> Iterator[Row]:
+def _rows(measurements: Measurements, history: History) -> Iterator[Row]:
     """Yield a row for each campaign, each level between steps, and each step.
 
     Columns: part ("point", "level" or "step"), at and end (places of commits), value, low, high, until (the
     value at `end`), campaign, commit, date, subject.
     """
     places = {commit.hash: place for place, commit in enumerate(history.commits, 1)}
-    for point in of.points:
+    for point in measurements.points:
         yield {
             "part": "point",
             "at": places[point.commit.hash],
@@ -67,9 +67,9 @@ def _rows(of: Measurements, history: History) -> Iterator[Row]:
             "date": f"{point.commit.committed_at:%Y-%m-%d}",
             "subject": point.commit.subject,
         }
-    if of.noise_percent is None:
+    if measurements.noise_percent is None:
         return
-    for segment in of.segments:
+    for segment in measurements.segments:
         yield {
             "part": "level",
             "at": places[segment.first.hash],
@@ -77,7 +77,7 @@ def _rows(of: Measurements, history: History) -> Iterator[Row]:
             "value": segment.begin,
             "until": segment.end,
         }
-    for step in of.steps:
+    for step in measurements.steps:
         at = (places[step.commit.hash] + places[step.before.hash]) / 2
         part = "changed" if step.worse is None else STEPS[step.worse]
         yield {"part": part, "at": at, "change": f"{ratio(step.ratio)} times at {step.commit.short}"}
