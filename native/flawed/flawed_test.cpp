@@ -36,7 +36,7 @@ template <class K, class V>
 using natarajan_leaks = subjects::natarajan_mittal_bst_as_published<K, V>;
 
 result trial_of(const std::string& name, unsigned threads, const workload::mix& mix = {40, 40, 20},
-                const datum& value = {}, std::uint64_t keys = 10'000, std::uint64_t seed = 1) {
+                const type_spec& value = {}, std::uint64_t keys = 10'000, std::uint64_t seed = 1) {
   const request request{
       .subject = name,
       .seed = seed,
@@ -228,7 +228,7 @@ TEST_P(flawed_map, that_leaves_a_key_out_of_a_clone_differs_from_the_walk) {
 
 TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) {
   const result found = trial_of("truncates_values", GetParam(), {40, 40, 20},
-                                {.type = datum::kind::bytes, .least = 9, .most = 100});
+                                {.type = type_spec::kind::bytes, .least = 9, .most = 100});
   const auto check = found.contents_check.value();
   EXPECT_EQ(check.found.size, check.expected.size);
   EXPECT_EQ(check.found.key_sum, check.expected.key_sum);
@@ -276,7 +276,7 @@ std::int64_t lost_by_a_chain_of(std::uint64_t length, std::uint64_t retired) {
 TEST(flawed_tree, that_leaks_loses_what_one_erase_removed_for_others_and_nothing_else) {
   for (const std::uint64_t length : {1U, 2U, 3U, 20U}) {
     SCOPED_TRACE(length);
-    // Of each other erase the leaf, with a key and a value, and an internal node, with a key.
+    // Each other erase loses its leaf, with a key and a value, and an internal node, with a key.
     EXPECT_EQ((lost_by_a_chain_of<natarajan_leaks<moody, moody>>(length, 2)), 3 * (length - 1));
     EXPECT_EQ((lost_by_a_chain_of<natarajan_mittal_bst<moody, moody>>(length, 2 * length)), 0);
   }

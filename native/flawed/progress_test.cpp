@@ -49,16 +49,16 @@ std::string told_at_the_end_of(const std::function<void()>& act) {
     std::_Exit(0);
   }
   close(ends[1]);
-  std::string told;
+  std::string report;
   std::array<char, 4096> some{};
   for (ssize_t n = 0; (n = read(ends[0], some.data(), some.size())) > 0;) {
-    told.append(some.data(), static_cast<std::size_t>(n));
+    report.append(some.data(), static_cast<std::size_t>(n));
   }
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3) << told;
-  return told;
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3) << report;
+  return report;
 }
 
 TEST(no_progress, a_lock_that_a_thread_leaves_with) {

@@ -58,7 +58,7 @@ constexpr std::array check_names{"model",      "linearizability", "hang",    "cr
 struct flaw {
   std::string map;
   check caught_by;
-  std::string told_by;            // a pattern of what is printed
+  std::string reported_as;        // a pattern of what is printed
   std::uint64_t histories = 250;  // of one seed; more if a flaw shows late in the life of a map
 };
 std::ostream& operator<<(std::ostream& out, const flaw& one) { return out << one.map; }
@@ -150,7 +150,7 @@ TEST(flawed_maps, that_take_two_threads_answer_one_rightly) {
   }
 }
 
-struct outcome {
+struct child_result {
   int status;  // as of waitpid
   std::string printed;
 
@@ -161,7 +161,7 @@ struct outcome {
 
 // Runs `act` in a child process, which ends with what it returns, and gathers what the child and
 // its own children print. This process has no other thread.
-outcome in_child(const std::function<int()>& act) {
+child_result in_child(const std::function<int()>& act) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);
@@ -177,7 +177,7 @@ outcome in_child(const std::function<int()>& act) {
     std::_Exit(code);
   }
   close(ends[1]);
-  outcome seen{.status = -1, .printed = {}};
+  child_result seen{.status = -1, .printed = {}};
   std::array<char, 4096> some{};
   for (ssize_t n = 0; (n = read(ends[0], some.data(), some.size())) > 0;) {
     seen.printed.append(some.data(), static_cast<std::size_t>(n));
@@ -189,9 +189,9 @@ outcome in_child(const std::function<int()>& act) {
 
 // How a few histories of a map come out. Most maps are caught by the first few; where threads have
 // to meet, or a flaw shows now and then, there are more seeds.
-outcome judged(const flaw& one, std::chrono::milliseconds patience) {
+child_result judged(const flaw& one, std::chrono::milliseconds patience) {
   constexpr std::uint64_t most_seeds = 60;
-  outcome seen{};
+  child_result seen{};
   for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
     seen = in_child([&] {
       recorded counts;
@@ -221,29 +221,29 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
       case check::model:
         return expect_difference_from_model();
       case check::linearizability: {
-        const outcome seen = judged(GetParam(), enough_for_any);
+        const child_result seen = judged(GetParam(), enough_for_any);
         EXPECT_TRUE(seen.exited_with(static_cast<int>(judgement::not_linearizable)) ||
                     seen.exited_with(did_not_end))
             << seen.printed;
-        return expect_told(seen.printed);
+        return expect_report(seen.printed);
       }
       case check::hang: {
         // It would not end in any time.
-        const outcome seen = judged(GetParam(), std::chrono::milliseconds(500));
+        const child_result seen = judged(GetParam(), std::chrono::milliseconds(500));
         EXPECT_TRUE(seen.exited_with(did_not_end)) << seen.printed;
         EXPECT_THAT(seen.printed, AllOf(HasSubstr("did not end"), HasSubstr("is inside")));
-        return expect_told(seen.printed);
+        return expect_report(seen.printed);
       }
       case check::crash: {
-        const outcome seen = judged(GetParam(), enough_for_any);
+        const child_result seen = judged(GetParam(), enough_for_any);
         EXPECT_TRUE(WIFSIGNALED(seen.status) && WTERMSIG(seen.status) == SIGSEGV) << seen.printed;
-        return expect_told(seen.printed);
+        return expect_report(seen.printed);
       }
       case check::exception: {
-        const outcome seen = judged(GetParam(), enough_for_any);
+        const child_result seen = judged(GetParam(), enough_for_any);
         EXPECT_TRUE(seen.exited_with(4)) << seen.printed;
         EXPECT_THAT(seen.printed, HasSubstr("can be judged, and those are linearizable"));
-        return expect_told(seen.printed);
+        return expect_report(seen.printed);
       }
       case check::strings:
         return expect_trial_invalid();
@@ -261,8 +261,8 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
   }
 
  private:
-  void expect_told(const std::string& told) const {
-    EXPECT_THAT(told, ContainsRegex(GetParam().told_by));
+  void expect_report(const std::string& report) const {
+    EXPECT_THAT(report, ContainsRegex(GetParam().reported_as));
   }
 
   // Most take far less than one of these 3 s each.
@@ -271,7 +271,7 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
     for (std::uint64_t seed = 1; seen.problem.empty() && seed <= 20; ++seed) {
       seen = check_owners(find_subject(name), {.seed = seed});
     }
-    expect_told(seen.problem);
+    expect_report(seen.problem);
   }
 
   // The first of these 0.8 s each is mostly enough.
@@ -283,18 +283,18 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
     }
     set_randomness(0);
     ASSERT_FALSE(seen.problems.empty());
-    expect_told(seen.problems.front());
+    expect_report(seen.problems.front());
   }
 
   void expect_wrong_after_suspensions() const {
-    std::string told;
-    for (std::uint64_t seed = 1; told.empty() && seed <= 20; ++seed) {
+    std::string report;
+    for (std::uint64_t seed = 1; report.empty() && seed <= 20; ++seed) {
       const progress_found found = check_progress(find_subject(name), seed);
       for (const std::string& line : found.lines) {
-        if (!found.passed) told += line + '\n';
+        if (!found.passed) report += line + '\n';
       }
     }
-    expect_told(told);
+    expect_report(report);
   }
 
   // One leaks only if two threads meet, which they seldom do beside other work: half a second a seed.
@@ -303,7 +303,7 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
     for (std::uint64_t seed = 1; problem.empty() && seed <= 60; ++seed) {
       problem = memory_kept(find_subject(name), {.seed = seed}).problem;
     }
-    expect_told(problem);
+    expect_report(problem);
   }
 
   // Two flaws show only among thousands of keys.
@@ -313,21 +313,22 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
     const modelling asked =
         many ? modelling{.seed = 1, .operations = 400'000, .keys = 20'000, .shrinking = few}
              : modelling{.seed = 1, .operations = 20'000, .keys = 60};
-    expect_told(check_model(find_subject(name), asked).problem);
+    expect_report(check_model(find_subject(name), asked).problem);
   }
 
   void expect_trial_invalid() const {
-    const trial::request request{.subject = name,
-                                 .seed = 1,
-                                 .pinning = {},
-                                 .key_range = 512,
-                                 .keys = workload::key_layout::dense,
-                                 .roles = trial::one_role(2, {40, 40, 20}),
-                                 .duration = std::chrono::milliseconds(20),
-                                 .interval = std::chrono::milliseconds(10),
-                                 .value = {.type = datum::kind::bytes, .least = 9, .most = 100}};
+    const trial::request request{
+        .subject = name,
+        .seed = 1,
+        .pinning = {},
+        .key_range = 512,
+        .keys = workload::key_layout::dense,
+        .roles = trial::one_role(2, {40, 40, 20}),
+        .duration = std::chrono::milliseconds(20),
+        .interval = std::chrono::milliseconds(10),
+        .value = {.type = type_spec::kind::bytes, .least = 9, .most = 100}};
     const auto problems = trial::run(request, find_subject(name)).problems;
-    EXPECT_THAT(problems, ::testing::Contains(ContainsRegex(GetParam().told_by)));
+    EXPECT_THAT(problems, ::testing::Contains(ContainsRegex(GetParam().reported_as)));
   }
 };
 

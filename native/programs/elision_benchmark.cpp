@@ -54,7 +54,7 @@ template <class Lock, int offset>
 template <class Lock>
 using section = void (*)(Lock&, std::uint64_t&, std::uint64_t);
 
-// Of each lock by itself, though both are told the same seed.
+// Draws for each lock separately, though both get the same seed.
 template <class Lock>
 section<Lock> drawn_section(std::uint64_t seed) {
   constexpr std::array<section<Lock>, 4> all{count_at<Lock, 16>, count_at<Lock, 32>,
@@ -122,7 +122,8 @@ fixture::figures measure(const fixture::settings& settings) {
   all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
   fixture::figures found = all.run(settings.rounds, settings.seed);
   using sync::transaction::backend;
-  found["transactions"]["here"].push_back(sync::transaction::here == backend::none ? 0 : 1);
+  found["transactions"]["here"].push_back(
+      sync::transaction::available_backend == backend::none ? 0 : 1);
   return found;
 }
 

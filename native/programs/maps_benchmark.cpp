@@ -145,12 +145,12 @@ class filled_map {
  public:
   // `numbers` are those of the threads of the crews; the largest fills the map.
   filled_map(const subject_entry& subject, const std::set<unsigned>& numbers, crews& all,
-             const workload::key_space& space, const datum& numbers_of, double filled,
+             const workload::key_space& space, const type_spec& numbers_of, double filled,
              bool is_signed, std::uint64_t seed)
       : crews_(all), space_(space) {
     unsigned attached = 0;
     for (const unsigned number : numbers) attached += number;
-    datum values = numbers_of;
+    type_spec values = numbers_of;
     values.bits = subject.value_bits;
     if (is_signed)
       rules_.emplace(0, values, attached, std::span(subject.reserved_values), space, true);
@@ -257,7 +257,7 @@ struct choice {
 };
 
 fixture::figures measure(const choice& chosen, const workload::key_space& space,
-                         const datum& numbers_of, const fixture::settings& settings) {
+                         const type_spec& numbers_of, const fixture::settings& settings) {
   random::splitmix64 seeds(settings.seed);
   crews all;
   std::map<std::string, std::set<unsigned>> numbers;  // of threads, by subject
@@ -316,7 +316,8 @@ int main(int argc, char** argv) {
     const auto key_layout =
         layout == "dense" ? workload::key_layout::dense : workload::key_layout::sparse;
     const workload::key_space space(keys, key_layout, settings.seed);
-    const datum numbers_of{.type = bits == 32 ? datum::kind::uint32 : datum::kind::uint64};
+    const type_spec numbers_of{.type =
+                                   bits == 32 ? type_spec::kind::uint32 : type_spec::kind::uint64};
     return measure(chosen, space, numbers_of, settings);
   });
   // Without destroying the maps: two of libcds share a collector, which the first would take along.

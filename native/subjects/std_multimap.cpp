@@ -7,7 +7,7 @@
 #include "assay/subject/subject.h"
 #include "locked_map.h"
 
-// Of the values of a key, the one that was inserted first is found and erased.
+// Finds and erases the value of a key that was inserted first.
 template <class K, class V, class Lock>
 class std_multimap {
  public:

@@ -78,7 +78,7 @@ std::string name_of(const ::testing::TestParamInfo<every_subject::ParamType>& in
 // One trial for each pair of types, of all that the subject offers.
 class every_pair_of_types : public ::testing::TestWithParam<std::string> {};
 
-// Of all operations that the subject offers, some of each.
+// Mixes all operations that the subject offers.
 workload::mix mix_of_all(const subject_entry& subject) {
   if (!has(subject, operation::find)) return {50, 50, 0};
   const auto among = [&](operation kind) { return has(subject, kind) ? 2.0 : 0.0; };

@@ -216,7 +216,7 @@ class alignas(64) treap {  // with the lock, the root and the size in one line
   Section section_;
   word<node*> root_{nullptr};
   word<std::size_t> size_{0};
-  // Of writers.
+  // Used by writers.
   node* unused_ = nullptr;
   std::deque<node> all_{};
 };

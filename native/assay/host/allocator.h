@@ -20,7 +20,7 @@ struct allocator {
 // Throws std::runtime_error if the dynamic linker does not know.
 [[nodiscard]] allocator allocator_in_use();
 
-// Throws std::invalid_argument, with what is there instead, if malloc is not that of `name`.
+// Throws std::invalid_argument, which names the present allocator, if malloc is not `name`'s.
 void require_allocator(std::string_view name);
 
 }  // namespace assay::host

@@ -17,7 +17,7 @@ inline std::uint64_t now_ns() {
                                         .count());
 }
 
-// Processor time of the calling thread, which stands still while the thread waits or another has
+// Processor time of the calling thread. It does not advance while the thread waits or another has
 // its processor. A system call.
 inline std::uint64_t processor_time_ns() {
   timespec time;

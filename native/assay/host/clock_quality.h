@@ -35,7 +35,7 @@ double clock_cost(Now now) {
   return static_cast<double>(least) / readings;
 }
 
-// The same of a clock that may stand still for longer than its readings take, as told by another.
+// The same for a clock that may not advance for longer than its readings take; another clock times it.
 template <class Now>
 double clock_cost_ns(Now now) {
   double least = std::numeric_limits<double>::max();
@@ -62,7 +62,7 @@ struct step_run {
 };
 
 // The step of a clock from what its readings differed by.
-//   A clock that stands still between its steps shows each of them. The typical one counts: the least
+//   A clock that does not advance between its steps shows each of them. The typical one counts: the least
 // may be an update that a reading split in two, and steps of 3,999,998 and 4,000,001 ns are no
 // multiples of 3. A clock that is read more slowly than it steps shows multiples of its step: times of
 // 40, 41 and 43 units are of one that steps by 1, times of 40, 50, 51 and 70 of one that steps by 10,

@@ -1,5 +1,5 @@
 // How the file that includes this is compiled. The loop that measures a map is a template, compiled
-// with the map: its compiler and options are not always those of Assay's own libraries.
+// with the map: its compiler and options may differ from those of Assay's own libraries.
 
 #ifndef ASSAY_HOST_COMPILED_AS_H_
 #define ASSAY_HOST_COMPILED_AS_H_

@@ -38,7 +38,7 @@ std::optional<std::uint64_t> number(const line_reader& read, const path& file,
   return std::nullopt;
 }
 
-// A zone within another has the number of that one and its own: intel-rapl:0:1.
+// A zone within another has the outer zone's number and its own: intel-rapl:0:1.
 path parent_of(const path& zone) {
   const std::string name = zone.filename().string();
   const std::size_t last = name.rfind(':');

@@ -26,13 +26,13 @@
 namespace assay::host {
 
 struct energy {
-  // Each zone is in one of these two: "package-0", and what belongs to one "package-0/dram".
-  // "package" stands for all zones where there are none.
+  // Each zone is in one of these two: "package-0", and a part of it "package-0/dram". If there are no
+  // zones, "package" represents all.
   std::map<std::string, double> joules;
   std::map<std::string, std::string> unavailable;
 
-  // Of all packages and their memory, without counting twice what is a part of another zone (cores
-  // of their package, packages of the whole platform). None if any of these is not available.
+  // The energy of all packages and their memory. A zone that is a part of another one is not counted
+  // twice (cores of their package, packages of the whole platform). None if any is not available.
   [[nodiscard]] std::optional<double> total_joules() const;
 };
 

@@ -182,7 +182,7 @@ json describe(const compilation& program) {
 }  // namespace
 
 json transactions() {
-  json found = {{"name", sync::transaction::name_here()}};
+  json found = {{"name", sync::transaction::backend_name()}};
   if (*sync::transaction::why_none() != '\0') found["because"] = sync::transaction::why_none();
   return found;
 }

@@ -107,7 +107,7 @@ TEST(environment, names_the_allocator_that_serves_malloc) {
 
 TEST(environment, names_the_transactions_that_there_are_or_says_why_there_are_none) {
   const json found = environment(compiled_as())["transactions"];
-  EXPECT_EQ(found["name"], sync::transaction::name_here());
+  EXPECT_EQ(found["name"], sync::transaction::backend_name());
   EXPECT_EQ(found.contains("because"), found["name"] == "none");
 }
 

@@ -1,5 +1,5 @@
-// Which vector instructions a loop is written with. A loop that is worth it has one variant for
-// each, all of which give the same numbers; the best that the processor runs is chosen when the
+// The vector instructions that a loop is written with. A loop that is worth it has one variant for
+// each. All variants give the same numbers. The best one that the processor runs is chosen when the
 // object that holds the loop is made.
 //
 //     switch (best_instruction_set()) {

@@ -113,8 +113,8 @@ std::vector<unsigned> order_of(const pinning& pinning, const topology& machine) 
   throw std::invalid_argument("unknown pinning policy");
 }
 
-// What an object of the topology is, with all below it: objects below one parent of which this is
-// the same can be exchanged. Memory counts by its kind alone, as a node has less of it where the
+// Describes an object of the topology with all below it: objects below one parent with the same
+// description can be exchanged. Memory counts by its kind alone, as a node has less of it where the
 // kernel lives.
 std::string signature_of(hwloc_obj_t object, const topology& machine) {
   std::string signature(1, '(');

@@ -2,7 +2,7 @@
 //
 // A thread that the operating system may move brings the machine's other work, and its own cold
 // caches, into the measurement. So a trial names a policy, every thread binds itself to one
-// processor, and what the operating system then says of that thread is read back and reported:
+// processor, and what the operating system then says of the thread is read back and reported:
 //
 //     const placement place({.kind = pinning::policy::cores_first}, 4);
 //     // in thread i:

@@ -267,7 +267,7 @@ void thread_meter::stop() {
 
 std::uint64_t resident_bytes() { return status_bytes("VmRSS:"); }
 
-// Not getrusage's ru_maxrss, which begins with that of the program that started this one.
+// Not getrusage's ru_maxrss, which begins at the value of the program that started this one.
 std::uint64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 }  // namespace assay::host

@@ -80,7 +80,7 @@ void end_simulation();
 // Meters the thread that constructed it. Not copyable: it owns the thread's counters.
 class thread_meter {
  public:
-  // `events` are counted beside those that always are, by libpfm's names and with its modifiers.
+  // `events` are counted in addition to the usual ones, by libpfm's names and with its modifiers.
   // Hardware events count in user mode and software events, which happen in the kernel, in both,
   // unless a modifier says otherwise.
   explicit thread_meter(std::span<const std::string> events = {});

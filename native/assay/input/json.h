@@ -61,7 +61,7 @@ class json_node {
 
   [[nodiscard]] bool has(const char* key) const;
 
-  // Of an object that has this key, and of a list that is long enough.
+  // The object must have this key; the list must be long enough.
   [[nodiscard]] json_node at(const char* key) const;
   [[nodiscard]] json_node at(std::size_t index) const;
 

@@ -22,7 +22,7 @@ constexpr mode_t new_file = 0666;
   throw std::system_error(why, std::generic_category(), "cannot write " + path);
 }
 
-struct place {
+struct destination {
   int descriptor = -1;  // of a file that this process has open, or -1
   fs::path path;        // all links followed
   bool is_there = false;
@@ -33,8 +33,8 @@ struct place {
   }
 };
 
-place place_of(const std::string& name) {
-  place found;
+destination destination_of(const std::string& name) {
+  destination found;
   if (name == "-") {
     found.descriptor = STDOUT_FILENO;
     return found;
@@ -87,7 +87,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-void replace(const place& found, std::string_view text, const std::string& name) {
+void replace(const destination& found, std::string_view text, const std::string& name) {
   const fs::path part = found.path.string() + "." + std::to_string(::getpid()) + ".part";
   ::unlink(part.c_str());  // of a process of the same number, which was killed
   open_output file(part, O_CREAT | O_EXCL, name);
@@ -107,13 +107,13 @@ void replace(const place& found, std::string_view text, const std::string& name)
 }  // namespace
 
 bool replaces_file(const std::string& path) try {
-  return place_of(path).is_plain();
+  return destination_of(path).is_plain();
 } catch (const std::system_error&) {
   return true;  // nothing is there that could be written to
 }
 
 void require_writable(const std::string& path) {
-  const place found = place_of(path);
+  const destination found = destination_of(path);
   if (found.descriptor >= 0) return;
   if (found.is_plain()) {
     open_output(found.path, O_CREAT, path);
@@ -125,7 +125,7 @@ void require_writable(const std::string& path) {
 }
 
 void write_output(const std::string& path, std::string_view text) {
-  const place found = place_of(path);
+  const destination found = destination_of(path);
   if (found.descriptor >= 0) {
     std::cout.flush();
     if (std::fflush(stdout) != 0 || !write_all(found.descriptor, text)) fail(path);

@@ -123,15 +123,15 @@ namespace assay {
 
 // The layout. docs/guide/bt_map.md says what each part gains.
 struct bt_settings {
-  // Of a leaf and an internal node, in elements and children: 6 to 64. With 64-bit keys and values
-  // these take 768 and 384 bytes, which allocators have sizes for.
+  // Capacities of a leaf, in elements, and of an internal node, in children: 6 to 64. With 64-bit
+  // keys and values, the nodes take 768 and 384 bytes, which allocators have sizes for.
   static constexpr std::size_t leaf_capacity = 44;
   static constexpr std::size_t internal_capacity = 23;
   // Whether a leaf that is less than a quarter full is joined with a sibling, not only one of fewer
   // than 3 elements, and whether a leaf that grows at one of its ends is split there, not in
   // halves.
   static constexpr bool keeps_leaves_full = true;
-  // Of keys that can be hashed: whether leaves are searched by fingerprints of a byte, and whether
+  // For keys that can be hashed: whether leaves are searched by fingerprints of a byte, and whether
   // elements are put in the line that their hash names.
   static constexpr bool fingerprints = true;
   static constexpr bool homes = true;
@@ -142,7 +142,7 @@ struct bt_settings {
 };
 
 // The same with other capacities, as in bt_map<K, V, reclaim::epochs, std::less<K>, bt::optimistic,
-// bt_capacities<32, 32>>, which are those of the thesis.
+// bt_capacities<32, 32>>, which has the capacities of the thesis.
 template <std::size_t Leaf, std::size_t Internal>
 struct bt_capacities : bt_settings {
   static constexpr std::size_t leaf_capacity = Leaf;
@@ -225,7 +225,7 @@ class bt_map {
     });
   }
 
-  // Removes all elements, and frees at once the memory of these and of all that were erased before.
+  // Removes all elements, and frees at once their memory and that of all elements erased before.
   // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
   // free_all() frees them when it otherwise would. Throws std::bad_alloc, with nothing changed.
   void clear() {
@@ -257,7 +257,7 @@ class bt_map {
 
   // Up to N things, without an allocation.
   template <class T, std::size_t N>
-  class few {
+  class inline_vector {
    public:
     void push(const T& item) { items_[size_++] = item; }
     void clear() { size_ = 0; }
@@ -270,12 +270,13 @@ class bt_map {
     const T* end() const { return items_.data() + size_; }
 
    private:
-    // Of smaller arrays gcc 12 says that std::sort, which looks at up to 16 apart, leaves them.
+    // With smaller arrays, gcc 12 warns that std::sort, which compares items up to 16 apart, leaves
+    // them.
     std::array<T, std::max<std::size_t>(N, 32)> items_;
     std::size_t size_ = 0;
   };
   template <std::size_t N>
-  using entries = few<entry, N>;
+  using entries = inline_vector<entry, N>;
 
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -568,7 +569,7 @@ class bt_map {
   static void collect(const leaf& node, Into& into) {
     collect(node, node.places(), into);
   }
-  // Of one that may be changed meanwhile: of no use unless its lock says that it was not.
+  // The leaf may change meanwhile: the result is of no use unless its lock says that it did not.
   template <class Into>
   static void collect_racing(const leaf& node, Into& into) {
     const std::uint64_t places = node.places();
@@ -624,12 +625,12 @@ class bt_map {
     bool made_ = false;
   };
 
-  // Of an element to which nothing leads.
+  // Frees an element that no node points to.
   static void destroy(const entry& old) {
     if constexpr (words::has_box) delete old.value;
     if constexpr (!words::has_key) delete old.key;
   }
-  // Of an element that a leaf held: the leaf's lock is not held any more.
+  // Retires an element that a leaf held. The leaf's lock is not held any more.
   static void retire_entry(guard_type& guard, const entry& old) {
     if constexpr (words::has_box) guard.retire(old.value);
     if constexpr (!words::has_key) retire_separator(guard, old.key);
@@ -654,12 +655,12 @@ class bt_map {
   // Balancing.
 
   // For an insert: no leaf that is full. For an erase: none that is nearly empty.
-  enum class need : std::uint8_t { room, fill };
-  enum class outcome : std::uint8_t { nothing_to_do, done, lost };
+  enum class balance_reason : std::uint8_t { room, fill };
+  enum class balance_result : std::uint8_t { nothing_to_do, done, lost };
 
-  // Nodes with fewer are joined with a sibling, in the thesis those with fewer than 3 (section
-  // 5.2.1). With that, a million keys of which 5 in 6 are erased take 230 bytes each, and 47 if
-  // leaves are joined when less than a quarter full.
+  // Nodes with fewer are joined with a sibling. In the thesis, that is fewer than 3 (section 5.2.1): if
+  // 5 in 6 of a million keys are erased, the others take 230 bytes each. They take 47 if leaves are
+  // joined when less than a quarter full.
   static constexpr std::size_t least_elements =
       Settings::keeps_leaves_full ? std::max<std::size_t>(leaf_capacity / 4, 3) : 3;
   static constexpr std::size_t least_children = 3;
@@ -687,8 +688,8 @@ class bt_map {
 
   // What balancing took out of the tree.
   struct removed {
-    few<edge, 4> nodes;
-    few<key_word, 1> separators;
+    inline_vector<edge, 4> nodes;
+    inline_vector<key_word, 1> separators;
 
     void retire(guard_type& guard) {
       for (const edge each : nodes) {
@@ -719,35 +720,36 @@ class bt_map {
 
   // Looks at the nodes on the way to that key's leaf, from the root down, and balances the first
   // that needs it.
-  [[nodiscard]] outcome balance_one(parameter<K> key, need wanted, prepared& stock, removed& old) {
+  [[nodiscard]] balance_result balance_one(parameter<K> key, balance_reason reason, prepared& stock,
+                                           removed& old) {
     level above{};
     level parent{&root_lock_, root_lock_.read(), nullptr, 0};
-    if (!node_lock::is_free(parent.seen)) return outcome::lost;
+    if (!node_lock::is_free(parent.seen)) return balance_result::lost;
     edge to = root_.load(memory_order_acquire);
     for (;;) {
       ASSAY_POINT("bt_map_balance_step");
-      if (!parent.validate()) return outcome::lost;  // (3)
+      if (!parent.validate()) return balance_result::lost;  // (3)
       if (types::is_leaf(to)) {
         leaf& node = *types::leaf_at(to);
         const version seen = node.lock.read();
-        if (!node_lock::is_free(seen)) return outcome::lost;
+        if (!node_lock::is_free(seen)) return balance_result::lost;
         const auto size = static_cast<std::size_t>(std::popcount(node.places()));
-        if (wanted == need::room && size == leaf_capacity) {
+        if (reason == balance_reason::room && size == leaf_capacity) {
           return split(above, parent, node, seen, key, stock, old);
         }
-        if (wanted == need::fill && size < least_elements && parent.node != nullptr) {
+        if (reason == balance_reason::fill && size < least_elements && parent.node != nullptr) {
           return join<leaf>(above, parent, stock, old);
         }
-        return outcome::nothing_to_do;
+        return balance_result::nothing_to_do;
       }
       internal& node = *types::internal_at(to);
       const version seen = node.lock.read();
-      if (!node_lock::is_free(seen)) return outcome::lost;
+      if (!node_lock::is_free(seen)) return balance_result::lost;
       const std::size_t size = node.size();
-      if (wanted == need::room && size == internal_capacity) {
+      if (reason == balance_reason::room && size == internal_capacity) {
         return split(above, parent, node, seen, key, stock, old);
       }
-      if (wanted == need::fill && size < least_children && parent.node != nullptr) {
+      if (reason == balance_reason::fill && size < least_children && parent.node != nullptr) {
         return join<internal>(above, parent, stock, old);
       }
       above = parent;
@@ -757,12 +759,13 @@ class bt_map {
   }
 
   template <class Node>
-  [[nodiscard]] outcome split(const level& above, const level& parent, Node& node, version seen,
-                              parameter<K> key, prepared& stock, removed& old) {
+  [[nodiscard]] balance_result split(const level& above, const level& parent, Node& node,
+                                     version seen, parameter<K> key, prepared& stock,
+                                     removed& old) {
     ASSAY_POINT("bt_map_split_begins");
     contents<Node> all;
     all.add(node);
-    if (all.size() < 2) return outcome::lost;  // read while it was being changed
+    if (all.size() < 2) return balance_result::lost;  // read while it was being changed
     replacement change{.left = 0,
                        .splits = true,
                        .separator = {},
@@ -778,14 +781,14 @@ class bt_map {
 
   // Joins the child of `parent` that the way goes on to, and its sibling.
   template <class Node>
-  [[nodiscard]] outcome join(const level& above, const level& parent, prepared& stock,
-                             removed& old) {
+  [[nodiscard]] balance_result join(const level& above, const level& parent, prepared& stock,
+                                    removed& old) {
     const std::size_t size = parent.node->size();
     const std::size_t first = parent.child > 0 ? parent.child - 1 : 0;
-    if (first + 1 >= size) return outcome::lost;  // read while it was being changed
+    if (first + 1 >= size) return balance_result::lost;  // read while it was being changed
     const std::array<edge, 2> at{parent.node->child(first), parent.node->child(first + 1)};
     const key_word separator = parent.node->key(first);
-    if (!parent.validate()) return outcome::lost;  // (3)
+    if (!parent.validate()) return balance_result::lost;  // (3)
     const std::array<Node*, 2> node{node_at<Node>(at[0]), node_at<Node>(at[1])};
     replacement change{.left = 0,
                        .splits = false,
@@ -797,7 +800,7 @@ class bt_map {
                        .seen = {node[0]->lock.read(), node[1]->lock.read()},
                        .old = at};
     if (!node_lock::is_free(change.seen[0]) || !node_lock::is_free(change.seen[1])) {
-      return outcome::lost;
+      return balance_result::lost;
     }
     contents<Node> all;
     all.add(*node[0]);
@@ -905,17 +908,17 @@ class bt_map {
     }
 
    private:
-    few<edge, 2 * internal_capacity> children_;
-    few<key_word, 2 * internal_capacity> keys_;
+    inline_vector<edge, 2 * internal_capacity> children_;
+    inline_vector<key_word, 2 * internal_capacity> keys_;
   };
   template <class Node>
   using contents =
       std::conditional_t<std::is_same_v<Node, leaf>, contents_of_leaves, contents_of_internals>;
 
-  // Puts what is new where the old is, if all of that is as it was read, and says whether it did.
-  // What the locks protect is written late and at once: nothing in between can fail.
-  [[nodiscard]] outcome replace(const level& above, const level& parent, replacement& change,
-                                prepared& stock, removed& old) {
+  // Replaces the old nodes by the new ones if all old ones are as they were read. Says whether it did.
+  // What the locks protect is written last and at once: nothing in between can fail.
+  [[nodiscard]] balance_result replace(const level& above, const level& parent, replacement& change,
+                                       prepared& stock, removed& old) {
     constexpr bool makes_leaves_separators = !words::has_key;
     const bool is_root = parent.node == nullptr;
     // Where two children of the root become one, that is the root.
@@ -927,8 +930,8 @@ class bt_map {
     internal* made = nullptr;
     if (is_root && change.splits) {
       made = &stock.internal(2);
-      few<edge, internal_capacity> children;
-      few<key_word, internal_capacity> keys;
+      inline_vector<edge, internal_capacity> children;
+      inline_vector<key_word, internal_capacity> keys;
       children.push(change.left);
       children.push(change.right);
       keys.push(change.separator);
@@ -943,7 +946,7 @@ class bt_map {
       node_lock* lock;
       version seen;
     };
-    few<taken, 4> locks;
+    inline_vector<taken, 4> locks;
     if (replaces_parent) locks.push({above.lock, above.seen});
     locks.push({parent.lock, parent.seen});
     locks.push({change.locks[0], change.seen[0]});
@@ -952,7 +955,7 @@ class bt_map {
     for (std::size_t i = 0; i < locks.size(); ++i) {
       if (locks[i].lock->try_lock(locks[i].seen)) continue;
       while (i > 0) locks[--i].lock->unlock_unchanged();
-      return outcome::lost;
+      return balance_result::lost;
     }
     ASSAY_POINT("bt_map_balance_locked");
 
@@ -994,7 +997,7 @@ class bt_map {
     } else {
       parent.lock->unlock();
     }
-    return outcome::done;
+    return balance_result::done;
   }
 
   static void change_children(internal& node, const replacement& change) {
@@ -1039,27 +1042,27 @@ class bt_map {
 
   // Balances until there is room for that key, or its leaf is not nearly empty. Not inlined, so
   // that it stays out of the way of what is done all the time.
-  [[gnu::noinline]] void balance(parameter<K> key, need wanted, prepared& stock,
+  [[gnu::noinline]] void balance(parameter<K> key, balance_reason reason, prepared& stock,
                                  guard_type& guard) {
     for (sync::backoff backoff;;) {
       ASSAY_POINT("bt_map_balance_begins");
       stock.provide();
       removed old;
-      outcome got{};
+      balance_result got{};
       {
         const section in(shared_);
-        got = balance_one(key, wanted, stock, old);
+        got = balance_one(key, reason, stock, old);
       }
       old.retire(guard);
-      if (got == outcome::nothing_to_do) return;
-      if (got == outcome::lost) backoff.wait();
+      if (got == balance_result::nothing_to_do) return;
+      if (got == balance_result::lost) backoff.wait();
     }
   }
   // After an erase, which has taken effect: it does not fail for want of memory or because a
   // comparison throws. The leaf stays as it is, until the next erase from it.
   void balance_if_possible(parameter<K> key, prepared& stock, guard_type& guard) noexcept {
     try {
-      balance(key, need::fill, stock, guard);
+      balance(key, balance_reason::fill, stock, guard);
     } catch (...) {  // NOLINT(bugprone-empty-catch)
     }
   }
@@ -1185,7 +1188,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
                [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
   }
 
-  // Adds the element, or gives that of its key this value; says whether it added it. Where an
+  // Adds the element, or gives the element with its key this value; says whether it added it. Where an
   // equivalent key is there that is not equal, one of the two stays.
   bool insert_or_assign(parameter<K> key, parameter<V> value) {
     return put(key, value, [&](const located& at, fresh_entry& fresh) {
@@ -1194,7 +1197,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     });
   }
 
-  // Gives the element of that key the value f(value), if there is one, and says whether there was.
+  // Gives the element with the key the value f(value), if there is one, and says whether there was.
   // `f` takes the value, or a reference to a constant one, and is called with no lock held. It is
   // called again whenever the value was changed meanwhile: only its last answer counts.
   template <class F>
@@ -1217,7 +1220,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return false;
   }
 
-  // Removes the element of that key if there is one; says whether it did. Locks the leaf, and
+  // Removes the element with the key if there is one; says whether it did. Locks the leaf, and
   // balances it if few elements are left.
   [[gnu::noinline]] bool erase(parameter<K> key) {
     auto guard = me_.pin();
@@ -1242,7 +1245,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
 
-  // The value of that key, if there is one. Takes no lock and writes nothing to the tree. Inlined
+  // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
   // for the reason that concept.h gives.
   [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
     [[maybe_unused]] const auto guard = me_.pin();
@@ -1252,7 +1255,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return found;
   }
 
-  // Whether there is an element of that key.
+  // Whether there is an element with the key.
   bool contains(parameter<K> key) {
     [[maybe_unused]] const auto guard = me_.pin();
     return look_up<false>(key, hash_of(key)).place != nowhere;
@@ -1436,7 +1439,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         }
       }
       if (at.place == nowhere) {
-        if (at.places == leaf::all) map_->balance(key, need::room, stock_, guard);
+        if (at.places == leaf::all) map_->balance(key, balance_reason::room, stock_, guard);
       } else if (done == found_there::replaced) {
         retire_entry(guard, at.found);
         return false;
@@ -1556,8 +1559,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
 
-  // The least element of those for which `wanted(key)` holds, which are all from some key on, that
-  // is not below *from.
+  // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for all
+  // keys from some key on.
   template <class Wanted>
   std::optional<std::pair<K, V>> least(const K* from, const Wanted& wanted) {
     [[maybe_unused]] const auto guard = me_.pin();
@@ -1713,7 +1716,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
  public:
   explicit checking(const bt_map& map) : less_(map.less_) {}
 
-  // Of the nodes below `to`, whose keys are above *below and at most *upto.
+  // Checks the nodes below `to`, whose keys are above *below and at most *upto.
   [[nodiscard]] const char* broken(edge to, const K* below, const K* upto, std::size_t depth) {
     return types::is_leaf(to) ? broken_leaf(*types::leaf_at(to), below, upto, depth)
                               : broken_internal(*types::internal_at(to), below, upto, depth);

@@ -1,5 +1,6 @@
-// Of capacities around those of vectors and the smallest and greatest: for each policy, of words
-// and of records. bt_map_capacities_test.cpp has every capacity, but few operations.
+// Variants with the smallest and greatest capacities and those around the sizes of vectors: for
+// each policy, of words and of records. bt_map_capacities_test.cpp has every capacity, but few
+// operations.
 
 #include <cstdint>
 #include <mutex>

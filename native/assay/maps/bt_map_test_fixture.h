@@ -17,7 +17,7 @@
 
 namespace assay::bt_test {
 
-// Of more capacities: for tests by one thread, which have the time.
+// Variants with more capacities: for tests by one thread, which have the time.
 std::vector<variant> variants_of_capacities();
 
 inline void PrintTo(const variant& printed, std::ostream* to) { *to << printed.name; }

@@ -23,19 +23,19 @@
 #include "assay/maps/trees_test_types.h"
 #include "assay/reclaim/none.h"
 #include "assay/subject/any_map.h"
-#include "assay/subject/datum.h"
 #include "assay/subject/erased_map.h"
 #include "assay/subject/operations.h"
+#include "assay/subject/type_spec.h"
 
 namespace assay::bt_test {
 
 // --- keys and values ----------------------------------------------------------------------------
 
 // A key of 8 bytes that has nothing but an order.
-struct place {
+struct grid_point {
   std::int32_t row;
   std::int32_t column;
-  friend bool operator<(const place& a, const place& b) {
+  friend bool operator<(const grid_point& a, const grid_point& b) {
     return a.row != b.row ? a.row < b.row : a.column < b.column;
   }
 };
@@ -77,11 +77,11 @@ struct numbered<double> {
   static std::uint64_t number(double made) { return static_cast<std::uint64_t>((made + 20) * 8); }
 };
 template <>
-struct numbered<place> {
-  static place made(std::uint64_t number) {
+struct numbered<grid_point> {
+  static grid_point made(std::uint64_t number) {
     return {static_cast<std::int32_t>(number / 10), -9 + static_cast<std::int32_t>(number % 10)};
   }
-  static std::uint64_t number(const place& made) {
+  static std::uint64_t number(const grid_point& made) {
     return static_cast<std::uint64_t>(made.row * std::int64_t{10} + made.column + 9);
   }
 };
@@ -124,7 +124,7 @@ template <class T>
   requires requires { &bt_test::numbered<T>::made; }
 class codec<T> {
  public:
-  explicit codec(const datum& /*all are alike*/) {}
+  explicit codec(const type_spec& /*all are alike*/) {}
   static T encode(std::uint64_t number) { return bt_test::numbered<T>::made(number); }
   static std::uint64_t decode(const T& made) { return bt_test::numbered<T>::number(made); }
 };
@@ -154,7 +154,9 @@ struct question_of_elements : question {
 // Neither trials nor the rig ask for it.
 struct for_tests {
   static bool right(const auto& /*held*/, const question& /*asked*/) { return false; }
-  static outcome came_to(const question& /*asked*/, const auto& /*answered*/) { return {}; }
+  static operation_outcome outcome_of(const question& /*asked*/, const auto& /*answered*/) {
+    return {};
+  }
 };
 struct update_by : for_tests {
   static constexpr std::string_view name = "test_update_by";
@@ -225,7 +227,7 @@ class handle {
 
   bool insert(number key, number value) { return ask<bool>(operation::insert, key, value); }
   bool insert_or_assign(number key, number value) {
-    return ask<bool>(kind<further::insert_or_assign>, key, value);
+    return ask<bool>(kind<extra_operations::insert_or_assign>, key, value);
   }
   bool update(number key, const std::function<number(number)>& function) {
     return ask<bool>(question_of_function{{.kind = kind<update_by>, .key = key}, function});
@@ -234,20 +236,24 @@ class handle {
   std::optional<number> find(number key) {
     return ask<std::optional<number>>(operation::find, key);
   }
-  bool contains(number key) { return ask<bool>(kind<further::contains>, key); }
+  bool contains(number key) { return ask<bool>(kind<extra_operations::contains>, key); }
   std::vector<std::optional<number>> find_many(const std::vector<number>& keys) {
     std::vector<std::optional<number>> found;
     ask<bool>(question_of_keys{{.kind = kind<find_all>}, keys, found});
     return found;
   }
   std::optional<element> lower_bound(number key) {
-    return ask<std::optional<element>>(kind<further::lower_bound>, key);
+    return ask<std::optional<element>>(kind<extra_operations::lower_bound>, key);
   }
   std::optional<element> next(number key) {
-    return ask<std::optional<element>>(kind<further::next>, key);
+    return ask<std::optional<element>>(kind<extra_operations::next>, key);
   }
-  std::optional<element> minimum() { return ask<std::optional<element>>(kind<further::minimum>); }
-  std::optional<element> maximum() { return ask<std::optional<element>>(kind<further::maximum>); }
+  std::optional<element> minimum() {
+    return ask<std::optional<element>>(kind<extra_operations::minimum>);
+  }
+  std::optional<element> maximum() {
+    return ask<std::optional<element>>(kind<extra_operations::maximum>);
+  }
   number size() { return ask<number>(operation::size); }
   number approximate_size() { return ask<number>(kind<bt_test::approximate_size>); }
 
@@ -256,10 +262,10 @@ class handle {
   }
   void iterate(const visitor& each) { visit({.kind = operation::iterate}, each); }
   void range_snapshot(number first, number last, const visitor& each) {
-    visit({.kind = kind<further::range_snapshot>, .key = first, .last = last}, each);
+    visit({.kind = kind<extra_operations::range_snapshot>, .key = first, .last = last}, each);
   }
   void snapshot(const visitor& each) { visit({.kind = operation::snapshot}, each); }
-  void clone(const visitor& each) { visit({.kind = kind<further::clone>}, each); }
+  void clone(const visitor& each) { visit({.kind = kind<extra_operations::clone>}, each); }
 
   template <class Answer>
   Answer ask(const question& asked) {
@@ -345,8 +351,8 @@ variant variant_of(const char* name) {
           .internal_capacity = Settings::internal_capacity};
 }
 
-// Of keys and values that are words, and of those that are in boxes and records: compiled apart, at
-// the same time.
+// Variants with keys and values that are words, and with those in boxes and records: compiled in
+// two files, at the same time.
 std::vector<variant> variants_of_words();
 std::vector<variant> variants_of_records();
 

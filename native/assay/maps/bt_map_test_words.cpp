@@ -48,7 +48,7 @@ std::vector<variant> variants_of_words() {
           "descending_int32_uint16_capacity_6"),
       variant_of<double, uint64_t, coarse<std::mutex>, bt_capacities<6, 6>>(
           "double_uint64_coarse_mutex_capacity_6"),
-      variant_of<place, uint32_t, optimistic_replacing, bt_capacities<6, 64>>(
+      variant_of<grid_point, uint32_t, optimistic_replacing, bt_capacities<6, 64>>(
           "place_uint32_replacing_capacities_6_and_64"),
   };
 }

@@ -401,9 +401,9 @@ TEST_P(bt_map_among_threads, is_seen_as_of_one_moment_in_many_leaves) {
       });
 }
 
-// Of two keys that are inserted one after the other, whoever finds the second then finds the first,
-// also by find_many, of which each find is one of its own: even keys are inserted in some order and
-// stay, while odd ones come and go.
+// If two keys are inserted one after the other, a thread that finds the second then finds the
+// first. So does find_many, in which each search is one of its own. Even keys are inserted in some
+// order and stay, while odd ones come and go.
 TEST_P(bt_map_among_threads, finds_by_find_many_all_that_is_older_than_what_it_found_before) {
   const auto map = GetParam().make();
   const auto updates = static_cast<std::size_t>(1600 / slowdown);

@@ -1,5 +1,4 @@
-// The nodes of bt_map.h: what stands where in memory, and how a node is read while others change
-// it.
+// The nodes of bt_map.h: their layout in memory, and how a node is read while others change it.
 //
 // An element is a key word and, for some types, a value word:
 //
@@ -10,7 +9,7 @@
 //
 // Boxes and records never change.
 //
-// "At most 8 bytes" stands for 1, 2, 4 or 8, trivially copyable, without padding. Words are atomic.
+// "At most 8 bytes" means 1, 2, 4 or 8, trivially copyable, without padding. Words are atomic.
 // What a thread reads of a node that it has not locked counts only once it has validated the node's
 // version (sync/optimistic_lock.h); until then it may be words of different times. What pointers
 // lead to never changes, and is retired when nothing leads to it any more, so that it can be read
@@ -87,7 +86,7 @@ inline constexpr bool is_hashable =
     (std::same_as<Compare, std::less<K>> || std::same_as<Compare, std::greater<K>> ||
      std::same_as<Compare, std::less<>> || std::same_as<Compare, std::greater<>>);
 
-// A number of which each bit depends on all of the key's.
+// A number whose every bit depends on all bits of the key.
 template <class K>
 [[nodiscard]] inline std::uint64_t hash_of(const K& key) {
   std::uint64_t number = 0;
@@ -129,7 +128,7 @@ struct box {
 
 struct nothing {};
 
-// What the two words of an element are, and what they stand for.
+// The types of an element's two words, and of what they represent.
 template <class K, class V>
 struct words_of {
   static constexpr bool has_key = is_word<K>;
@@ -142,7 +141,7 @@ struct words_of {
   using value_word =
       std::conditional_t<has_value, V, std::conditional_t<has_box, box_type*, nothing>>;
 
-  // Of words that the caller keeps for as long as it looks at what they stand for.
+  // The caller keeps the word for as long as it uses the key.
   [[nodiscard]] static const K& key(const key_word& word) {
     if constexpr (has_key) {
       return word;  // NOLINT(bugprone-return-const-ref-from-parameter)

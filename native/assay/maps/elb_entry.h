@@ -56,8 +56,8 @@ class place {
  public:
   static constexpr bool lock_free = true;
 
-  // Places as numbers of 64 bits, for vector_search.h: this many for each, of which the last is its
-  // word or the upper part of that.
+  // Places as numbers of 64 bits, for vector_search.h: how many numbers a place is. The last one is
+  // its word, or the word's upper part.
   static constexpr std::size_t numbers = 1;
   static const atomic<Word>* numbers_of(const place* first) noexcept {
     return reinterpret_cast<const atomic<Word>*>(first);
@@ -200,7 +200,7 @@ using word_of = std::conditional_t<Bits <= 63, std::uint64_t, wide>;
 template <class Entry>
 struct coding;
 
-// Unsigned integers, of 64 bits and more as far as a word of that width has room for them.
+// Unsigned integers; with 64 bits and more, as far as a word of that width has room for them.
 template <class Entry>
   requires std::unsigned_integral<Entry> || std::same_as<Entry, wide>
 struct coding<Entry> {

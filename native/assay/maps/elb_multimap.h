@@ -73,8 +73,8 @@ class elb_multimap : public elb::pairs<K, V, Reclaim, Settings> {
     }
 
     // Calls visit(value) for the values of the key, in ascending order: for all that are there all
-    // the time, and some of those that come or go. `visit` calls nothing of this handle; what it
-    // throws is passed on.
+    // the time, and for some that come or go. `visit` calls nothing of this handle; what it throws is
+    // passed on.
     template <class Visit>
     void visit(K key, Visit&& visit) {
       in_.visit({key, least}, {key, most}, [&](const entry& each) { visit(each.value); });

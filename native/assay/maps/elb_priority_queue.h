@@ -65,9 +65,9 @@ class elb_priority_queue : public elb::pairs<K, V, Reclaim, Settings> {
       return this->pair_of(in_.erase(base::lowest, base::highest));
     }
 
-    // The same, but returns any entry of the first leaf: of those that were there all the time, as
-    // many as a leaf holds, less one, may be lower. Threads that call it at the same time seldom
-    // want the same entry; those that call try_pop() always do.
+    // The same, but returns any entry of the first leaf: among the entries that were there all the
+    // time, as many as a leaf holds, less one, may be lower. Threads that call it at the same time
+    // seldom want the same entry; threads that call try_pop() always do.
     [[gnu::always_inline]] std::optional<std::pair<K, V>> try_pop_near() {
       return this->pair_of(in_.erase_near(base::lowest, base::highest));
     }

@@ -47,7 +47,7 @@ struct small : elb_nodes<6> {
 using multimap = elb_multimap<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, small>;
 using queue = elb_priority_queue<std::uint64_t, std::uint32_t, reclaim::epochs, elb_nodes<8, 6>>;
 
-// Of one entry, one key, or all from a key on.
+// Its ranges are one entry, one key, or all from a key on.
 class multimap_handle final : public any_entry_handle {
  public:
   explicit multimap_handle(multimap& of) : handle_(of.attach()) {}

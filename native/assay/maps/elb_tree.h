@@ -20,11 +20,11 @@
 // Let O be the entries that were in the tree all the time from the beginning of a call to its end,
 // and U those that were in it at any moment between (Bonnichsen 2016, section A.3).
 //
-// - insert(e) adds e if it is not in U (theorem A.16). The caller must make sure of that: otherwise
-//   e may be in the tree twice. Debug builds abort if they see it.
+// - insert(e) adds e if it is not in U (theorem A.16). The caller must make sure that it is not:
+//   otherwise e may be in the tree twice. Debug builds abort if they see it.
 // - search(lo, hi) returns an entry in [lo, hi] that is in U (A.13), or none, if there is none in O
 //   (A.12).
-// - erase(lo, hi) removes an entry in [lo, hi] that is in U, and none of those in O is smaller
+// - erase(lo, hi) removes an entry in [lo, hi] that is in U, and no entry of [lo, hi] in O is smaller
 //   (A.15), or it answers that there was none in O (A.14). No other call returns what it has
 //   removed.
 //
@@ -48,7 +48,7 @@
 // meets one with too few. Internal nodes above it with too many or too few children are balanced
 // before it. Balancing replaces a *parent*. In the new one the unbalanced child, the *node*, is
 // split, or joined with its *sibling*. The pointer to the parent is in the *grandparent*. Only the
-// real root would have none, so a *fake root* that never changes stands above it.
+// real root would have none, so a *fake root* that never changes is above it.
 //
 // Any thread can continue a balancing from the word in the grandparent's `status` (help()):
 //
@@ -270,14 +270,14 @@ class elb_tree {
     }
   };
 
-  // Of the parent that is the grandparent's child number `at`.
+  // The status while `parent`, the grandparent's child number `at`, is balanced.
   static status_word balancing(const internal& parent, std::size_t at, std::size_t child) {
     return parent.number << number_shift | status_word{child} << child_shift |
            status_word{at} << parent_shift | step_2;
   }
   static std::size_t parent_in(status_word status) { return status >> parent_shift & 511; }
   static std::size_t child_in(status_word status) { return status >> child_shift & 511; }
-  // Whether it is about this parent, which stands where the status says.
+  // Whether the status is about this parent, which is where the status says.
   static bool names(status_word status, const internal& parent) {
     return (status ^ parent.number << number_shift) >> number_shift == 0;
   }
@@ -490,10 +490,10 @@ class elb_tree {
     }
     return seen;
   }
-  // Turns what was found of numbers of 64 bits into what was found of places. Where a place is two
-  // numbers, the bit of its upper one stands for it. Upper parts that equal an end of the range may
-  // belong to words outside of it, which want() sorts out; free places, whose upper part equals
-  // that of the lowest entries, are left out here.
+  // Turns bits for numbers of 64 bits into bits for places. Where a place is two numbers, the bit of
+  // its upper one counts. Upper parts that equal an end of the range may belong to words outside of
+  // it, which want() sorts out. Free places, whose upper part equals the lowest entries' upper part,
+  // are removed here.
   static vector_search::sorted_words of_places(vector_search::sorted_words found) {
     if constexpr (place::numbers == 2) {
       constexpr std::uint64_t uppers = 0xaaaa'aaaa'aaaa'aaaa;
@@ -651,8 +651,8 @@ class elb_tree {
 
   // --- the way down ------------------------------------------------------------------------------
 
-  // Goes down to the node of that height below which `entry` belongs. If it meets a balancing that
-  // concerns its way, it helps and answers false, and is to be called again.
+  // Goes down to the node of that height below which `entry` belongs. If it meets a balancing on its
+  // way, it helps and answers false, and must be called again.
   template <set Set>
   [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at, guard_type& guard) {
     return descend_by([entry](const internal& node) { return node.template child_of<Set>(entry); },
@@ -748,7 +748,7 @@ class elb_tree {
     if (is_balancing(met)) help({begun.grandparent, met, begun.slot}, guard);
   }
 
-  // What the status says, or what stands in its way further down.
+  // Does what the status says, or first what obstructs it further down.
   [[gnu::noinline]] void help(task now, guard_type& guard) {
     while (const auto lower = go_on(now, guard)) now = *lower;
   }
@@ -848,7 +848,7 @@ class elb_tree {
     }
     return 0;
   }
-  // Of a child that is closed.
+  // The child is closed.
   static bool is_to_be_joined(const internal& parent, const void* child) {
     if (parent.size == 1) return false;
     if (parent.height > 1) {
@@ -883,7 +883,7 @@ class elb_tree {
     std::array<word, N * leaf_capacity> all;
     std::size_t size = 0;
   };
-  // Of leaves that are closed, without order.
+  // The entries of closed leaves, without order.
   template <std::size_t N>
   static entries<N> entries_of(const std::array<const leaf*, N>& nodes) {
     entries<N> found;
@@ -992,7 +992,7 @@ class elb_tree {
   [[nodiscard]] const internal& root() const {
     return *static_cast<const internal*>(above_.child(0));
   }
-  // Of what is above `from` and at most `upto`.
+  // Checks a node whose keys are above `from` and at most `upto`.
   [[nodiscard]] static std::optional<std::string> broken_below(
       const internal& node, word from, word upto, std::unordered_set<const void*>& met) {
     if (!met.insert(&node).second) return "an internal node has two parents";

@@ -1,5 +1,5 @@
 // What the models of ELB-trees share: three threads that change a tree, with hazard pointers that
-// free at once, so that their balancings meet and stand in each other's way. One splits a full
+// free at once, so that their balancings meet and obstruct each other. One splits a full
 // internal node, one a full leaf elsewhere below that one's parent, or below itself, and one joins
 // this leaf with a sparse one. What must hold: each entry that was inserted and not erased is there
 // at the end, once, in a tree that is sound; and no node is touched after it was freed, which

@@ -51,12 +51,12 @@ struct elb_damage {
 
   // What is told while `place` holds something else.
   template <class Place, class Value>
-  std::string told(Place& place, Value value) {
+  std::string problem_after(Place& place, Value value) {
     const auto kept = value_of(place);
     set(place, value);
-    const auto told = broken_.broken_invariant();
+    const auto problem = broken_.broken_invariant();
     set(place, kept);
-    return told.value_or("nothing");
+    return problem.value_or("nothing");
   }
 
  private:
@@ -202,7 +202,7 @@ TEST_P(elb_variant, takes_entries_in_order_and_in_reverse) {
   }
 }
 
-// Of many estimates; one alone is as good as how alike the nodes are.
+// Over many estimates. A single one is only as good as the nodes are alike.
 TEST_P(elb_variant, estimates_its_size_rightly_on_the_average) {
   const auto set = GetParam().make();
   const auto handle = set->attach();
@@ -500,32 +500,34 @@ TEST(elb_tree, tells_of_every_damage) {
   while (lowest->height > 1) lowest = &elb_damage::below(*lowest, 0);
   auto& places = elb_damage::leaf_below(*lowest, 1).places;
 
-  EXPECT_EQ(damage.told(above.size, 2U), "the fake root does not have one child");
-  EXPECT_EQ(damage.told(above.status, 2U), "the root's balancing is unfinished");
+  EXPECT_EQ(damage.problem_after(above.size, 2U), "the fake root does not have one child");
+  EXPECT_EQ(damage.problem_after(above.status, 2U), "the root's balancing is unfinished");
   elb_damage::internal flat(0, 0);
-  EXPECT_EQ(damage.told(above.children[0], &flat), "the real root is a leaf");
-  EXPECT_EQ(damage.told(root.status, 2U), "a balancing is unfinished");
-  EXPECT_EQ(damage.told(internal.status, 3U), "a balancing is unfinished");
-  EXPECT_EQ(damage.told(internal.size, 0U), "an internal node has no child");
-  EXPECT_EQ(damage.told(internal.size, 7U), "an internal node is too large");
-  EXPECT_EQ(damage.told(root.separators[0], 0U), "separators do not ascend");
-  EXPECT_EQ(damage.told(internal.separators[internal.size - 1],
-                        internal.separators[internal.size - 1] + 1),
+  EXPECT_EQ(damage.problem_after(above.children[0], &flat), "the real root is a leaf");
+  EXPECT_EQ(damage.problem_after(root.status, 2U), "a balancing is unfinished");
+  EXPECT_EQ(damage.problem_after(internal.status, 3U), "a balancing is unfinished");
+  EXPECT_EQ(damage.problem_after(internal.size, 0U), "an internal node has no child");
+  EXPECT_EQ(damage.problem_after(internal.size, 7U), "an internal node is too large");
+  EXPECT_EQ(damage.problem_after(root.separators[0], 0U), "separators do not ascend");
+  EXPECT_EQ(damage.problem_after(internal.separators[internal.size - 1],
+                                 internal.separators[internal.size - 1] + 1),
             "the last separator is not the parent's");
-  EXPECT_EQ(damage.told(root.children[1], root.child(0)), "an internal node has two parents");
-  EXPECT_EQ(damage.told(lowest->children[1], lowest->child(0)), "a leaf has two parents");
-  EXPECT_EQ(damage.told(root.children[0], internal.child(0)),
+  EXPECT_EQ(damage.problem_after(root.children[1], root.child(0)),
+            "an internal node has two parents");
+  EXPECT_EQ(damage.problem_after(lowest->children[1], lowest->child(0)), "a leaf has two parents");
+  EXPECT_EQ(damage.problem_after(root.children[0], internal.child(0)),
             "the leaves are not all at the same depth");
 
   // Places that are free and used.
   const auto free = std::ranges::find_if(places, [](auto& each) { return each.load() == 0; });
   const auto used = std::ranges::find_if(places, [](auto& each) { return each.load() != 0; });
   ASSERT_TRUE(free != places.end() && used != places.end());
-  EXPECT_EQ(damage.told(*free, used->load()), "an entry is in a leaf twice");
-  EXPECT_EQ(damage.told(*free, elb::read_only<std::uint64_t>), "a place of a leaf is read-only");
-  EXPECT_EQ(damage.told(*free, lowest->separators[0]),
+  EXPECT_EQ(damage.problem_after(*free, used->load()), "an entry is in a leaf twice");
+  EXPECT_EQ(damage.problem_after(*free, elb::read_only<std::uint64_t>),
+            "a place of a leaf is read-only");
+  EXPECT_EQ(damage.problem_after(*free, lowest->separators[0]),
             "an entry is in a leaf where it does not belong");
-  EXPECT_EQ(damage.told(*free, lowest->separators[1] + 1),
+  EXPECT_EQ(damage.problem_after(*free, lowest->separators[1] + 1),
             "an entry is in a leaf where it does not belong");
   EXPECT_EQ(tree.broken_invariant(), std::nullopt);
 }

@@ -10,7 +10,7 @@
 //
 // An edge is one word: the address of a node, a mark that says whether that node is a leaf, so that
 // a search knows without touching it, and two marks that a tree may use as it likes. The word 0
-// stands for "nothing", which is only ever found at the root of an empty tree: there are no
+// means "nothing", which is only ever found at the root of an empty tree: there are no
 // sentinels, hence no key that a user could not store.
 //
 // Two maps are such trees: natarajan_mittal_bst.h and ticket_bst.h. What they have in common is
@@ -55,7 +55,7 @@ struct alignas(8) leaf {
 
 constexpr bool is_leaf(edge to) { return (to & leaf_mark) != 0; }
 
-// Of an edge that is not 0.
+// The edge is not 0.
 constexpr bool is_internal(edge to) { return (to & leaf_mark) == 0; }
 
 template <class Node>
@@ -222,7 +222,7 @@ struct nothing {};
 //                      where it can be used with hazard pointers: the edge to the leaf where `key`
 //                      is, if it is anywhere; 0 if there is none
 //
-// `Locks` are what its root's edge has beside it, as an internal node's edges have.
+// `Locks` accompanies the root's edge, as it accompanies an internal node's edges.
 //
 // Its functions are called by any thread, those that say "at rest" while no thread is inside a call
 // to a handle and all calls that ended happen before.
@@ -249,7 +249,7 @@ class map {
     return shape_below<leaf_type, typename Tree::internal>(root_.load(memory_order_acquire));
   }
 
-  // Removes all elements, and frees at once the memory of these and of all that were erased before.
+  // Removes all elements, and frees at once their memory and that of all elements erased before.
   // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
   // free_all() frees them when it otherwise would.
   void clear() noexcept {
@@ -273,7 +273,7 @@ class map {
   // outlives its map.
   class access {
    public:
-    // The value of that key, if there is one. Throws std::bad_alloc and what comparisons and copies
+    // The value of the key, if there is one. Throws std::bad_alloc and what comparisons and copies
     // of a value throw. Each tree says what progress it makes.
     [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
       std::optional<V> found;
@@ -283,7 +283,7 @@ class map {
       return found;
     }
 
-    // Whether there is an element of that key. As find().
+    // Whether there is an element with the key. As find().
     bool contains(parameter<K> key) {
       [[maybe_unused]] auto guard = me_.pin();
       const edge to = map_->search(key, guard);

@@ -32,7 +32,7 @@
 //     tag    on the edge to the leaf's sibling: the sibling is to move up to the parent's place
 //
 // To erase a leaf, a thread flags the edge to it (*injection*), tags the edge to its sibling, and
-// swings an edge above them over to the sibling (*splicing*). The edge that is swung is that of the
+// swings an edge above them over to the sibling (*splicing*). This edge belongs to the
 // *ancestor*: the last edge without a tag on the way to the parent. Between it and the parent there
 // may be more internal nodes that others are about to remove, a *chain*. The swing removes the
 // whole chain:
@@ -46,7 +46,7 @@
 //              /  `tag                    |
 //             k(f)  s  the sibling        s
 //
-// An insert replaces the edge to a leaf by an edge to a fork of that leaf and the new one. A thread
+// An insert replaces the edge to a leaf by an edge to a fork of this leaf and the new one. A thread
 // that wants to change an edge and finds it marked first splices on behalf of the thread that
 // marked it.
 //
@@ -58,18 +58,18 @@
 // Who retires what
 // ----------------
 // The thread whose swing succeeds retires what the swing removed. It walks from the successor to
-// the parent, and retires each internal node with the leaf beside the way, and at the parent the
+// the parent, and retires each internal node with its leaf next to the way, and at the parent the
 // leaf that is erased. This is every removed node, exactly once:
 //
 // 1. *A marked edge keeps its target.* Every compare-and-swap expects an edge without marks; marks
 //    are only added.
-// 2. *A flagged edge leads to a leaf, and an edge is tagged only after the one beside it was
+// 2. *A flagged edge leads to a leaf, and an edge is tagged only after its sibling edge was
 //    flagged.* Flags are set on edges to leaves, and move with them when they are spliced. A thread
-//    tags beside a flagged edge; if it finds the edge on its own way tagged and not flagged, then
-//    by induction the other one is flagged.
+//    tags the sibling of a flagged edge; if it finds the edge on its own way tagged and not flagged,
+//    then by induction the other one is flagged.
 // 3. *So the chain is as drawn when the swing succeeds.* The seek saw the edges from successor to
 //    parent tagged, hence they still are, by 1. Each leads to an internal node, hence carries no
-//    flag itself, by 2, and the edge beside it is flagged and leads to a leaf. At the parent, one
+//    flag itself, by 2, and its sibling edge is flagged and leads to a leaf. At the parent, one
 //    edge is flagged, the other tagged.
 // 4. *Both edges of a removed internal node are marked*, by 3, and stay so. The swing expects an
 //    unmarked edge, so it changes a node that has not been removed, and the successor was in the
@@ -80,7 +80,7 @@
 //    So each node is removed by one swing, and each swing succeeds in one thread.
 //
 // For 1, the address of a removed node must not become that of a new node while some thread still
-// compares with it. The guard of that thread sees to this.
+// compares with it. This thread's guard prevents that.
 //
 // A chain has at most one internal node for each erase under way. A guard retires 256 nodes without
 // an allocation, and there must be none after the swing. If more than 128 erases take effect at
@@ -108,8 +108,8 @@
 // or what a copy throws, has changed nothing: all memory is there before the call takes effect. Nor
 // has an insert or a search whose comparison throws. An erase whose comparison throws is as if its
 // thread had stopped there: either nothing has changed, or its leaf is flagged. A flagged element
-// counts as present until an update that comes by finishes the erase: an erase of its key or of the
-// one beside it, or an insert of a key that belongs beside it. Destructors must not throw.
+// counts as present until an update that comes by finishes the erase: an erase of its key or of a
+// neighbouring one, or an insert of a key that belongs next to it. Destructors must not throw.
 // `Compare` is a strict weak order, called from many threads at once, and comparisons do not call
 // the map by the same handle.
 
@@ -156,8 +156,8 @@ struct natarajan_mittal_steps {
   }
 };
 
-// attach(), for_each(), shape(), clear() and unfreed(), and of handles find() and contains(), are those of
-// class `map` in external_tree.h. A search takes as many steps as the tree is deep, and is
+// Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(), and the
+// handles' find() and contains(). A search takes as many steps as the tree is deep, and is
 // lock-free as long as others do not deepen the tree ahead of it for ever.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Steps = natarajan_mittal_steps>
@@ -193,8 +193,8 @@ class natarajan_mittal_bst
     internal(const internal&) = delete;
     internal& operator=(const internal&) = delete;
 
-    // Makes this node, which was removed, the owner of the next one in its chain and of the leaf
-    // beside that. A flag on the edge to an internal node says so: there is none otherwise.
+    // Makes this removed node the owner of the next one in its chain and of that one's sibling leaf. A
+    // flag on the edge to an internal node says so: there is none otherwise.
     void own(std::size_t side) { child[side].fetch_or(flag, memory_order_relaxed); }
 
     void delete_owned() {
@@ -213,7 +213,7 @@ class natarajan_mittal_bst
     std::array<atomic_edge, 2> child;
   };
 
-  // Of a node in a chain but the last: the side of the leaf, which is not that of the way.
+  // The side of the leaf, not of the way, for a node in a chain other than the last.
   static std::size_t beside_way(const internal& node) {
     return external_tree::is_leaf(node.child[0].load(memory_order_relaxed)) ? 0 : 1;
   }
@@ -244,7 +244,7 @@ class natarajan_mittal_bst
       }
     }
 
-    // Removes the element of that key if there is one; says whether it did. Lock-free. Throws
+    // Removes the element with the key if there is one; says whether it did. Lock-free. Throws
     // std::bad_alloc, with nothing changed. What a comparison throws may leave it half done: see
     // "Types" above.
     bool erase(parameter<K> key) {
@@ -342,7 +342,7 @@ class natarajan_mittal_bst
     return at;
   }
 
-  // Puts a new leaf where a seek for its key came to, beside the leaf that is there, if any. Says
+  // Puts a new leaf where a seek for its key ended, next to the leaf that is there, if any. Says
   // whether it did, and then owns it no more.
   [[nodiscard]] bool link(const route& at, std::unique_ptr<leaf>& fresh) {
     return base::link(at.last, fresh, [&at](edge linked) {
@@ -400,8 +400,8 @@ class natarajan_mittal_bst
     return true;
   }
 
-  // Retires the chain from its first node up to its last, which is left out, with the leaves beside
-  // the way. All edges there are marked and were read before, hence relaxed loads.
+  // Retires the chain's nodes from the first to the last but one, with the leaves next to the way. All
+  // edges there are marked and were read before, hence relaxed loads.
   template <class Guard>
   static void retire_chain(internal* first, internal* last, Guard& guard) {
     // Two nodes at each step, and two that are left for splice().

@@ -25,7 +25,7 @@ namespace assay {
 
 struct shape {
   std::optional<std::uint64_t> nodes{};
-  // Of an element: nodes on the way to it, the first node and its own included.
+  // An element's depth: nodes on the way to it, the first node and its own included.
   std::optional<std::uint64_t> max_depth{};
   std::optional<double> mean_depth{};
   // What the map has from the allocator for its elements and the nodes that lead to them, as it

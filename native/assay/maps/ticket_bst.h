@@ -55,7 +55,7 @@
 //   search must know that n was still in the tree at that time: then so was c, and whoever retires
 //   c later sees the announcement. A node is locked for ever before it is removed. So if n is not
 //   locked for ever, it was in the tree. If it is, it still is in the tree as long as the edge
-//   above leads to it and the node of that edge, g, is itself not locked for ever. Otherwise the
+//   above leads to it and this edge's node, g, is itself not locked for ever. Otherwise the
 //   search begins again at the root. It does so only if n was removed meanwhile: while an eraser
 //   has locked n for ever and not removed it yet, the eraser holds the lock of g's edge, hence g
 //   cannot be locked for ever. So an eraser that stops for good in between holds up no search.
@@ -95,8 +95,8 @@ inline probe::counter ticket_bst_restarts{
     "ticket_bst_restarts",
     "attempts of inserts and erases, with hazard pointers of searches too, after their first ones"};
 
-// attach(), for_each(), shape(), clear() and unfreed(), and of handles find() and contains(), are those of
-// class `map` in external_tree.h. A search takes as many steps as the tree is deep. It begins again
+// Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(), and the
+// handles' find() and contains(). A search takes as many steps as the tree is deep. It begins again
 // only with hazard pointers, when a node was removed under it: then it is lock-free.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>>
 class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>, K, V, Reclaim,
@@ -146,7 +146,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
       }
     }
 
-    // Removes the element of that key if there is one; says whether it did. Tries again like
+    // Removes the element with the key if there is one; says whether it did. Tries again like
     // insert(). Throws std::bad_alloc and what comparisons throw, with nothing changed.
     bool erase(parameter<K> key) {
       for (sync::backoff backoff;; begin_again(backoff)) {
@@ -192,7 +192,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
   }
 
   // An edge and its lock.
-  struct place {
+  struct locked_edge {
     atomic_edge* link;
     version_locks* locks;
     std::size_t side;
@@ -206,18 +206,20 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
 
   // Where a seek came to.
   struct route {
-    place above;       // the edge to the parent
-    internal* parent;  // of the leaf; null if that hangs from the root
-    place way;         // the edge to the leaf
-    edge last;         // what it held; 0 in an empty tree
+    locked_edge above;  // the edge to the parent
+    internal* parent;   // of the leaf; null if that hangs from the root
+    locked_edge way;    // the edge to the leaf
+    edge last;          // what it held; 0 in an empty tree
   };
 
-  // How the hazard pointers of a guard are told what an edge holds.
+  // Announces to a guard's hazard pointers what an edge holds.
   static reclaim::any_node* address_in(edge to) {
     return external_tree::node_at<reclaim::any_node>(to);
   }
 
-  [[nodiscard]] place root_place() { return {.link = &root_, .locks = &root_locks_, .side = 0}; }
+  [[nodiscard]] locked_edge root_edge() {
+    return {.link = &root_, .locks = &root_locks_, .side = 0};
+  }
 
   // (1) Every load of an edge on the way down, here and in a search (external_tree.h), is an
   // acquire, and meets the release of whoever stored the edge, (2) or (3).
@@ -233,7 +235,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
     } else {
       route at{.above = {},
                .parent = nullptr,
-               .way = root_place(),
+               .way = root_edge(),
                .last = root_.load(memory_order_acquire)};  // (1)
       if (at.last == 0) return at;
       while (external_tree::is_internal(at.last)) {
@@ -261,7 +263,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
     // The root is never removed.
     route at{.above = {},
              .parent = nullptr,
-             .way = root_place(),
+             .way = root_edge(),
              .last = guard.protect(slot, root_, &address_in)};
     if (at.last == 0) return at;
     while (external_tree::is_internal(at.last)) {
@@ -271,16 +273,16 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
       slot = (slot + 1) % 3;
       at.last = guard.protect(slot, *at.way.link, &address_in);
       ASSAY_POINT("ticket_bst_seek_after_protect");
-      if (version_locks::is_for_good(at.parent->locks.read()) &&
+      if (version_locks::is_retired(at.parent->locks.read()) &&
           (at.above.link->load(memory_order_acquire) != to_parent ||
-           version_locks::is_for_good(at.above.locks->read()))) {
+           version_locks::is_retired(at.above.locks->read()))) {
         return std::nullopt;
       }
     }
     return at;
   }
 
-  // Puts a new leaf where a seek for its key came to, beside the leaf that is there, if any, unless
+  // Puts a new leaf where a seek for its key ended, next to the leaf that is there, if any, unless
   // the edge has changed since its lock was `seen`. Says whether it did, and then owns it no more.
   [[nodiscard]] bool link(const route& at, version_locks::state seen,
                           std::unique_ptr<leaf>& fresh) {
@@ -305,7 +307,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
     ASSAY_POINT("ticket_bst_erase_before_lock");
     if (!at.above.locks->try_lock(at.above.side, seen_above)) return false;
     ASSAY_POINT("ticket_bst_erase_locked_above");
-    if (!at.parent->locks.try_lock_for_good(seen)) {
+    if (!at.parent->locks.try_retire(seen)) {
       at.above.locks->unlock_unchanged(at.above.side);
       return false;
     }

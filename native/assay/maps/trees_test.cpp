@@ -369,9 +369,9 @@ TEST_F(stopped_threads, are_helped_and_that_is_counted) {
   EXPECT_TRUE(handle.insert(moody(2), moody(2)));
   blocks.push_back(probe::end_recording());
   EXPECT_TRUE(eraser.finish());
-  const auto told = probe::report(blocks);
+  const auto reports = probe::report(blocks);
   const auto sum = [&](std::string_view name) {
-    return std::ranges::find(told, name, &probe::recorded::name)->sum;
+    return std::ranges::find(reports, name, &probe::recorded::name)->sum;
   };
   EXPECT_EQ(sum("natarajan_mittal_helps"), 1);
   EXPECT_EQ(sum("natarajan_mittal_restarts"), 1);
@@ -393,8 +393,8 @@ TEST(ticket_tree, counts_that_an_update_began_again) {
   EXPECT_FALSE(handle.insert(2, 2));
   blocks.push_back(probe::end_recording());
   sync::at_points = nullptr;
-  const auto told = probe::report(blocks);
-  EXPECT_EQ(std::ranges::find(told, "ticket_bst_restarts", &probe::recorded::name)->sum, 1);
+  const auto reports = probe::report(blocks);
+  EXPECT_EQ(std::ranges::find(reports, "ticket_bst_restarts", &probe::recorded::name)->sum, 1);
 }
 
 // Neither do they hold up searches of the other tree, nor updates elsewhere.
@@ -636,7 +636,7 @@ TEST(version_locks, are_taken_at_the_version_that_was_seen) {
     EXPECT_TRUE(sync::version_locks::is_taken(locks.read(), side));
     EXPECT_FALSE(sync::version_locks::is_taken(locks.read(), 1 - side));
     EXPECT_FALSE(locks.try_lock(side, seen));
-    EXPECT_FALSE(locks.try_lock_for_good(seen));
+    EXPECT_FALSE(locks.try_retire(seen));
     EXPECT_TRUE(locks.try_lock(1 - side, seen)) << "the other lock is another lock";
     locks.unlock_unchanged(1 - side);
     locks.unlock(side);
@@ -644,8 +644,8 @@ TEST(version_locks, are_taken_at_the_version_that_was_seen) {
     EXPECT_FALSE(locks.try_lock(side, seen));
     EXPECT_TRUE(locks.try_lock(1 - side, seen)) << "nothing was changed under it";
     locks.unlock(1 - side);
-    EXPECT_TRUE(locks.try_lock_for_good(locks.read()));
-    EXPECT_TRUE(sync::version_locks::is_for_good(locks.read()));
+    EXPECT_TRUE(locks.try_retire(locks.read()));
+    EXPECT_TRUE(sync::version_locks::is_retired(locks.read()));
     EXPECT_TRUE(sync::version_locks::is_taken(locks.read(), 0));
     EXPECT_TRUE(sync::version_locks::is_taken(locks.read(), 1));
   }

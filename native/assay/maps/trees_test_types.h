@@ -18,7 +18,7 @@
 
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/reclaim_test_allocations.h"
-#include "assay/subject/datum.h"
+#include "assay/subject/type_spec.h"
 
 namespace assay::trees_test {
 
@@ -80,7 +80,7 @@ class moody {
 template <>
 class assay::codec<assay::trees_test::moody> {
  public:
-  explicit codec(const datum& /*all are alike*/) {}
+  explicit codec(const type_spec& /*all are alike*/) {}
   static trees_test::moody encode(std::uint64_t number) { return trees_test::moody(number); }
   static std::uint64_t decode(const trees_test::moody& made) { return made.number(); }
 };
@@ -95,7 +95,7 @@ struct moody_less {
 };
 
 // Between numbers and any type that has a codec. Strings are so long that they are allocated.
-inline const datum strings{.type = datum::kind::bytes, .least = 20, .most = 40};
+inline const type_spec strings{.type = type_spec::kind::bytes, .least = 20, .most = 40};
 template <class T>
 T made_of(std::uint64_t number) {
   return codec<T>(strings).encode(number);

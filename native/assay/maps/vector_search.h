@@ -1,6 +1,6 @@
 // A node of a search tree holds a few dozen keys. Where among them does a key belong?
 //
-// A binary search of 31 keys takes five steps, each of which waits for a load or for a branch that
+// A binary search of 31 keys takes five steps. Each step waits for a load, or for a branch that
 // is mispredicted every other time: 32 ns in all. To compare with all 31 takes four vectors of
 // AVX-512 and no branch, and the keys need not even be in order: 8 ns, with AVX2 11 ns, with plain
 // instructions 20 ns.
@@ -117,7 +117,7 @@ struct sorted_words {
   std::uint64_t between = 0;
 };
 
-// Of the first N `words`. lo <= hi < 2^63. Reads exactly those.
+// Searches the first N `words`, and reads exactly those. lo <= hi < 2^63.
 template <instruction_set Set, std::size_t N>
   requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
 [[nodiscard]] inline sorted_words sort_words(const atomic<std::uint64_t>* words, std::uint64_t lo,
@@ -249,7 +249,7 @@ template <std::size_t N, class Key>
     }
     counts = counted<Key>(counts, _mm256_and_si256(less<Key>(some, sought), first));
   }
-  // A count takes the lowest byte of its lane, so that the sums of bytes are those of counts.
+  // A count takes the lowest byte of its lane, so that the sums of bytes are the sums of counts.
   const __m256i sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
   const __m128i two =
       _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));

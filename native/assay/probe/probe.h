@@ -26,7 +26,7 @@
 // Compiled with ASSAY_PROBES=0, probes are empty classes that leave nothing in the binary and need
 // no library; files compiled with and without them may be linked together.
 //
-// A probe has static storage duration: it stands at namespace scope (`static` in a source file,
+// A probe has static storage duration: it is at namespace scope (`static` in a source file,
 // `inline` in a header) or is an `inline static` member, also of a template, whose instances share
 // one probe. Its name becomes part of metrics' names; it must match [a-z][a-z0-9_]*, which the
 // compiler checks. Two declarations of one name in a program are an error, which names both places
@@ -144,7 +144,7 @@ struct recorded_words {
 
   bool have(std::uint32_t first) const { return first < number; }
 };
-inline thread_local constinit recorded_words here{nullptr, 0, 0};
+inline thread_local constinit recorded_words thread_words{nullptr, 0, 0};
 
 // By std::chrono::steady_clock, which is never 0: it counts from when the machine was started.
 std::uint64_t now_ns() noexcept;
@@ -173,7 +173,7 @@ class counter {
 
   // Counts n events more.
   void add(std::uint64_t n = 1) const noexcept {
-    if (detail::here.have(first_)) detail::here.words[first_] += n;
+    if (detail::thread_words.have(first_)) detail::thread_words.words[first_] += n;
   }
 
  private:
@@ -197,8 +197,8 @@ class maximum {
 
   // Keeps `value` if it is the largest so far.
   void record(std::uint64_t value) const noexcept {
-    if (!detail::here.have(first_)) return;
-    std::uint64_t* const words = detail::here.words + first_;
+    if (!detail::thread_words.have(first_)) return;
+    std::uint64_t* const words = detail::thread_words.words + first_;
     ++words[0];
     if (value > words[1]) words[1] = value;
   }
@@ -226,8 +226,8 @@ class histogram {
 
   // Counts `value` in its bucket.
   void record(std::uint64_t value) const noexcept {
-    if (!detail::here.have(first_)) return;
-    std::uint64_t* const words = detail::here.words + first_;
+    if (!detail::thread_words.have(first_)) return;
+    std::uint64_t* const words = detail::thread_words.words + first_;
     words[0] += value;
     words[1] += words[0] < value;              // the sum's upper half
     if (~value > words[2]) words[2] = ~value;  // of the least, so that 0 is none yet
@@ -258,8 +258,8 @@ class series {
 
   // Keeps `value` if there is room, and counts it in any case.
   void record(std::uint64_t value) const noexcept {
-    if (!detail::here.have(first_)) return;
-    std::uint64_t* const words = detail::here.words + first_;
+    if (!detail::thread_words.have(first_)) return;
+    std::uint64_t* const words = detail::thread_words.words + first_;
     if (words[0] < capacity_) words[1 + words[0]] = value;
     ++words[0];
   }
@@ -267,7 +267,7 @@ class series {
   // The same of the nanoseconds since the thread began to record, which all threads of a trial do
   // together.
   void stamp() const noexcept {
-    if (detail::here.have(first_)) record(detail::now_ns() - detail::here.began_ns);
+    if (detail::thread_words.have(first_)) record(detail::now_ns() - detail::thread_words.began_ns);
   }
 
  private:
@@ -293,8 +293,8 @@ class summary {
   // Leaves out what is infinite or not a number. The mean and the sum of squared differences from
   // it are updated after Welford (1962), which loses no digits where the mean is large.
   void record(double value) const noexcept {
-    if (!detail::here.have(first_) || !std::isfinite(value)) return;
-    std::uint64_t* const words = detail::here.words + first_;
+    if (!detail::thread_words.have(first_) || !std::isfinite(value)) return;
+    std::uint64_t* const words = detail::thread_words.words + first_;
     const std::uint64_t count = ++words[0];
     const auto number = [&](int i) { return std::bit_cast<double>(words[i]); };
     const double difference = value - number(1);
@@ -315,7 +315,7 @@ template <class Probe>
 class [[nodiscard]] timer {
  public:
   explicit timer(const Probe& into) noexcept
-      : into_(into), began_ns_(detail::here.number == 0 ? 0 : detail::now_ns()) {}
+      : into_(into), began_ns_(detail::thread_words.number == 0 ? 0 : detail::now_ns()) {}
   ~timer() {
     if (began_ns_ == 0) return;
     into_.record(static_cast<typename Probe::value_type>(detail::now_ns() - began_ns_));

@@ -52,11 +52,11 @@ std::string text(const std::source_location& place) {
 struct recording {
   std::optional<block> into;
 
-  ~recording() { detail::here = {nullptr, 0, 0}; }
+  ~recording() { detail::thread_words = {nullptr, 0, 0}; }
 };
 thread_local recording own;
 
-// Of the names of metrics that a probe gives beside that of its own name.
+// The endings of the further metrics that a probe yields. They follow the probe's name.
 std::vector<const char*> endings_of(kind kind) {
   switch (kind) {
     case kind::counter:
@@ -93,13 +93,13 @@ std::vector<declared_probe> checked() {
   // Some kinds give further metrics.
   for (const declared_probe& probe : probes) {
     for (const char* const ending : endings_of(probe.declaration.kind)) {
-      const std::string further = std::string(probe.declaration.name) + ending;
+      const std::string derived = std::string(probe.declaration.name) + ending;
       const auto other = std::ranges::find_if(
-          probes, [&](const declared_probe& each) { return each.declaration.name == further; });
+          probes, [&](const declared_probe& each) { return each.declaration.name == derived; });
       if (other != probes.end()) {
-        throw std::logic_error("the metric probe_" + further + " would belong to two probes, " +
+        throw std::logic_error("the metric probe_" + derived + " would belong to two probes, " +
                                probe.declaration.name + " at " + text(probe.declaration.place) +
-                               " and " + further + " at " + text(other->declaration.place) +
+                               " and " + derived + " at " + text(other->declaration.place) +
                                "; rename one");
       }
     }
@@ -335,12 +335,12 @@ std::span<const std::uint64_t> block::words(std::uint32_t first, std::uint32_t n
 void begin_recording(block fresh) {
   if (own.into) throw std::logic_error("this thread already records into its probes");
   own.into = std::move(fresh);
-  detail::here = {own.into->words_, own.into->number_, detail::now_ns()};
+  detail::thread_words = {own.into->words_, own.into->number_, detail::now_ns()};
 }
 
 block end_recording() {
   if (!own.into) throw std::logic_error("this thread does not record into its probes");
-  detail::here = {nullptr, 0, 0};
+  detail::thread_words = {nullptr, 0, 0};
   block ended = std::move(*own.into);
   own.into.reset();
   return ended;

@@ -85,21 +85,21 @@ struct recorded {
 
   std::uint64_t count = 0;  // of values recorded; of a counter: what it counted
 
-  // Of a histogram, a series and a summary: over all its values. Of a counter and a maximum: over the threads'
+  // For a histogram, a series and a summary: over all its values. For a counter and a maximum: over the threads'
   // values above. Without values there is no mean, least or largest.
   double sum = 0;
   std::optional<double> mean;
   std::optional<double> min;
   std::optional<double> max;
 
-  // Of a series and a summary with two values at least: of those values, as a sample's.
+  // The values' sample variance, for a series and a summary with two values at least.
   std::optional<double> variance;
 
-  // Of a histogram: from the first that is not empty to the last. The one above the last linear
+  // For a histogram: from the first that is not empty to the last. The one above the last linear
   // bucket ends with the largest value.
   std::vector<bucket> buckets;
 
-  // Of a series: for each block, the values kept. `count` tells how many there were altogether.
+  // For a series: the values that each block kept. `count` is how many there were altogether.
   std::vector<std::vector<std::uint64_t>> values;
 };
 

@@ -25,7 +25,7 @@ namespace assay::random {
 
 class permutation {
  public:
-  // Of `n` > 0 numbers.
+  // Permutes `n` > 0 numbers.
   constexpr permutation(std::uint64_t n, std::uint64_t seed) : n_(n) {
     const auto bits = static_cast<int>(std::bit_width(n - 1));
     low_bits_ = (bits + 1) / 2;

@@ -65,8 +65,8 @@ inline constexpr std::size_t retires_per_guard = 256;
 // A type of node to state the concept with.
 struct any_node {};
 
-// What is done to a node instead of `delete`: a type without state, such as that of a lambda that
-// captures nothing, whose objects are called with the node. It does not throw nor use the domain.
+// What is done to a node instead of `delete`: a type without state, such as the type of a lambda that
+// captures nothing. Its objects are called with the node. They do not throw nor use the domain.
 template <class D, class T>
 concept deleter_of =
     std::is_empty_v<D> && std::is_default_constructible_v<D> && std::is_invocable_v<D, T*>;

@@ -83,8 +83,8 @@ struct epochs_settings {
   // program's threads: 1 ns for an operation. Larger periods leave more nodes waiting.
   static constexpr std::int32_t period = 2048;
   static constexpr std::size_t records_per_chunk = 8;
-  // How many epochs after that of its retirement a node is freed. Proved right above; with fewer,
-  // tests show that they would notice.
+  // A node is freed this many epochs after the epoch of its retirement. Proved right above; with
+  // fewer, tests show that they would notice.
   static constexpr std::size_t bags = 3;
 };
 
@@ -137,7 +137,8 @@ using epochs = basic_epochs<epochs_settings>;
 // A participant's announcement, which others read, and its nodes, which belong to the thread that
 // has claimed the record.
 template <class Settings>
-class alignas(detail::record_alignment) basic_epochs<Settings>::record : public detail::record {
+class alignas(detail::record_alignment) basic_epochs<Settings>::record
+    : public detail::record_base {
  public:
   static constexpr std::uint64_t unpinned = 0;
   static std::uint64_t pinned_at(std::uint64_t epoch) { return 2 * epoch + 1; }
@@ -234,8 +235,8 @@ class basic_epochs<Settings>::guard {
     return source.load(memory_order_acquire);  // likewise
   }
 
-  // `node` was unlinked under this guard by this thread, and no other will retire it. It is
-  // deleted, or what `deleter` does is done to it, of which only the type matters (deleter_of,
+  // This thread unlinked `node` under this guard, and no other will retire it. The node is deleted, or
+  // passed to `deleter`, of which only the type matters (deleter_of,
   // concept.h). Frees at most two nodes, retired long before. Wait-free but for their destructors
   // and the allocator. Never fails; beyond retires_per_guard in one guard a node for which there is
   // no memory is leaked.

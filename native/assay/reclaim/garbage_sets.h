@@ -8,7 +8,7 @@
 //     guard.retire(node);                      // into the thread's open set
 //
 // When a thread's set of garbage is full, the thread notes every other thread's count of operations
-// beside it. The set is freed as a whole once all these counts have changed: each thread has then
+// with the set. The set is freed as a whole once all these counts have changed: each thread has then
 // begun another operation, and holds nothing from before.
 //
 // It takes little to do, and waits for everybody. A thread that does nothing between two operations
@@ -33,7 +33,7 @@
 // count of R's (5), m. R's guards are numbered by its counts, and (5) reads no older count than (4).
 //    - A guard of R before number m ended before R stored m (1), with release, so that (5) comes
 //      after all that it read.
-//    - Guard m or a later one: (4) did not read m. So (3) came before the light fence (2) of that guard, which
+//    - Guard m or a later one: (4) did not read m. So (3) came before this guard's light fence (2), which
 //      comes before all that it reads: it sees N unlinked, and does not reach it.
 // A thread whose count is `left`, or whose record (4) does not meet, has no guard, and the next one is
 // as guard m above.
@@ -153,7 +153,7 @@ class basic_garbage_sets {
     std::vector<std::pair<const record*, std::uint64_t>> counts;
   };
 
-  struct alignas(detail::record_alignment) record : detail::record {
+  struct alignas(detail::record_alignment) record : detail::record_base {
     atomic<std::uint64_t> count{left};  // of the guards begun; written by the owner
     std::uint64_t last = left;          // what it was when its owner left
     detail::spare_blocks spares;

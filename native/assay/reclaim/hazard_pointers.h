@@ -34,7 +34,7 @@
 // light fence (2) and reads its source again (3). Another unlinks the node, retires it, passes a
 // heavy fence (4) and reads the slots (5). The fences are ordered.
 // - If (2) came first, (5) finds P's record. Either it reads the announcement, and the node is
-//   kept. Or it reads a later value of that slot, and P has done with the node: what P read
+//   kept. Or it reads a later value of the slot, and P has finished with the node: what P read
 //   happened before, because later values are written with release (1, 6).
 // - If (4) came first, (3) sees the node unlinked, and P does not use it.
 
@@ -104,7 +104,7 @@ class basic_hazard_pointers {
 
   // A participant's slots, which others read, and its nodes, which belong to the thread that has
   // claimed the record.
-  struct alignas(detail::record_alignment) record : detail::record {
+  struct alignas(detail::record_alignment) record : detail::record_base {
     std::array<atomic<void*>, slots> hazards{};
     detail::retired_list nodes;
     detail::spare_blocks spares;
@@ -147,7 +147,7 @@ class basic_hazard_pointers<Settings>::guard {
   T* protect(std::size_t slot, const atomic<T*>& source) {
     return protect(slot, source, [](T* node) { return node; });
   }
-  // The same for a word that holds a pointer and marks, of which pointer_of(word) is the pointer.
+  // The same for a word that holds a pointer and marks; pointer_of(word) is the pointer.
   template <class Word, class PointerOf>
   Word protect(std::size_t slot, const atomic<Word>& source, PointerOf pointer_of) {
     detail::require(slot < slots, "a node is protected by a slot that does not exist");
@@ -166,8 +166,8 @@ class basic_hazard_pointers<Settings>::guard {
     }
   }
 
-  // `node` was unlinked by this thread, and no other will retire it. It is deleted, or what
-  // `deleter` does is done to it, of which only the type matters (deleter_of, concept.h). Its
+  // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
+  // `deleter`, of which only the type matters (deleter_of, concept.h). Its
   // address as a void* is the one that others protect. Wait-free but for destructors and the
   // allocator. Never fails; beyond retires_per_guard in one guard a node for which there is no
   // memory is leaked.
@@ -202,7 +202,7 @@ class basic_hazard_pointers<Settings>::guard {
   std::size_t used_ = 0;  // slots, the first ones
 };
 
-// Frees what no slot protects, of the caller's nodes and of those that others left behind.
+// Frees the caller's nodes that no slot protects, and likewise nodes that others left behind.
 template <class Settings>
 [[gnu::noinline]] void basic_hazard_pointers<Settings>::scan(record& mine) noexcept {
   collect(mine);

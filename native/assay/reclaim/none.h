@@ -27,7 +27,7 @@
 namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
 
 class none {
-  struct alignas(detail::record_alignment) record : detail::record {};
+  struct alignas(detail::record_alignment) record : detail::record_base {};
 
  public:
   static constexpr protection protects = protection::everything;
@@ -76,7 +76,7 @@ class none {
     });
   }
 
-  // How many nodes were retired, all of which still take memory. By any thread; wait-free.
+  // The number of retired nodes, which all still take memory. Any thread may call this; wait-free.
   std::uint64_t unfreed() const { return records_.waiting(); }
 
  private:

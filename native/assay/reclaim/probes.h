@@ -1,7 +1,7 @@
 // What every trial reports of the reclamation policies (see docs/guide/probes.md).
 //
-// Nodes that wait until their domain is destroyed are never counted as freed; nor are nodes that
-// another node's destructor deletes, of which the policy knows nothing.
+// Nodes that wait until their domain is destroyed are never counted as freed. Nor are nodes that
+// another node's destructor deletes, as the policy does not know them.
 
 #ifndef ASSAY_RECLAIM_PROBES_H_
 #define ASSAY_RECLAIM_PROBES_H_

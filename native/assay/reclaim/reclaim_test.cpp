@@ -247,7 +247,7 @@ TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
   this->expect_live(300);
 }
 
-struct empty_record : detail::record {};
+struct empty_record : detail::record_base {};
 
 TEST(records, are_no_more_than_threads_that_join_at_once) {
   constexpr std::size_t threads = 8;

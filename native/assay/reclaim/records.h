@@ -7,7 +7,7 @@
 //     records.all([](my_record& other) { return other.announced.load(...) == 0; });
 //     records.release(mine);
 //
-// Records stand in chunks that are only ever added, and freed with the list: whoever has found a
+// Records are in chunks that are only ever added, and freed with the list: whoever has found a
 // record may read it from then on without protection. There may be any number of threads. What a
 // record holds stays in it when its owner leaves.
 //
@@ -34,7 +34,7 @@ namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
 inline constexpr std::size_t record_alignment = 128;
 
 // What every record begins with.
-struct record {
+struct record_base {
   atomic<bool> claimed{false};
   atomic<std::uint64_t> waiting{0};  // nodes retired and not freed; written by the owner
   usage use;

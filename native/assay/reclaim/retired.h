@@ -121,7 +121,7 @@ class retired_list {
     other.first_ = nullptr;
   }
 
-  // Takes a node out, of those that were pushed first. The list is not empty.
+  // Takes out one of the nodes that were pushed first. The list is not empty.
   retired pop(spare_blocks& spares) {
     const retired taken = first_->nodes[--first_->used];
     --size_;

@@ -38,11 +38,11 @@ subject_entry subject_of(const bt_test::variant& of) {
       .max_threads = std::nullopt,
       .holds_nothing = false,
       // What all of these keep, and keep in order: doubles have 53 bits, other keys a sign.
-      .types = {{datum::kind::uint32, datum::kind::uint32,
+      .types = {{type_spec::kind::uint32, type_spec::kind::uint32,
                  [make = of.make_map](const map_hints& /*hints*/) { return make(); }}},
       .operations = {operation::insert, operation::erase, operation::find, operation::size,
                      operation::snapshot}};
-  add_further<bt_map<std::uint64_t, std::uint64_t>::handle>(subject, detail::assays_own());
+  add_extra<bt_map<std::uint64_t, std::uint64_t>::handle>(subject, detail::assays_own());
   subject.atomic = subject.operations;
   return subject;
 }

@@ -266,23 +266,23 @@ TEST(model, ends_when_its_time_is_over) {
 }
 
 TEST(model, leaves_out_what_a_difference_does_not_need) {
-  const std::string told = difference("finds_less_of_two");
-  EXPECT_THAT(told, ContainsRegex("insert\\(.*true\n.*insert\\(.*true\n.*find\\(.*nothing   but "
-                                  "std::map: [0-9]+\n$"));
-  EXPECT_EQ(lines(told), 4) << told;
-  EXPECT_THAT(told, HasSubstr("Seed 7"));
+  const std::string report = difference("finds_less_of_two");
+  EXPECT_THAT(report, ContainsRegex("insert\\(.*true\n.*insert\\(.*true\n.*find\\(.*nothing   but "
+                                    "std::map: [0-9]+\n$"));
+  EXPECT_EQ(lines(report), 4) << report;
+  EXPECT_THAT(report, HasSubstr("Seed 7"));
 }
 
 TEST(model, takes_an_exception_for_a_difference) {
-  const std::string told = difference("throws_at_two");
-  EXPECT_THAT(told, HasSubstr("an exception: two are enough   but std::map: true"));
-  EXPECT_EQ(lines(told), 4) << told;
+  const std::string report = difference("throws_at_two");
+  EXPECT_THAT(report, HasSubstr("an exception: two are enough   but std::map: true"));
+  EXPECT_EQ(lines(report), 4) << report;
 }
 
 TEST(model, asks_for_ranges_from_a_key_to_a_lesser_one) {
-  const std::string told = difference("visits_backwards");
-  EXPECT_THAT(told, ContainsRegex("range\\(.*but std::map: \\{\\}\n$"));
-  EXPECT_EQ(lines(told), 3) << told;
+  const std::string report = difference("visits_backwards");
+  EXPECT_THAT(report, ContainsRegex("range\\(.*but std::map: \\{\\}\n$"));
+  EXPECT_EQ(lines(report), 3) << report;
 }
 
 TEST(model, asks_for_the_least_and_the_greatest_keys_unless_told_not_to) {
@@ -301,9 +301,9 @@ TEST(model, stores_the_least_and_the_greatest_values_unless_told_not_to) {
 
 TEST(model, looks_at_order_and_at_the_invariants_of_the_map) {
   EXPECT_THAT(difference("walks_in_disorder"), HasSubstr("a walk does not ascend"));
-  const std::string told = difference("looks_at_itself");
-  EXPECT_THAT(told, HasSubstr("it holds three"));
-  EXPECT_EQ(lines(told), 5) << told;
+  const std::string report = difference("looks_at_itself");
+  EXPECT_THAT(report, HasSubstr("it holds three"));
+  EXPECT_EQ(lines(report), 5) << report;
 }
 
 TEST(model, asks_for_all_types_that_the_map_holds) {

@@ -63,7 +63,7 @@ class stamp_clock {
   }
 
   // A stamp in nanoseconds after `start`, another stamp, rounded down or up and less or more the
-  // uncertainty: what before() and after() answered as the widest interval it can stand for.
+  // uncertainty: the widest interval that an answer of before() and after() may mean.
   [[nodiscard]] std::int64_t ns(std::uint64_t stamp, std::uint64_t start) const;
   [[nodiscard]] std::int64_t ns_up(std::uint64_t stamp, std::uint64_t start) const;
 

@@ -86,8 +86,8 @@ void disturbance::strike(const char* point) {
   }
 }
 
-disturbance::here::here(disturbance& mine) { of_this_thread = &mine; }
-disturbance::here::~here() { of_this_thread = nullptr; }
+disturbance::scope::scope(disturbance& mine) { of_this_thread = &mine; }
+disturbance::scope::~scope() { of_this_thread = nullptr; }
 
 // Pairs with the load at every point: what a disturbance needs is its own thread's.
 disturb_at_points::disturb_at_points() {

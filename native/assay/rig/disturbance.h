@@ -3,7 +3,7 @@
 // or lets others run, at random but as its seed says.
 //
 //     disturbance mine(seed);                       // in a thread
-//     const disturbance::here disturbed(mine);      // from here on, at every point it passes
+//     const disturbance::scope disturbed(mine);      // from here on, at every point it passes
 //     handle->ask(...);
 //     mine.strike();                                // between operations
 //
@@ -40,12 +40,12 @@ class disturbance {
   void strike(const char* point = "between operations");
 
   // While it lives, `mine` strikes wherever this thread passes a marked point.
-  class here {
+  class scope {
    public:
-    explicit here(disturbance& mine);
-    ~here();
-    here(const here&) = delete;
-    here& operator=(const here&) = delete;
+    explicit scope(disturbance& mine);
+    ~scope();
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
   };
 
  private:

@@ -72,7 +72,7 @@ struct sums {
 sums update(any_entry_set& set, unsigned self, number operations, number keys, number seed) {
   splitmix64 draw(random::derive_seed(seed, self));
   disturbance strikes(draw());
-  const disturbance::here here(strikes);
+  const disturbance::scope scope(strikes);
   const auto handle = set.attach();
   sums mine;
   for (number i = 0; i < operations;) {

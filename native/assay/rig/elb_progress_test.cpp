@@ -108,7 +108,7 @@ subject_entry subject_of(std::string name, decltype(held_types::build) build) {
           .max_threads = std::nullopt,
           .holds_nothing = false,
           // A key takes `per_key` entries of a word, of which some bits may be for other things.
-          .types = {{datum::kind::uint32, datum::kind::uint64, std::move(build)}},
+          .types = {{type_spec::kind::uint32, type_spec::kind::uint64, std::move(build)}},
           .operations = {operation::insert, operation::erase, operation::find},
           .lock_free = true,
           .takes_any_key = false};

@@ -102,7 +102,7 @@ class judge {
     }
   }
 
-  // Of the first entry that is not less.
+  // The rank of the first entry that is not less.
   [[nodiscard]] std::size_t rank_of(number entry) const {
     return static_cast<std::size_t>(std::ranges::lower_bound(lives_, entry, {}, &life::entry) -
                                     lives_.begin());
@@ -224,10 +224,10 @@ constexpr unsigned key_shift = 32;
 constexpr unsigned thread_shift = 24;
 constexpr number of_one_key = (number{1} << key_shift) - 1;
 
-class witness {
+class call_recorder {
  public:
-  witness(any_entry_set& set, const entry_recording& asked, unsigned self, const stamp_clock& clock,
-          std::uint64_t start)
+  call_recorder(any_entry_set& set, const entry_recording& asked, unsigned self,
+                const stamp_clock& clock, std::uint64_t start)
       : handle_(set.attach()),
         asked_(asked),
         self_(self),
@@ -239,7 +239,7 @@ class witness {
 
   std::vector<entry_call> act() {
     disturbance strikes(draw_());
-    const disturbance::here disturbed(strikes);
+    const disturbance::scope disturbed(strikes);
     for (std::uint64_t i = 0; i < asked_.operations;) {
       const preemption often(draw_());
       for (const std::uint64_t end = std::min(i + 64, asked_.operations); i < end; ++i) {
@@ -325,7 +325,8 @@ entry_history record_entries(any_entry_set& set, const entry_recording& asked,
   {
     const disturb_at_points disturbed;
     sync::crew crew(asked.threads);
-    crew.run([&](unsigned self) { parts[self] = witness(set, asked, self, clock, start).act(); });
+    crew.run(
+        [&](unsigned self) { parts[self] = call_recorder(set, asked, self, clock, start).act(); });
   }
   entry_history seen;
   for (auto& part : parts) {

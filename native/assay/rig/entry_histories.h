@@ -48,7 +48,7 @@ struct entry_call {
   std::int64_t return_ns = 0;
 };
 
-// Of a set that held nothing before the first call.
+// The set held nothing before the first call.
 struct entry_history {
   std::vector<entry_call> calls;   // in any order
   std::vector<std::uint64_t> end;  // what a walk met after all of them, in its order

@@ -30,18 +30,18 @@ json as_json(const answer& answered) {
 const std::string& name_of(workload::operation kind) { return workload::facts_of(kind).name; }
 
 // In the judge's words; `answered` is null if it has not returned.
-std::vector<told_as> told_of(const question& asked, const answer* answered) {
+std::vector<history_event> events_of(const question& asked, const answer* answered) {
   if (asked.kind > workload::operation::iterate) {
-    return further_facts_of(asked.kind).told(asked, answered);
+    return extra_facts_of(asked.kind).as_history(asked, answered);
   }
   return {{.operation = name_of(asked.kind),
            .asked = asked,
            .answered = answered == nullptr ? answer() : *answered}};
 }
 
-json as_json(unsigned thread, const told_as& told, std::int64_t call_ns) {
-  return {{"thread", thread},      {"op", told.operation},      {"call", call_ns},
-          {"key", told.asked.key}, {"value", told.asked.value}, {"last", told.asked.last}};
+json as_json(unsigned thread, const history_event& event, std::int64_t call_ns) {
+  return {{"thread", thread},       {"op", event.operation},      {"call", call_ns},
+          {"key", event.asked.key}, {"value", event.asked.value}, {"last", event.asked.last}};
 }
 
 }  // namespace
@@ -49,15 +49,15 @@ json as_json(unsigned thread, const told_as& told, std::int64_t call_ns) {
 void write(std::ostream& out, const history& recorded) {
   json operations = json::array();
   for (const auto& record : recorded.operations) {
-    for (const told_as& told : told_of(record.asked, &record.answered)) {
-      json& line = operations.emplace_back(as_json(record.thread, told, record.call_ns));
+    for (const history_event& event : events_of(record.asked, &record.answered)) {
+      json& line = operations.emplace_back(as_json(record.thread, event, record.call_ns));
       line["return"] = record.return_ns;
-      line["answer"] = as_json(told.answered);
+      line["answer"] = as_json(event.answered);
     }
   }
   for (const auto& record : recorded.unreturned) {
-    for (const told_as& told : told_of(record.asked, nullptr)) {
-      operations.push_back(as_json(record.thread, told, record.call_ns));
+    for (const history_event& event : events_of(record.asked, nullptr)) {
+      operations.push_back(as_json(record.thread, event, record.call_ns));
     }
   }
   json line{{"map", recorded.map},

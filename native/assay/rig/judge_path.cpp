@@ -5,6 +5,6 @@ namespace assay::rig {
 
 extern const char* judge_path;
 // NOLINTNEXTLINE(cppcoreguidelines-interfaces-global-init): it is read when main() runs
-[[maybe_unused]] static const char* const told = judge_path = ASSAY_JUDGE;
+[[maybe_unused]] static const char* const path_set = judge_path = ASSAY_JUDGE;
 
 }  // namespace assay::rig

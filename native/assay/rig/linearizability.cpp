@@ -22,7 +22,7 @@ const char* judge_path = nullptr;
 
 namespace {
 
-// The judge: what ASSAY_JUDGE names, else beside this program, else where the project says.
+// The judge: what ASSAY_JUDGE names, else the one next to this program, else where the project says.
 std::filesystem::path judge() {
   // Nobody changes the environment while threads run.
   const char* const named = std::getenv("ASSAY_JUDGE");  // NOLINT(concurrency-mt-unsafe)

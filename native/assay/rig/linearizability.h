@@ -19,12 +19,12 @@
 
 namespace assay::rig {
 
-// Where the judge is if it is not beside the program. judge_path.cpp says so; null without it.
+// Where the judge is if it is not next to the program. judge_path.cpp sets it; null without it.
 extern const char* judge_path;
 
 enum class judgement : std::uint8_t { linearizable, not_linearizable, unreadable };
 
-// Unreadable: the checker said why it could not judge, or ended early, of which there is a message.
+// Unreadable: the checker said why it could not judge, or ended early, which a message reports.
 // Throws std::runtime_error if the checker cannot be run, and what record() throws; ends the process
 // as record() does.
 judgement check_linearizability(const subject_entry& subject, const recording& asked,

@@ -34,7 +34,7 @@ struct alignas(64) locks_of_thread {
   std::atomic<std::size_t> size{0};
 };
 
-// Of all threads that took locks since notes began. More than that are not watched.
+// The threads that took locks since notes began. Further ones are not watched.
 std::array<locks_of_thread, 64> threads{};
 std::atomic<std::size_t> threads_seen{0};
 std::atomic<std::uint64_t> period{0};  // a number for each time that notes began
@@ -57,7 +57,7 @@ std::uint64_t order_of(const void* first, const void* second) {
   return random::mix64(a + random::mix64(b)) | 1U;  // never 0
 }
 
-// Whether the order stands there; it does afterwards if it is to be noted.
+// Whether the order is noted there. Afterwards it is, if it is to be noted.
 bool find(std::uint64_t order, bool note) {
   for (std::size_t i = 0; i < 8; ++i) {
     auto& place = orders.at((order / 2 + i) % orders.size());

@@ -8,9 +8,10 @@
 // others come to it in their order meanwhile, that is the deadlock, a real one; if there is a reason
 // why they cannot, nothing has happened.
 //
-// Of locks that say who takes them (ASSAY_LOCK_STEP in assay/sync/point.h), as sync::spin_lock does,
-// and of pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, which std::mutex and
-// std::shared_mutex are; of these not under sanitizers, which watch them themselves.
+// It watches locks that say who takes them (ASSAY_LOCK_STEP in assay/sync/point.h), such as
+// sync::spin_lock, and pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, on which
+// std::mutex and std::shared_mutex rest. Sanitizers watch the pthread locks themselves; with them, it
+// does not.
 
 #ifndef ASSAY_RIG_LOCK_ORDER_H_
 #define ASSAY_RIG_LOCK_ORDER_H_

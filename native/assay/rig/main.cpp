@@ -1,4 +1,4 @@
-// assay-rig: checks concurrent maps for what a trial cannot see. satellites/rig/docs/rig.md tells of it.
+// assay-rig: checks concurrent maps for what a trial cannot see. satellites/rig/docs/rig.md describes it.
 //
 // Every check prints a line of key=value at its beginning and another at its end, and exits with 0
 // if the map passed or there was nothing to check, 1 if it did not pass, 2 if it could not be
@@ -248,7 +248,7 @@ int memory(const options& chosen) {
 }
 
 // What a check comes to. An operation that threw is a failure of the map.
-int outcome(const std::string& name, const options& chosen, int (*run)(const options&)) {
+int exit_status(const std::string& name, const options& chosen, int (*run)(const options&)) {
   try {
     assay::rig::set_randomness(chosen.randomness);
     return run(chosen);
@@ -285,7 +285,7 @@ int main(int argc, char** argv) try {
           "stop threads at random by e^(C Z): 5 is very high; 0, the default, delays "
           "them a little at many moments");
     }
-    command->callback([&status, &chosen, name, run] { status = outcome(name, chosen, run); });
+    command->callback([&status, &chosen, name, run] { status = exit_status(name, chosen, run); });
     return command;
   };
   app.add_subcommand("list", "Print the maps of this program.")->callback([&] { status = list(); });

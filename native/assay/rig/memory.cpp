@@ -29,8 +29,9 @@ using std::chrono::steady_clock;
 constexpr int overtime = 4;  // times the patience that the rounds take at most, and the laps
 constexpr std::uint64_t too_much = std::uint64_t{256} << 20U;
 
-// Of each thread in a round, if one of so many took so long: no more than let all rounds and laps end
-// in time. A map that makes threads wait long for each other needs as few to be looked at.
+// How many operations each thread has in a round, if a round with `operations` took this long: no
+// more than let all rounds and laps end in time. A map whose threads wait long for each other
+// needs no more for a check.
 std::uint64_t operations_in_time(const remembering& asked, std::uint64_t operations,
                                  std::chrono::duration<double> took) {
   constexpr std::uint64_t fewest = 100;
@@ -71,9 +72,9 @@ std::optional<std::string> play_round(const subject_entry& subject, const rememb
 // next allocations has gone back by then.
 std::optional<std::string> in_own_thread(auto round) {
   std::packaged_task<std::optional<std::string>()> task(round);
-  auto outcome = task.get_future();
+  auto result = task.get_future();
   std::jthread(std::move(task)).join();
-  return outcome.get();
+  return result.get();
 }
 
 // How often there was more than ever before.
@@ -111,8 +112,8 @@ bool grows_steadily(std::span<const std::uint64_t> bytes) {
          bytes.back() - half_way > (half_way - bytes.front()) / 3;
 }
 
-// Lets one map live for a while. Says what is wrong with it. `asked` may have fewer operations than
-// a user asked for, who is told of nothing that grew over less than `fewest` of them.
+// Lets one map live for a while. Says what is wrong with it. `asked` may have fewer operations than the
+// user requested; growth over less than `fewest` operations is not reported.
 std::optional<std::string> run_laps(const subject_entry& subject, const remembering& asked,
                                     std::uint64_t fewest, watchdog& watch, kept_memory& seen) {
   using workload::operation;

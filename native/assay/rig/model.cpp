@@ -37,7 +37,7 @@ class model {
  public:
   answer ask(const question& asked) {
     if (asked.kind > operation::iterate) {
-      return further_facts_of(asked.kind).right(elements_, asked);
+      return extra_facts_of(asked.kind).right(elements_, asked);
     }
     switch (asked.kind) {
       case operation::insert:
@@ -73,8 +73,8 @@ answer in_order(answer answered, operation kind) {
   return answered;
 }
 
-// Answers of many elements are told by the first place where they differ.
-std::pair<std::string, std::string> told(const answer& got, const answer& expected) {
+// Answers of many elements are described by the first place where they differ.
+std::pair<std::string, std::string> both_as_text(const answer& got, const answer& expected) {
   constexpr std::size_t few = 8;
   const auto* met = std::get_if<std::vector<element>>(&got);
   const auto* held = std::get_if<std::vector<element>>(&expected);
@@ -116,7 +116,7 @@ class palette {
     return i == 1 ? least_ : least_ + (span_ == UINT64_MAX ? anywhere : anywhere % (span_ + 1));
   }
 
-  // A number beyond few of those that are above `key`.
+  // A number that is greater than only a few of the keys above `key`.
   std::uint64_t near(random::splitmix64& draw, std::uint64_t key) const {
     const std::uint64_t most = layout_ == 2 ? span_ / count_ : 1;
     return key + std::min(most * (draw() % 64), least_ + span_ - key);
@@ -249,7 +249,7 @@ class sequences {
   static bool meets_all(operation kind) {
     if (kind <= operation::size) return false;
     if (kind <= operation::iterate) return true;
-    return further_facts_of(kind).visits && !workload::facts_of(kind).spans;
+    return extra_facts_of(kind).visits && !workload::facts_of(kind).spans;
   }
 
   // Mostly one that says which operation inserted it, and now and then the least or the greatest.
@@ -270,8 +270,8 @@ class sequences {
     try {
       const answer got = in_order(handle.ask(one), one.kind);
       if (got == expected) return std::nullopt;
-      auto [told_got, told_expected] = told(got, expected);
-      return differs(std::move(told_got), std::move(told_expected));
+      auto [got_text, expected_text] = both_as_text(got, expected);
+      return differs(std::move(got_text), std::move(expected_text));
     } catch (const std::exception& error) {
       return differs("an exception: " + input::message(error.what()), to_string(expected));
     } catch (...) {
@@ -288,8 +288,8 @@ class sequences {
     const answer expected = right.all();
     const answer got = in_order(walk(map, 2 * right.size() + 1), operation::iterate);
     if (got == expected) return std::nullopt;
-    auto [told_got, told_expected] = told(got, expected);
-    return difference{after, "a walk", std::move(told_got), std::move(told_expected)};
+    auto [got_text, expected_text] = both_as_text(got, expected);
+    return difference{after, "a walk", std::move(got_text), std::move(expected_text)};
   } catch (const std::exception& error) {
     return difference{after, "a walk", "an exception: " + input::message(error.what()),
                       to_string(answer(right.all()))};
@@ -335,7 +335,7 @@ failure leave_out_idle(const sequences& tried, failure least, steady_clock::time
   return leave_out(tried, std::move(least), deadline, [&](std::size_t i) { return changed[i]; });
 }
 
-// What is left of `all` without the operations about keys of those ranks; the last one stays.
+// `all` without the operations about keys of these ranks; the last operation stays.
 std::vector<question> without_keys(const std::vector<question>& all,
                                    const std::map<std::uint64_t, std::size_t>& ranks,
                                    std::size_t begin, std::size_t end) {
@@ -365,9 +365,9 @@ failure leave_out_keys(const sequences& tried, failure least, steady_clock::time
 }
 
 // Leaves out ever smaller pieces of what led to a difference, as long as there still is one
-// (Zeller and Hildebrandt 2002, Simplifying and isolating failure-inducing input): of its keys, and
-// then of its operations. Ends after some seconds: a difference is better told late in a long
-// sequence than never.
+// (Zeller and Hildebrandt 2002, Simplifying and isolating failure-inducing input): first keys, then
+// operations. Ends after some seconds: it is better to report a difference late in a long sequence
+// than never.
 failure shrink(const sequences& tried, failure least, std::chrono::milliseconds longest) {
   const auto begin_time = steady_clock::now();
   const auto deadline = begin_time + longest;
@@ -425,7 +425,7 @@ std::string print(const failure& least) {
          "   but std::map: " + shortened(least.found.expected) + '\n';
 }
 
-// When the first `parts` of that many have had their parts of the time, if it has an end.
+// When the first `parts` of so many have had their share of the time, if it has an end.
 steady_clock::time_point end_of_share(steady_clock::time_point begin,
                                       std::optional<std::chrono::duration<double>> duration,
                                       std::size_t parts, std::size_t of) {
@@ -496,8 +496,8 @@ modelled check_here(const subject_entry& subject, const modelling& asked, shared
   return seen;
 }
 
-// Makes smaller, in further processes, the sequence that was the last of those begun when a signal ended a
-// process. Empty if that sequence does not lead there again.
+// Makes the last sequence smaller that was begun when a signal ended a process. Uses further processes.
+// Empty if the sequence does not lead there again.
 std::string smallest_death(const subject_entry& subject, modelling asked, std::uint64_t begun,
                            int signal) {
   asked.duration.reset();  // the same sequences, none left out for want of time

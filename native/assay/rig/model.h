@@ -11,8 +11,8 @@
 // sequence a walk must meet what the std::map holds, and the map must find no broken invariant in
 // itself.
 //
-// A sequence that ends in a difference is made smaller for as long as it still ends in one, or some
-// seconds, by leaving out keys and operations, and what remains is told:
+// A sequence that ends in a difference is made smaller, by leaving out keys and operations, as long as
+// it still ends in a difference, or for some seconds. The rest is reported:
 //
 //     my_map differs from std::map in find(3). Seed 7, keys of uint64 and values of uint64; the smallest of
 //     what was tried, on an empty map:
@@ -51,9 +51,9 @@ struct modelled {
 
 [[nodiscard]] modelled check_model(const subject_entry& subject, const modelling& asked);
 
-// The same in a process of its own. If a signal ends that one, as a crash of the map does, the sequence of
-// operations that led there is made smaller in further processes, and told as a difference is. Of a
-// process that has no other threads.
+// The same in a separate process. If a signal ends it, as a crash of the map does, the sequence of
+// operations that led there is made smaller in further processes, and reported as a difference is. The
+// calling process must have no other threads.
 [[nodiscard]] modelled check_model_apart(const subject_entry& subject, const modelling& asked);
 
 }  // namespace assay::rig

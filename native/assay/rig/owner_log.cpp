@@ -18,7 +18,7 @@ struct version {
 class judge {
  public:
   explicit judge(const judged_round& round) : round_(round), begin_(round.keys.size() + 1) {
-    for (const witness& each : round.witnesses) {
+    for (const thread_log& each : round.thread_logs) {
       for (const logged& done : each.log) {
         if (done.place != logged::nowhere) ++begin_[done.place + 1];
       }
@@ -26,7 +26,7 @@ class judge {
     for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
     versions_.resize(begin_.back());
     std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
-    for (const witness& each : round.witnesses) {
+    for (const thread_log& each : round.thread_logs) {
       for (std::uint32_t i = 0; i < each.log.size(); ++i) {
         const logged& done = each.log[i];
         if (done.place != logged::nowhere) {
@@ -37,19 +37,19 @@ class judge {
   }
 
   [[nodiscard]] std::string verdict() {
-    for (unsigned thread = 0; thread < round_.witnesses.size(); ++thread) {
-      const witness& mine = round_.witnesses[thread];
+    for (unsigned thread = 0; thread < round_.thread_logs.size(); ++thread) {
+      const thread_log& mine = round_.thread_logs[thread];
       for (const observation& one : mine.observations) {
         if (!has(one.place, one.value, one.during)) {
           return wrong(thread, one.asked, one.number, one.place, one.value, one.during);
         }
       }
-      for (const sighting& one : mine.sightings) {
+      for (const visit_observation& one : mine.visit_observations) {
         auto problem = wrong(thread, mine, one);
         if (!problem.empty()) return problem;
       }
     }
-    return wrong_countings();
+    return wrong_sizes();
   }
 
  private:
@@ -123,7 +123,8 @@ class judge {
            told_versions(place, during);
   }
 
-  [[nodiscard]] std::string wrong(unsigned thread, const witness& mine, const sighting& one) const {
+  [[nodiscard]] std::string wrong(unsigned thread, const thread_log& mine,
+                                  const visit_observation& one) const {
     for (std::uint32_t i = 0; i < one.count; ++i) {
       const std::uint32_t place = one.first + i;
       const unsigned owner = round_.owners.owner(place);
@@ -144,7 +145,8 @@ class judge {
 
   // Whether all that was seen of one thread's keys was so at the same time. Goes through what the
   // thread did meanwhile, and counts the keys that differ.
-  [[nodiscard]] bool of_one_moment(const witness& mine, const sighting& one, unsigned owner) const {
+  [[nodiscard]] bool of_one_moment(const thread_log& mine, const visit_observation& one,
+                                   unsigned owner) const {
     const window during = one.during.at(owner);
     const auto seen = [&](std::uint32_t place) {
       return mine.values[one.values + (place - one.first)];
@@ -155,7 +157,7 @@ class judge {
         differ += value_after(place, during.returned) != seen(place);
       }
     }
-    const auto& log = round_.witnesses[owner].log;
+    const auto& log = round_.thread_logs[owner].log;
     for (std::uint32_t i = during.returned; differ != 0 && i < during.begun && i < log.size();
          ++i) {
       const logged& done = log[i];
@@ -168,8 +170,8 @@ class judge {
   }
 
   // Two keys that were so, but not at the same time.
-  [[nodiscard]] std::string torn(unsigned thread, const witness& mine, const sighting& one,
-                                 unsigned owner) const {
+  [[nodiscard]] std::string torn(unsigned thread, const thread_log& mine,
+                                 const visit_observation& one, unsigned owner) const {
     const window during = one.during.at(owner);
     struct bound {
       std::uint32_t place = 0;
@@ -213,16 +215,16 @@ class judge {
   }
 
   // Sizes. How many keys a thread held after each of its operations.
-  [[nodiscard]] std::string wrong_countings() const {
-    std::vector<std::vector<std::uint32_t>> held(round_.witnesses.size());
+  [[nodiscard]] std::string wrong_sizes() const {
+    std::vector<std::vector<std::uint32_t>> held(round_.thread_logs.size());
     const bool any = std::ranges::any_of(
-        round_.witnesses, [](const witness& each) { return !each.countings.empty(); });
+        round_.thread_logs, [](const thread_log& each) { return !each.size_observations.empty(); });
     if (!any) return "";
     std::vector<bool> is_held(round_.keys.size());
     for (std::size_t i = 0; i < held.size(); ++i) {
       std::uint32_t count = 0;
       held[i].push_back(count);
-      for (const logged& done : round_.witnesses[i].log) {
+      for (const logged& done : round_.thread_logs[i].log) {
         if (done.place != logged::nowhere) {
           count += done.value != 0;
           count -= is_held[done.place];
@@ -232,7 +234,7 @@ class judge {
       }
     }
     for (unsigned thread = 0; thread < held.size(); ++thread) {
-      for (const counting& one : round_.witnesses[thread].countings) {
+      for (const size_observation& one : round_.thread_logs[thread].size_observations) {
         std::uint64_t least = 0;
         std::uint64_t most = 0;
         for (unsigned owner = 0; owner < held.size(); ++owner) {

@@ -1,4 +1,4 @@
-// What threads did to the keys that each of them owns, what others were told of these keys, and
+// What threads did to the keys that each of them owns, what others observed of these keys, and
 // whether the one explains the other. A part of owners.cpp.
 
 #ifndef ASSAY_RIG_OWNER_LOG_H_
@@ -17,8 +17,8 @@ namespace assay::rig {
 
 inline constexpr unsigned most_owners = 8;
 
-// The value that a thread's operation stores; never 0, which stands for a key that is not held. It
-// has 44 bits: those above tell nothing.
+// The value that a thread's operation stores; never 0, which means that the key is not held. It has
+// 44 bits: the ones above mean nothing.
 [[nodiscard]] constexpr std::uint64_t value_by(unsigned thread, std::uint64_t number) {
   return std::uint64_t{thread + 1} << 40U | number;
 }
@@ -41,23 +41,23 @@ struct ownership {
   }
 };
 
-// The operations of a thread, the first of which has number 1: what each left, if it is about a key
-// of the thread's own.
+// The operations of a thread, from number 1 on: what each left, if it is about one of the thread's own
+// keys.
 struct logged {
   static constexpr std::uint32_t nowhere = UINT32_MAX;
   std::uint32_t place = nowhere;
   std::uint64_t value = 0;
 };
 
-// Of the operations of a thread so many had returned before a call began, and so many had begun
-// after it had ended.
+// How many of a thread's operations had returned before a call began, and how many had begun when it
+// had ended.
 struct window {
   std::uint32_t returned = 0;
   std::uint32_t begun = 0;
 };
 using windows = std::array<window, most_owners>;
 
-// What a search was told of one key of another thread.
+// What a search observed of one key of another thread.
 struct observation {
   question asked;
   std::uint32_t number;  // the operation of the thread that asked
@@ -66,19 +66,19 @@ struct observation {
   std::uint64_t value;
 };
 
-// What a visit told of the places from `first` on.
-struct sighting {
+// What a visit observed of the places from `first` on.
+struct visit_observation {
   question asked;
   std::uint32_t number;
   std::uint32_t first;
   std::uint32_t count;
   bool atomic;
   windows during;
-  std::size_t values;  // in witness::values, a value for each place
+  std::size_t values;  // in thread_log::values, a value for each place
 };
 
 // How many elements there were.
-struct counting {
+struct size_observation {
   question asked;
   std::uint32_t number;
   std::uint64_t answered;
@@ -86,18 +86,18 @@ struct counting {
 };
 
 // What one thread did and saw.
-struct witness {
+struct thread_log {
   std::vector<logged> log{};
   std::vector<observation> observations{};
-  std::vector<sighting> sightings{};
+  std::vector<visit_observation> visit_observations{};
   std::vector<std::uint64_t> values{};
-  std::vector<counting> countings{};
+  std::vector<size_observation> size_observations{};
 };
 
 struct judged_round {
   ownership owners;
-  std::span<const std::uint64_t> keys;  // ascending
-  std::span<const witness> witnesses;   // of each thread
+  std::span<const std::uint64_t> keys;      // ascending
+  std::span<const thread_log> thread_logs;  // of each thread
 };
 
 // What no moment explains, in words; empty if all is explained. Takes time in proportion to the

@@ -288,12 +288,12 @@ shape draw_long(splitmix64& draw, const subject_entry& subject) {
   return drawn;
 }
 
-std::string told(const shape& drawn, const subject_entry& subject) {
+std::string described(const shape& drawn, const subject_entry& subject) {
   constexpr std::array<std::string_view, 3> courses{
       "growing from nothing", "filled and emptied in turn", "inserted and erased at random"};
   return std::to_string(drawn.owners.threads) + " threads, " + std::to_string(drawn.keys.size()) +
          " keys from " + std::to_string(drawn.keys.front()) + " to " +
-         std::to_string(drawn.keys.back()) + told_types(subject, *drawn.types) + ", of which " +
+         std::to_string(drawn.keys.back()) + types_suffix(subject, *drawn.types) + ", of which " +
          std::to_string(drawn.staying) + " stay all the time and the others are " +
          std::string(courses.at(static_cast<std::size_t>(drawn.goes))) + "; " +
          (drawn.disturbed ? "threads are disturbed"
@@ -307,7 +307,7 @@ std::string told(const shape& drawn, const subject_entry& subject) {
 
 // Whether an operation asks about the question's key alone, as far as small maps show.
 bool concerns_one_key(operation kind) {
-  const further_facts& facts = further_facts_of(kind);
+  const extra_facts& facts = extra_facts_of(kind);
   if (facts.visits) return false;
   const question asked{.kind = kind, .key = 50, .value = 7, .last = 50};
   for (const bool held : {false, true}) {
@@ -329,20 +329,20 @@ bool concerns_one_key(operation kind) {
   return true;
 }
 
-// The first value that a thread stores is often that of a key that stays, or of one that many look
-// at. No round has a mask if the map has operations of its own, which may calculate with values.
+// The first value that a thread stores is often a value of a key that stays, or of one that many
+// read. No round has a mask if the map has operations of its own, which may calculate with values.
 std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const shape& drawn) {
   constexpr std::array<std::string_view, 3> storing{"contains", "insert_or_assign", "update"};
   const bool stores_only = std::ranges::all_of(subject.operations, [&](operation kind) {
-    if (kind <= operation::iterate || further_facts_of(kind).visits) return true;
-    if (further_facts_of(kind).told != nullptr && !concerns_one_key(kind)) return true;
+    if (kind <= operation::iterate || extra_facts_of(kind).visits) return true;
+    if (extra_facts_of(kind).as_history != nullptr && !concerns_one_key(kind)) return true;
     return std::ranges::find(storing, workload::facts_of(kind).name) != storing.end();
   });
   const std::uint64_t first =
       value_by(static_cast<unsigned>(draw() % drawn.owners.threads), 1 + draw() % 2);
   const std::uint64_t luck = draw() % 4;
   if (!stores_only || luck < 2) return 0;
-  return luck == 2 ? first : ~first & subject.greatest_value(datum::kind::uint64);
+  return luck == 2 ? first : ~first & subject.greatest_value(type_spec::kind::uint64);
 }
 
 // In every other round that is not about their number, keys are at the ends of their type, in some
@@ -352,38 +352,38 @@ void draw_ends(splitmix64& draw, const subject_entry& subject, shape& drawn) {
   drawn.mask = draw_mask(draw, subject, drawn);
   if (drawn.keys.size() > 1000 || draw() % 2 == 0) return;
   const held_types& other = subject.types.back();
-  if (draw() % 4 == 0 && other.value != datum::kind::uint32) drawn.types = &other;
+  if (draw() % 4 == 0 && other.value != type_spec::kind::uint32) drawn.types = &other;
   drawn.keys =
       keys_at_ends(least_key(subject), greatest_key(subject, drawn.types->key), drawn.keys.size());
 }
 
 // What a map can be asked beyond insert, erase and find.
-struct further_kinds {
+struct extra_kinds {
   std::vector<operation> of_one_key{};
   std::vector<operation> narrow{};  // ranges and what looks for an element
   std::vector<operation> whole{};   // what visits all, and sizes
 
-  explicit further_kinds(const subject_entry& subject) {
+  explicit extra_kinds(const subject_entry& subject) {
     for (const operation kind : subject.operations) {
       if (kind <= operation::find) continue;
       if (kind <= operation::iterate) {
         (kind == operation::range ? narrow : whole).push_back(kind);
         continue;
       }
-      const further_facts& facts = further_facts_of(kind);
+      const extra_facts& facts = extra_facts_of(kind);
       if (concerns_one_key(kind)) {
         of_one_key.push_back(kind);
       } else if (facts.visits) {
         (workload::facts_of(kind).spans ? narrow : whole).push_back(kind);
-      } else if (facts.told != nullptr) {
+      } else if (facts.as_history != nullptr) {
         narrow.push_back(kind);
       }
     }
   }
 };
 
-// How far a thread is, for the others. Numbers of operations; above that of those that have
-// returned, the place that the last of them was about.
+// How far a thread is, for the others. Numbers of operations; the bits above the number of returned
+// ones hold the place that the last of these was about.
 struct alignas(workload::interference_bytes) published {
   std::atomic<std::uint64_t> returned{0};
   std::atomic<std::uint32_t> begun{0};
@@ -392,7 +392,7 @@ struct alignas(workload::interference_bytes) published {
 // What the threads of a round have in common.
 struct round {
   const subject_entry& subject;
-  const further_kinds& further;
+  const extra_kinds& extra;
   shape is;
   std::vector<std::uint64_t>
       staying{};  // values of the keys that stay, by place; written by owners
@@ -405,7 +405,7 @@ struct round {
   std::string problem{};  // guarded by mutex; the first
 
   void fail(const std::string& what) {
-    // Relaxed: it only ends the round early. What is told is behind the mutex.
+    // Relaxed: it only ends the round early. The mutex guards what is reported.
     over.store(true, std::memory_order_relaxed);
     const std::scoped_lock lock(mutex);
     if (problem.empty()) problem = what;
@@ -449,9 +449,9 @@ class player {
   }
 
   void play() {
-    std::optional<disturbance::here> here;
+    std::optional<disturbance::scope> scope;
     std::optional<preemption> preempted;
-    if (is_.disturbed) here.emplace(disturbed_);
+    if (is_.disturbed) scope.emplace(disturbed_);
     for (std::uint64_t n = 0; n < is_.operations && !is_over() && !done_; ++n) {
       if (n % 16 == 0) {
         if (steady_clock::now() > round_.end) break;
@@ -488,10 +488,10 @@ class player {
   }
 
   [[nodiscard]] std::uint64_t operations() const { return number_; }
-  [[nodiscard]] witness& seen() { return seen_; }
+  [[nodiscard]] thread_log& seen() { return seen_; }
   [[nodiscard]] const known& of_mine(std::size_t place) const { return known_[at(place)]; }
 
-  // Of a key of this thread.
+  // Describes a key of this thread.
   [[nodiscard]] std::string told_key(std::size_t place) const {
     const known& mine = of_mine(place);
     const std::string by = "thread " + std::to_string(me_) + " had ";
@@ -510,7 +510,7 @@ class player {
   static constexpr std::size_t most_observations = 1 << 15;
   static constexpr std::size_t most_values = 1 << 18;
 
-  // The place of a key among those of its owner.
+  // The place of a key among its owner's keys.
   [[nodiscard]] std::size_t at(std::size_t place) const {
     const std::size_t block = is_.owners.block;
     return place / (block * is_.owners.threads) * block + place % block;
@@ -532,8 +532,8 @@ class player {
   void begin() {
     ++number_;
     if (!is_.crossing) return;
-    // (1) Whatever this operation does to the map comes after. A thread that is told of it, and has
-    // so synchronised with it through the map, reads this or more at (4).
+    // (1) Whatever this operation does to the map comes after. A thread that observes it, and has so
+    // synchronised with it through the map, reads this or more at (4).
     round_.far.at(me_).begun.store(static_cast<std::uint32_t>(number_), std::memory_order_release);
   }
 
@@ -617,7 +617,7 @@ class player {
       default: {
         elements held;
         if (mine.value != 0) held.emplace(asked.key, mine.value);
-        right = got == further_facts_of(kind).right(held, asked);
+        right = got == extra_facts_of(kind).right(held, asked);
         then = held.empty() ? 0 : held.begin()->second;
       }
     }
@@ -639,7 +639,7 @@ class player {
   void change(std::uint64_t luck) {
     if (is_.goes == course::churning || luck % 8 == 0) {
       const std::size_t place = mine_[(luck >> 8U) % mine_.size()];
-      const auto& more = round_.further.of_one_key;
+      const auto& more = round_.extra.of_one_key;
       if (!more.empty() && luck / 8 % 16 == 0) {
         ask_mine(more[(luck >> 7U) % more.size()], place);
       } else {
@@ -723,8 +723,8 @@ class player {
 
   // Ranges, snapshots, sizes, and what else the map offers.
   void ask_about_several() {
-    const auto& narrow = round_.further.narrow;
-    const auto& whole = round_.further.whole;
+    const auto& narrow = round_.extra.narrow;
+    const auto& whole = round_.extra.whole;
     // The whole is asked for less often the longer it takes.
     const bool all = narrow.empty() || draw_() % (2 + is_.keys.size() / is_.widest) == 0;
     const auto& kinds = all && !whole.empty() ? whole : narrow;
@@ -735,7 +735,7 @@ class player {
     const std::uint64_t widest = all ? is_.keys.size() : is_.widest;
     const std::size_t first = draw_() % is_.keys.size();
     const std::size_t last = std::min<std::size_t>(first + draw_() % widest, is_.keys.size() - 1);
-    // From a key or just beside it, and to one.
+    // From a key or its neighbour, and to one.
     const question asked{.kind = kind,
                          .key = beside(is_.keys[first], draw_() % 3 - 1),
                          .value = 0,
@@ -749,8 +749,9 @@ class player {
     if (kind <= operation::iterate) {
       check(asked, {.operation = workload::facts_of(kind).name, .asked = asked, .answered = got},
             during, atomic);
-    } else if (const auto told = further_facts_of(kind).told) {
-      for (const told_as& one : told(asked, &got)) check(asked, one, during, atomic);
+    } else if (const auto as_history = extra_facts_of(kind).as_history) {
+      for (const history_event& event : as_history(asked, &got))
+        check(asked, event, during, atomic);
     } else {
       const bool spans = workload::facts_of(kind).spans;
       check(asked, {.operation = spans ? "range" : "iterate", .asked = asked, .answered = got},
@@ -760,21 +761,22 @@ class player {
   }
 
   // An answer in the judge's words.
-  void check(const question& asked, const told_as& told, const windows& during, bool atomic) {
-    if (told.operation == "size") {
+  void check(const question& asked, const history_event& event, const windows& during,
+             bool atomic) {
+    if (event.operation == "size") {
       if (is_.crossing && atomic) {
-        seen_.countings.push_back({.asked = asked,
-                                   .number = static_cast<std::uint32_t>(number_),
-                                   .answered = std::get<std::uint64_t>(told.answered),
-                                   .during = during});
+        seen_.size_observations.push_back({.asked = asked,
+                                           .number = static_cast<std::uint32_t>(number_),
+                                           .answered = std::get<std::uint64_t>(event.answered),
+                                           .during = during});
       }
-    } else if (told.operation == "find") {
-      const auto& found = std::get<std::optional<std::uint64_t>>(told.answered);
+    } else if (event.operation == "find") {
+      const auto& found = std::get<std::optional<std::uint64_t>>(event.answered);
       std::vector<element> met;
-      if (found) met.emplace_back(told.asked.key, *found);
-      check_met(asked, told.asked.key, told.asked.key, met, during, false);
-    } else if (told.operation == "range") {
-      const auto& met = std::get<std::vector<element>>(told.answered);
+      if (found) met.emplace_back(event.asked.key, *found);
+      check_met(asked, event.asked.key, event.asked.key, met, during, false);
+    } else if (event.operation == "range") {
+      const auto& met = std::get<std::vector<element>>(event.answered);
       const auto descent = std::ranges::adjacent_find(
           met, [](const element& a, const element& b) { return a.first >= b.first; });
       if (descent != met.end()) {
@@ -782,9 +784,9 @@ class player {
                            " and then key " + std::to_string(std::next(descent)->first) +
                            ", but a range ascends.\n");
       }
-      check_met(asked, told.asked.key, told.asked.last, met, during, atomic);
-    } else if (told.operation == "snapshot" || told.operation == "iterate") {
-      check_met(asked, 0, UINT64_MAX, std::get<std::vector<element>>(told.answered), during,
+      check_met(asked, event.asked.key, event.asked.last, met, during, atomic);
+    } else if (event.operation == "snapshot" || event.operation == "iterate") {
+      check_met(asked, 0, UINT64_MAX, std::get<std::vector<element>>(event.answered), during,
                 atomic);
     }
   }
@@ -824,13 +826,13 @@ class player {
       }
     }
     if (is_.crossing && seen_.values.size() + (end - begin) <= most_values) {
-      seen_.sightings.push_back({.asked = asked,
-                                 .number = static_cast<std::uint32_t>(number_),
-                                 .first = static_cast<std::uint32_t>(begin),
-                                 .count = static_cast<std::uint32_t>(end - begin),
-                                 .atomic = atomic,
-                                 .during = during,
-                                 .values = seen_.values.size()});
+      seen_.visit_observations.push_back({.asked = asked,
+                                          .number = static_cast<std::uint32_t>(number_),
+                                          .first = static_cast<std::uint32_t>(begin),
+                                          .count = static_cast<std::uint32_t>(end - begin),
+                                          .atomic = atomic,
+                                          .during = during,
+                                          .values = seen_.values.size()});
       seen_.values.insert(seen_.values.end(), met_.begin() + static_cast<std::ptrdiff_t>(begin),
                           met_.begin() + static_cast<std::ptrdiff_t>(end));
     }
@@ -859,7 +861,7 @@ class player {
   std::vector<std::size_t> mine_{};  // places of its own keys that do not stay, in some order
   std::vector<known> known_;         // of its own keys, in ascending order
   std::vector<std::uint64_t> met_;   // values that a visit met, by place; 0 for none
-  witness seen_{};
+  thread_log seen_{};
   disturbance disturbed_;
   std::uint64_t number_ = 0;  // of its last operation
   std::size_t next_ = 0;      // in mine_
@@ -924,26 +926,26 @@ std::string play_round(round& of, std::uint64_t seed, watchdog& watch, sync::cre
   {
     std::optional<disturb_at_points> disturbed;
     if (is.disturbed) disturbed.emplace();
-    std::optional<few_yields> closely;
+    std::optional<suppress_yields> closely;
     if (is.closely) closely.emplace();
     all([&](unsigned thread) { players[thread]->play(); });
   }
   const std::chrono::duration<double> seconds = steady_clock::now() - begin;
   all([&](unsigned thread) { players[thread]->leave(); });
   const bool at_full_speed = !is.disturbed && !is.lingers;
-  std::vector<witness> witnesses;
+  std::vector<thread_log> thread_logs;
   ++sums.rounds;
   for (const auto& each : players) {
     sums.operations += each->operations();
     if (at_full_speed) sums.undisturbed += each->operations();
-    witnesses.push_back(std::move(each->seen()));
-    sums.observations += witnesses.back().observations.size() + witnesses.back().values.size();
+    thread_logs.push_back(std::move(each->seen()));
+    sums.observations += thread_logs.back().observations.size() + thread_logs.back().values.size();
   }
   if (at_full_speed) sums.undisturbed_seconds += seconds.count();
   if (!of.problem.empty()) return of.problem;
   watch.sign_of_life();
   const std::string unexplained_answer =
-      unexplained({.owners = is.owners, .keys = is.keys, .witnesses = witnesses});
+      unexplained({.owners = is.owners, .keys = is.keys, .thread_logs = thread_logs});
   return unexplained_answer.empty() ? wrong_at_rest(*map, of, players) : unexplained_answer;
 }
 
@@ -1062,13 +1064,13 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
     of.is.closely = may_wait_closely && !of.is.disturbed;
     std::optional<disturb_at_points> disturbed;
     if (of.is.disturbed) disturbed.emplace();
-    std::optional<few_yields> closely;
+    std::optional<suppress_yields> closely;
     if (of.is.closely) closely.emplace();
     std::vector<std::unique_ptr<map_in_round>> maps;
     for (std::size_t i = 0; i < most_maps && (i == 0 || steady_clock::now() < end); ++i) {
       // NOLINTNEXTLINE(modernize-make-unique): a round is made in place, as it cannot be moved
-      maps.push_back(std::unique_ptr<map_in_round>(new map_in_round{
-          .of = {.subject = of.subject, .further = of.further, .is = draw_next()}}));
+      maps.push_back(std::unique_ptr<map_in_round>(
+          new map_in_round{.of = {.subject = of.subject, .extra = of.extra, .is = draw_next()}}));
       map_in_round& one = *maps.back();
       one.of.staying.resize(one.of.is.keys.size());
       // When the time is over, only the first map is still played to its end: one map may be slow.
@@ -1088,7 +1090,7 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
 
 owned check_owners(const subject_entry& subject, const owning& asked) {
   watchdog watch({.check = "owners", .map = subject.name, .seed = asked.seed});
-  const further_kinds further(subject);
+  const extra_kinds extra(subject);
   sync::crew crew(most_threads(subject));
   splitmix64 draw(asked.seed);
   owned sums;
@@ -1101,7 +1103,7 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
     last = left() < 0.3 * asked.duration;
     const bool many = !last && sums.rounds % many_in == 0;
     round next{.subject = subject,
-               .further = further,
+               .extra = extra,
                .is = last   ? draw_long(draw, subject)
                      : many ? draw_many(draw, subject)
                             : draw_shape(draw, subject, sums.rounds - sums.rounds / many_in - 1)};
@@ -1126,7 +1128,7 @@ owned check_owners(const subject_entry& subject, const owning& asked) {
     watch.hint("");
     if (problem.empty()) continue;
     sums.problem = problem + "That was in round " + std::to_string(sums.rounds) + " of seed " +
-                   std::to_string(asked.seed) + ", on a new map: " + told(next.is, subject) +
+                   std::to_string(asked.seed) + ", on a new map: " + described(next.is, subject) +
                    ". Each key is inserted and erased by one thread alone.\n" + hint;
     break;
   }

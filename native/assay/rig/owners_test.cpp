@@ -161,12 +161,12 @@ TEST(owners, meet_their_own_keys_and_those_that_stay) {
 const std::vector<number> keys{10, 20, 30, 40};
 constexpr ownership in_turn{.threads = 2, .block = 1};
 
-std::string verdict(std::vector<logged> log, witness other) {
-  const std::vector<witness> both{{.log = std::move(log)}, std::move(other)};
-  return unexplained({.owners = in_turn, .keys = keys, .witnesses = both});
+std::string verdict(std::vector<logged> log, thread_log other) {
+  const std::vector<thread_log> both{{.log = std::move(log)}, std::move(other)};
+  return unexplained({.owners = in_turn, .keys = keys, .thread_logs = both});
 }
 
-witness found(number value, window during) {
+thread_log found(number value, window during) {
   return {.observations = {{.asked = {.kind = operation::find, .key = 10},
                             .number = 1,
                             .place = 0,
@@ -200,14 +200,14 @@ TEST(owner_log, does_not_explain_what_was_so_before_or_after) {
 }
 
 // A range over all, in which only the keys of thread 0 are looked at.
-witness met(number ten, number thirty, bool atomic, window during) {
-  return {.sightings = {{.asked = {.kind = operation::range, .key = 10, .last = 40},
-                         .number = 1,
-                         .first = 0,
-                         .count = 4,
-                         .atomic = atomic,
-                         .during = {during, window{}},
-                         .values = 0}},
+thread_log met(number ten, number thirty, bool atomic, window during) {
+  return {.visit_observations = {{.asked = {.kind = operation::range, .key = 10, .last = 40},
+                                  .number = 1,
+                                  .first = 0,
+                                  .count = 4,
+                                  .atomic = atomic,
+                                  .during = {during, window{}},
+                                  .values = 0}},
           .values = {ten, 0, thirty, 0}};
 }
 
@@ -227,10 +227,10 @@ TEST(owner_log, knows_whether_a_range_is_of_one_moment) {
 
 TEST(owner_log, knows_how_many_elements_there_were) {
   const auto counted = [](number size, window during) {
-    return witness{.countings = {{.asked = {.kind = operation::size},
-                                  .number = 1,
-                                  .answered = size,
-                                  .during = {during, window{}}}}};
+    return thread_log{.size_observations = {{.asked = {.kind = operation::size},
+                                             .number = 1,
+                                             .answered = size,
+                                             .during = {during, window{}}}}};
   };
   EXPECT_EQ(verdict(three, counted(0, {.returned = 1, .begun = 2})), "");
   EXPECT_EQ(verdict(three, counted(1, {.returned = 1, .begun = 2})), "");

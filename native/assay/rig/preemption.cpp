@@ -51,7 +51,7 @@ struct addresses {
 
 addresses find_program() {
   addresses found;
-  // The program is the first to be told; 1 says that it is enough.
+  // The program's handler is called first; if it returns 1, that is enough.
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* into) {
         auto& all = *static_cast<addresses*>(into);

@@ -279,7 +279,7 @@ std::string problem_with(const balance& sums, const std::vector<element>& held) 
   return "";
 }
 
-// Of one operation in 32.
+// One operation in 32 has one.
 std::uint64_t draw_behind(random::splitmix64& draw) {
   const std::uint64_t drawn = draw();
   return drawn % 32 == 0 ? 1 + (drawn >> 32) % 8 : 0;
@@ -315,7 +315,7 @@ void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
   }
 }
 
-// The same, with its end told to the others. The suspended thread comes to it only once it has been
+// The same, and announces its end to the others. The suspended thread comes to it only once it has been
 // released. Says what the map threw, if it did.
 std::string act_to_end(actor& me, any_handle& handle, const std::vector<operation>& offered,
                        const asked_about& about, const suspending& asked, std::uint64_t seed,
@@ -456,7 +456,7 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
   }
   if (seen.problem.empty()) seen.problem = map->broken_invariant().value_or("");
   if (seen.problem.empty()) seen.problem = problem_with(total, walk(*map, 4 * about.keys.size()));
-  if (!seen.problem.empty()) seen.problem += told_types(subject, types);
+  if (!seen.problem.empty()) seen.problem += types_suffix(subject, types);
   watch.note("");
   return seen;
 }
@@ -509,7 +509,7 @@ std::vector<std::string> points_marked_in(const std::string& file) {
 namespace {
 
 // What came of suspending a thread several times in the same place.
-struct place {
+struct suspensions {
   unsigned attempts = 0;
   unsigned reached = 0;
   unsigned waited = 0;
@@ -529,7 +529,7 @@ struct place {
       who_waited += "; it is " + seen.how;
     }
   }
-  [[nodiscard]] std::string told() const {
+  [[nodiscard]] std::string summary() const {
     std::string text = "all others go on";
     if (reached == 0) text = "not reached again";
     if (unclear > 0) text = "the others did not go on for long, and it is not clear why";
@@ -560,10 +560,10 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
     points.insert(more.begin(), more.end());
   }
   progress_found found;
-  const auto take_note = [&](const std::string& name, const place& seen, unsigned too_often) {
+  const auto take_note = [&](const std::string& name, const suspensions& seen, unsigned too_often) {
     found.any_suspended = found.any_suspended || seen.reached > 0;
     const bool broken = subject.lock_free && seen.waited >= too_often;
-    found.lines.push_back(name + ": " + seen.told() +
+    found.lines.push_back(name + ": " + seen.summary() +
                           (broken ? ", though the map says that it is lock-free" : ""));
     found.passed = found.passed && seen.problem.empty() && !broken;
   };
@@ -571,7 +571,7 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
     found.no_time_for += (found.no_time_for.empty() ? "" : " and ") + what;
   };
   for (const std::string& point : points) {
-    place here;
+    suspensions here;
     for (unsigned i = 0; i < most_times && here.reached < times && here.problem.empty(); ++i) {
       if (i >= times && steady_clock::now() > after(1)) {
         if (here.reached == 0) had_no_time_for("coming to " + point + " again");
@@ -594,7 +594,7 @@ progress_found check_progress(const subject_entry& subject, std::uint64_t seed,
   const unsigned attempts = subject.lock_free ? 150 : 40;
   constexpr unsigned in_any_case = 10;
   const unsigned enough = subject.lock_free ? 2 : 1;  // a second time, to be sure
-  place anywhere;
+  suspensions anywhere;
   for (unsigned i = 0; i < attempts && anywhere.waited < enough && anywhere.problem.empty(); ++i) {
     const bool late = steady_clock::now() > after(1);
     if (late && i >= in_any_case && anywhere.waited == 0) break;

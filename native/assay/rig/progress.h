@@ -15,9 +15,9 @@
 // half of the attempts to reach it, some operations let others get ahead at each point that they pass,
 // for points that only such operations come to. Known to wait are threads
 //
-// - asleep in a lock, as the kernel tells (thread_state.h): if all of them are at the same time, only
+// - asleep in a lock, as the kernel reports (thread_state.h): if all of them are at the same time, only
 //   the suspended thread can wake them;
-// - passing marked points, those of the loop that it waits in, without end, or using its processor
+// - passing the marked points of the loop that it waits in without end, or using its processor
 //   for a fifth of a second, within one operation and while no operation of any thread is completed.
 //
 // A thread that merely lost its processor does none of these. Time plays no part, but that the

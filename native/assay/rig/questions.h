@@ -47,7 +47,7 @@ struct asked_about {
   }
 };
 
-// One of `kinds`, of which insert and erase are half, about one of these keys.
+// One of `kinds`, about one of these keys. Half are inserts and erases.
 inline question draw_question(random::splitmix64& draw,
                               const std::vector<workload::operation>& kinds,
                               const asked_about& about) {
@@ -64,7 +64,7 @@ inline question draw_question(random::splitmix64& draw,
 inline int change_by(const question& asked, const answer& answered) {
   using workload::operation;
   if (asked.kind > operation::iterate) {
-    return further_facts_of(asked.kind).came_to(asked, answered).change;
+    return extra_facts_of(asked.kind).outcome_of(asked, answered).change;
   }
   const bool* const succeeded = std::get_if<bool>(&answered);
   if (succeeded == nullptr || !*succeeded) return 0;

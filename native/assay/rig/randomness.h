@@ -1,5 +1,5 @@
 // Threads are stopped a little at many moments, so that all interleavings come up that a little delay
-// makes. Some mistakes need one thread to stand still, at one place, while the others complete
+// makes. Some mistakes need one thread to stop at one place while the others complete
 // thousands of operations: a slot that is used again "after a while", a count that wraps around. No
 // number of short delays does that, and equal ones at every place are spent where threads pass most
 // often.

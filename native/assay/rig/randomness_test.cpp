@@ -27,7 +27,7 @@ TEST(a_habit, without_noise_is_a_short_stop_now_and_then) {
   }
 }
 
-// Of seeds below 10,000; a share is known to within 0.02.
+// For seeds below 10,000; a share is known to within 0.02.
 TEST(a_habit, of_very_high_randomness_has_long_tails) {
   double always = 0;
   double hardly_ever = 0;

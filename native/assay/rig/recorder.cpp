@@ -58,7 +58,7 @@ weights draw_weights(splitmix64& draw, const subject_entry& subject, bool whole)
   weights drawn{};
   for (const operation kind : subject.atomic) {
     if (kind > operation::find && !whole) continue;
-    // What tells of several keys is asked for most where it is asked for at all.
+    // Operations on several keys are most frequent, where there are any.
     const bool spans = kind > operation::find && kind <= operation::iterate;
     const bool updates = kind == operation::insert || kind == operation::erase;
     drawn.at(static_cast<std::size_t>(kind)) =
@@ -79,7 +79,7 @@ operation draw_kind(splitmix64& draw, const weights& among) {
 // The map of a number of histories, and what it held when the last of them had ended.
 struct served_map {
   std::unique_ptr<any_map> map;
-  std::string told{};                           // its name, and its types if they are not the first
+  std::string map_name{};                       // its name, and its types if they are not the first
   std::array<std::uint64_t, most_keys> keys{};  // that histories ask about, ascending
   // Others, which stay: a structure is as large as they make it, and nobody asks about them. They
   // are left out of histories unless something happens to them.
@@ -94,8 +94,8 @@ struct served_map {
   [[nodiscard]] bool may_go_on() const { return histories < most && !broken; }
 };
 
-// Keys anywhere among those of bystanders, of which there are often about a power of two: tables
-// grow there.
+// Keys anywhere among the bystanders' keys, whose number is often about a power of two: tables grow
+// there.
 void draw_keys(splitmix64& draw, served_map& drawn) {
   constexpr std::uint64_t furthest = 20'000;
   const std::uint64_t most = std::uint64_t{2} << draw_between(draw, 0, 9);
@@ -129,8 +129,8 @@ plan plan_to_fill(splitmix64& draw, const subject_entry& subject, served_map& to
   return filling;
 }
 
-// The histories of one map are numbered from 1 on, so that each insert has a value of its own. What
-// tells of all keys would tell of bystanders, too.
+// The histories of one map are numbered from 1 on, so that each insert has a value of its own. Operations
+// on all keys would report bystanders, too.
 plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map& served) {
   const bool offers_more = subject.atomic.size() > 3 && served.bystanders.empty();
   const bool whole = offers_more && draw() % 4 == 0;
@@ -143,7 +143,7 @@ plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map&
   plan drawn{.keys = draw_between(draw, 1, whole ? 4 : most_keys),
              .strikes = draw() % 2 == 0,
              .of_thread = {}};
-  // Of the map's keys, these: neighbours anywhere among them.
+  // The history's keys are neighbours anywhere among the map's.
   const std::uint64_t least = draw_between(draw, 0, most_keys - drawn.keys);
   const std::uint64_t greatest = least + drawn.keys - 1;
   drawn.of_thread.resize(threads);
@@ -151,7 +151,7 @@ plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map&
   for (auto& mine : drawn.of_thread) {
     for (std::uint64_t i = 0; i < operations; ++i) {
       const operation kind = draw_kind(draw, among);
-      // Every other range is of all keys, also of those that earlier histories left.
+      // Every other range covers all keys, including keys that earlier histories left.
       const bool all = kind == operation::range && draw() % 2 == 0;
       const std::uint64_t key = all ? 0 : draw_between(draw, least, greatest);
       const std::uint64_t last = all ? most_keys - 1 : draw_between(draw, key, greatest);
@@ -216,7 +216,7 @@ class starting_line {
 };
 
 void perform(part& mine, const plan& drawn, unsigned thread, const stamp_clock& clock) {
-  const disturbance::here disturbed(*mine.disturbed);
+  const disturbance::scope disturbed(*mine.disturbed);
   const preemption preempted(mine.preempted_by);
   for (const question& one : drawn.of_thread[thread]) {
     if (drawn.strikes) mine.disturbed->strike();
@@ -251,7 +251,7 @@ bool overlap(const operation_record& a, const operation_record& b) {
   return a.thread != b.thread && a.call_ns <= b.return_ns && b.call_ns <= a.return_ns;
 }
 
-// Whether `a` changed what the answer of `b` tells of.
+// Whether `a` changed what `b` read.
 bool concern(const operation_record& a, const operation_record& b) {
   if (change_by(a.asked, a.answered) == 0) return false;
   switch (b.asked.kind) {
@@ -341,7 +341,7 @@ class recorder {
     if (!served_ || !served_->may_go_on()) renew();
     ++served_->histories;
     const plan drawn = draw_plan(draw_, subject_, *served_);
-    history made{.map = served_->told,
+    history made{.map = served_->map_name,
                  .seed = asked_.seed,
                  .number = number_++,
                  .start = served_->held,
@@ -368,8 +368,8 @@ class recorder {
     served_map next{
         .map = nullptr,
         .most = std::uint64_t{1} << draw_between(draw_, 0, draw_between(draw_, 0, first ? 6 : 12))};
-    // Of the maps without bystanders, every other one has keys at the ends of their type, and of
-    // these every other one other types: the last that the map holds, or any.
+    // Every other map without bystanders has keys at the ends of their type. Every other one of these
+    // has other types: the last that the map holds, or any.
     const bool at_ends = maps_ % 4 == 2;
     const std::size_t number = subject_.types.size();
     const std::size_t other = draw_() % 2 == 0 ? number - 1 : draw_() % number;
@@ -381,7 +381,7 @@ class recorder {
     } else {
       for (std::size_t i = 0; i < most_keys; ++i) next.keys.at(i) = i + 1;
     }
-    next.told = subject_.name + told_types(subject_, types);
+    next.map_name = subject_.name + types_suffix(subject_, types);
     next.end_values = end_values(subject_, types.value);
     {
       const watchdog::sentry call(watch_, "the constructor of the map");
@@ -392,7 +392,7 @@ class recorder {
   }
 
   void fill() {
-    history made{.map = served_->told,
+    history made{.map = served_->map_name,
                  .seed = asked_.seed,
                  .number = number_,
                  .start = {},
@@ -542,7 +542,7 @@ class recorder {
   std::uint64_t number_ = 0;
   std::uint64_t maps_ = 0;
   stamp_clock clock_;
-  // Of what is called between histories: threads that record are not watched, but waited for.
+  // Watches what is called between histories: threads that record are not watched, but waited for.
   watchdog watch_;
   std::optional<served_map> served_;
   std::array<part, most_threads> parts_;

@@ -63,7 +63,7 @@ void starvation::look() {
                   "completed %ju operations",
                   call.inside_of.c_str(), std::chrono::duration<double>(age).count(), how,
                   std::uintmax_t{others});
-    found_.told = text.data();
+    found_.message = text.data();
     found_.beyond_doubt = true;
   }
 }

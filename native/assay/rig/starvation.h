@@ -2,7 +2,7 @@
 //
 //     starvation starving(watch);       // of the maps that are watched
 //     ...                               // threads use the map for a while
-//     starving.end().told               // "a thread was inside insert(3) for 4.1 s, ..."
+//     starving.end().message            // "a thread was inside insert(3) for 4.1 s, ..."
 //
 // It is beyond doubt only if the others have completed a million operations meanwhile, for two
 // seconds, and the thread did not merely wait for a processor, as with more threads than processors
@@ -32,7 +32,7 @@ class starvation {
   struct found {
     std::chrono::milliseconds longest{0};  // that any thread was seen inside one operation
     bool beyond_doubt = false;
-    std::string told{};
+    std::string message{};
   };
 
   explicit starvation(watchdog& watch);

@@ -118,9 +118,9 @@ subject_entry looked_after(subject_entry subject, watchdog& watch) {
 // The same, with maps of one type that have their keys at its ends.
 subject_entry at_ends(const subject_entry& subject, const held_types& types, watchdog& watch) {
   subject_entry all = subject;
-  if (types.value != datum::kind::uint64) all.value_bits = 64;
-  all.types = {{.key = datum::kind::uint64,
-                .value = datum::kind::uint64,
+  if (types.value != type_spec::kind::uint64) all.value_bits = 64;
+  all.types = {{.key = type_spec::kind::uint64,
+                .value = type_spec::kind::uint64,
                 .build = [&types, &watch, keys = end_keys(subject, types.key)](
                              const map_hints& hints) -> std::unique_ptr<any_map> {
                   return std::make_unique<map_at_ends>(
@@ -133,12 +133,12 @@ subject_entry at_ends(const subject_entry& subject, const held_types& types, wat
 std::string told_keys(const subject_entry& subject, unsigned keys, const held_types* types) {
   std::string text = std::to_string(keys) + " keys";
   if (types == nullptr) return text;
-  text += told_types(subject, *types) + ", called 1 to 8, which are";
+  text += types_suffix(subject, *types) + ", called 1 to 8, which are";
   for (const std::uint64_t key : end_keys(subject, types->key)) text += ' ' + std::to_string(key);
   return text;
 }
 
-// Values at one end of their type, of which the map may reserve some.
+// Values at one end of their type. The map may reserve some of them.
 std::optional<trial::drawing> values_at_end(const subject_entry& subject, const held_types& types,
                                             bool greatest) {
   const auto all = end_values(subject, types.value);
@@ -187,7 +187,7 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
       request.values = values_at_end(subject, *kind.types, kind.greatest_values);
     }
     const provoked_deadlocks provoked;
-    std::optional<few_yields> closely;
+    std::optional<suppress_yields> closely;
     if (kind.closely) closely.emplace();
     starvation starving(watch);
     const trial::result result = telling_failures(subject.name, asked.seed, [&] {
@@ -202,7 +202,7 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     };
     std::ranges::for_each(result.problems, tell);
     const auto starved = starving.end();
-    if (starved.beyond_doubt) tell(starved.told);
+    if (starved.beyond_doubt) tell(starved.message);
     // A busy machine lets a thread wait for a processor for less.
     const bool suspicious = starved.longest >= std::max(duration / 2, milliseconds(250));
     if (suspicious && duration >= longest_look) {

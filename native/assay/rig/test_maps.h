@@ -79,7 +79,7 @@ class cells_unchecked : public cells {
   auto attach() { return plain_handle(*this); }
 };
 
-// Counts its elements beside inserting them, so that a size can be of no instant.
+// Counts its elements separately from inserting them, so that a size can be of no instant.
 class cells_with_size : public cells {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {

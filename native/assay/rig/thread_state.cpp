@@ -91,7 +91,7 @@ std::optional<pid_t> holder_of(std::uintptr_t lock) {
   // Where glibc's mutex has its owner, and its lock for readers and writers, which sleep at one of
   // two places, its writer. The kernel copies, as there may be no memory behind what is no lock.
   std::array<pid_t, 5> words{};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is the address that the kernel told
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is the address that the kernel reported
   const struct iovec from{.iov_base = reinterpret_cast<void*>(lock), .iov_len = sizeof words};
   const struct iovec to{.iov_base = words.data(), .iov_len = sizeof words};
   if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != ssize_t{sizeof words}) return {};

@@ -45,7 +45,7 @@ struct thread_state {
          now.ran_ns - before.ran_ns >= each_ns * (now.sleeps - before.sleeps);
 }
 
-// Of this process.
+// All threads of this process.
 [[nodiscard]] std::vector<pid_t> all_threads();
 
 // The thread that holds the std::mutex or std::shared_mutex (of glibc) for which others sleep

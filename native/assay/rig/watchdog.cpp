@@ -297,13 +297,13 @@ watchdog::~watchdog() { over_.release(); }
 
 namespace {
 
-// The one whose threads a crash is told of. The release of its constructor pairs with the acquire of
-// the handler; no thread that it watches is left when its destructor begins.
+// The watchdog whose threads a crash report describes. The release of its constructor pairs with the
+// acquire of the handler; no thread that it watches is left when its destructor begins.
 std::atomic<const watchdog*> watching{nullptr};
 
 }  // namespace
 
-// Of a fixed size, for the handler of a signal: nothing is allocated.
+// Has a fixed size, for the handler of a signal: nothing is allocated.
 class watchdog::crash_text {
  public:
   void add(const char* text) {
@@ -319,12 +319,12 @@ class watchdog::crash_text {
     constexpr auto relaxed = std::memory_order_relaxed;
     if (const char* const what = one.call.load(relaxed)) return add(what);
     const operation kind = one.kind.load(relaxed);
-    const bool further = kind > operation::iterate;
+    const bool is_extra = kind > operation::iterate;
     const bool of_batch = one.of_batch.load(relaxed);
     add(workload::facts_of(kind).name.c_str());
     add("(");
-    if (of_batch || further || kind <= operation::range) add(one.key.load(relaxed));
-    if (!of_batch && (further || kind == operation::insert || kind == operation::range)) {
+    if (of_batch || is_extra || kind <= operation::range) add(one.key.load(relaxed));
+    if (!of_batch && (is_extra || kind == operation::insert || kind == operation::range)) {
       add(", ");
       add((kind == operation::range ? one.last : one.value).load(relaxed));
     }
@@ -345,8 +345,8 @@ class watchdog::crash_text {
 
 // All signals are blocked meanwhile: the one that is raised here, or a crash in here, ends the process.
 void watchdog::tell_crash(int signal) {
-  static std::atomic<bool> told{false};
-  while (told.exchange(true, std::memory_order_relaxed))
+  static std::atomic<bool> reported{false};
+  while (reported.exchange(true, std::memory_order_relaxed))
     pause();  // another thread ends the process
   if (const watchdog* const watch = watching.load(std::memory_order_acquire)) {
     constexpr auto relaxed = std::memory_order_relaxed;

@@ -94,7 +94,7 @@ class watchdog {
     std::string inside_of{};          // empty if it is inside of none
     std::optional<question> asked{};  // if it is inside of a question
   };
-  // Of all handles that there are. By any thread.
+  // The calls of all handles that there are. Any thread may call this.
   [[nodiscard]] std::vector<call> calls() const;
 
   // This thread looks on: that it is awake does not mean that anything can happen. One at a time.

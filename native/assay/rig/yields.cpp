@@ -12,20 +12,20 @@ namespace assay::rig {
 namespace {
 
 // Nothing is published by it: relaxed throughout.
-std::atomic<bool> few{false};
+std::atomic<bool> suppressed{false};
 
 }  // namespace
 
-few_yields::few_yields() { few.store(true, std::memory_order_relaxed); }
-few_yields::~few_yields() { few.store(false, std::memory_order_relaxed); }
+suppress_yields::suppress_yields() { suppressed.store(true, std::memory_order_relaxed); }
+suppress_yields::~suppress_yields() { suppressed.store(false, std::memory_order_relaxed); }
 
 }  // namespace assay::rig
 
 #if !ASSAY_ADDRESS_SANITIZER && !ASSAY_THREAD_SANITIZER
 
-// In place of the C library's, for what is compiled into the program.
+// Replaces the C library's, for what is compiled into the program.
 extern "C" int sched_yield() noexcept {
-  if (assay::rig::few.load(std::memory_order_relaxed)) {
+  if (assay::rig::suppressed.load(std::memory_order_relaxed)) {
     constexpr unsigned between = 256;
     thread_local unsigned yields = 0;
     if (++yields % between != 0) {

@@ -1,23 +1,22 @@
-// A thread that waits in a loop and yields in it comes back microseconds later. Those that do not wait
-// have the map for themselves meanwhile: steps of two threads that must fall together, within some
-// nanoseconds, do not.
+// A thread that waits in a loop and yields comes back microseconds later. Meanwhile the other threads
+// have the map to themselves: steps of two threads that must meet within some nanoseconds do not.
 //
-//     const few_yields waiting_closely;   // while it lives, one at a time in a process
+//     const suppress_yields waiting_closely;   // while it lives, one at a time in a process
 //
-// lets a yield do nothing but each 256th time, so that who waits meets whatever others do next.
-// Of sched_yield, which std::this_thread::yield is, and not under sanitizers.
+// makes only each 256th yield take effect, so that a waiting thread meets what others do next.
+// It replaces sched_yield, which std::this_thread::yield calls, but not under sanitizers.
 
 #ifndef ASSAY_RIG_YIELDS_H_
 #define ASSAY_RIG_YIELDS_H_
 
 namespace assay::rig {
 
-class few_yields {
+class suppress_yields {
  public:
-  few_yields();
-  ~few_yields();
-  few_yields(const few_yields&) = delete;
-  few_yields& operator=(const few_yields&) = delete;
+  suppress_yields();
+  ~suppress_yields();
+  suppress_yields(const suppress_yields&) = delete;
+  suppress_yields& operator=(const suppress_yields&) = delete;
 };
 
 }  // namespace assay::rig

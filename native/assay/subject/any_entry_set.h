@@ -7,7 +7,7 @@
 //     handle->insert(7);
 //     handle->erase(0, 9);                               // std::optional(7)
 //
-// Numbers below 2^52 stand for entries of other types, in the same order (datum.h).
+// Numbers below 2^52 represent entries of other types, in the same order (type_spec.h).
 // What a call promises is what the set's own call promises.
 
 #ifndef ASSAY_SUBJECT_ANY_ENTRY_SET_H_
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "assay/maps/elb_entry.h"
-#include "assay/subject/datum.h"
+#include "assay/subject/type_spec.h"
 
 namespace assay {
 
@@ -58,11 +58,11 @@ class any_entry_set {
   [[nodiscard]] virtual std::optional<std::string> broken_invariant() = 0;
 };
 
-// Of which ranges a set can be asked: between any two entries; of one entry or one key, and in an
+// The ranges that a set supports: between any two entries; of one entry or one key, and in an
 // erase of all from a key on; of all entries, by erases alone. A key is 2^32 entries.
 enum class entry_ranges : std::uint8_t { any, of_keys, all };
 
-// The greatest number that stands for an entry of each type.
+// The greatest number that represents an entry of each type.
 inline constexpr std::uint64_t greatest_entry_number = (std::uint64_t{1} << 52) - 1;
 
 // A word of 128 bits has the number in its high bits.
@@ -78,8 +78,8 @@ class codec<elb::wide> {
   static constexpr unsigned shift = 70;
 };
 
-// Of a pair, the 32 high bits are the key and the others the value. If the type has a sign, both
-// are moved to where half of them are negative.
+// The 32 high bits are the pair's key, the others its value. If the type has a sign, both are moved
+// to where half of them are negative.
 template <class K, class V, unsigned KeyBits, unsigned ValueBits>
 class codec<elb::element<K, V, KeyBits, ValueBits>> {
   using entry = elb::element<K, V, KeyBits, ValueBits>;

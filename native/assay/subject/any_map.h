@@ -7,7 +7,7 @@
 //     const assay::answer answer = handle->ask({.kind = workload::operation::find, .key = 7});
 //     std::get<std::optional<std::uint64_t>>(answer);
 //
-// A map of other keys or values is asked in numbers, too, which stand for them (datum.h):
+// A map of other keys or values is called with numbers, too, which represent them (type_spec.h):
 //
 //     assay::erased_map<my_map<std::string, std::uint32_t>, std::string, std::uint32_t> map(hints);
 //
@@ -35,8 +35,8 @@
 #include <vector>
 
 #include "assay/maps/shape.h"
-#include "assay/subject/datum.h"
 #include "assay/subject/tally.h"
+#include "assay/subject/type_spec.h"
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/options.h"
 
@@ -48,8 +48,8 @@ class witness;
 struct map_hints {
   std::uint64_t key_range;
   unsigned threads;
-  datum key{};
-  datum value{};
+  type_spec key{};
+  type_spec value{};
 };
 
 // What a subject is. Of a multimap or a queue, erased_bag.h says what the operations do.
@@ -65,8 +65,8 @@ struct question {
   std::uint64_t last = 0;   // of a range
 };
 
-// Of insert and erase; of find; of size; of what visits several, in the order of the visit; of what
-// looks for an element. Other operations answer as one of these.
+// Answers of insert and erase; find; size; visits of several elements, in the order of the visit;
+// searches for an element. Other operations answer as one of these.
 using answer = std::variant<bool, std::optional<std::uint64_t>, std::uint64_t, std::vector<element>,
                             std::optional<element>>;
 
@@ -105,8 +105,8 @@ class any_handle {
   // Throws std::logic_error if the map does not offer the operation, and what the map throws.
   virtual answer ask(const question& /*asked*/) { throw not_offered(); }
 
-  // A range, a snapshot, an iteration, or what else visits, of which `each` may throw to end it.
-  // What was visited before a call of `begin_again` is to be forgotten. Throws as ask() does.
+  // A range, a snapshot, an iteration, or another visit, which `each` may throw to end. What was
+  // visited before a call of `begin_again` must be forgotten. Throws as ask() does.
   virtual void visit(const question& /*asked*/, const visitor& /*each*/,
                      const std::function<void()>& /*begin_again*/) {
     throw not_offered();
@@ -127,7 +127,7 @@ class any_map {
 
   [[nodiscard]] virtual std::unique_ptr<any_handle> attach() = 0;
 
-  // Visits every element, of which `visit` may throw to end it; no handle may be inside a call.
+  // Visits every element. `visit` may throw to end it. No handle may be inside a call.
   virtual void for_each(const visitor& visit) = 0;
 
   // What is wrong with the map at rest, as far as it can tell; see maps/invariant.h.

@@ -72,7 +72,7 @@ class fresh_values {
   std::uint64_t next_ = 0;
 };
 
-// What a thread keeps beside its handle.
+// What a thread keeps in addition to its handle.
 template <class V>
 struct bag_thread {
   fresh_values<V> values;

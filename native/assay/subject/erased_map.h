@@ -24,16 +24,16 @@
 #include "assay/maps/concept.h"
 #include "assay/maps/invariant.h"
 #include "assay/subject/any_map.h"
-#include "assay/subject/datum.h"
 #include "assay/subject/operations.h"
 #include "assay/subject/tally.h"
+#include "assay/subject/type_spec.h"
 #include "assay/subject/witness.h"
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/options.h"
 
 namespace assay {
 
-// Of those that maps/concept.h describes.
+// Whether a handle has an operation that maps/concept.h describes.
 template <class Handle, class K, class V>
 [[nodiscard]] constexpr bool offers(workload::operation kind) {
   switch (kind) {
@@ -133,7 +133,7 @@ void visit_by(workload::operation kind, Handle& handle, translator<K, V>& transl
   using workload::operation;
   if (kind > operation::iterate) {
     const in_numbers<Handle, K, V> map{handle, translate};
-    if (visit_further<More>(map, {.kind = kind, .key = first, .last = last}, visit)) return;
+    if (visit_extra<More>(map, {.kind = kind, .key = first, .last = last}, visit)) return;
   }
   if constexpr (offers_range<Handle, K, V>) {
     if (kind == operation::range) {
@@ -190,13 +190,13 @@ bool look_at_number(std::uint64_t value, const value_codec<V>& values, std::uint
 
 // Performs one of a handle's further operations, and adds to `sums` what its answer says.
 template <class K, class V, class More, class Handle>
-void perform_further(Handle& handle, translator<K, V>& translate, const question& asked,
-                     const value_numbers& numbers, witness* seen, tally& sums) {
-  static const further_calls<Handle, K, V> calls{More()};
+void perform_extra(Handle& handle, translator<K, V>& translate, const question& asked,
+                   const value_numbers& numbers, witness* seen, tally& sums) {
+  static const extra_calls<Handle, K, V> calls{More()};
   const auto kind = static_cast<std::size_t>(asked.kind);
   const auto call = calls.by_number.at(kind);
   if (call == nullptr) throw std::logic_error("the map does not offer this operation");
-  const outcome came = call(in_numbers<Handle, K, V>{handle, translate}, asked);
+  const operation_outcome came = call(in_numbers<Handle, K, V>{handle, translate}, asked);
   ++sums.attempted[kind];
   sums.succeeded[kind] += came.succeeded;
   sums.wrong_values += came.wrong;
@@ -206,7 +206,7 @@ void perform_further(Handle& handle, translator<K, V>& translate, const question
   }
   if (came.change == 0) return;
   const std::uint64_t hash = numbers.hash(asked.key);
-  sums.further_held += came.change;
+  sums.extra_held += came.change;
   sums.key_sum += came.change > 0 ? asked.key : -asked.key;
   sums.pair_sum += came.change > 0 ? key_term(hash) : -key_term(hash);
   if (seen == nullptr || !numbers.watches(hash)) return;
@@ -226,10 +226,10 @@ template <class K, class V, class More, class Handle>
                                     std::uint64_t last, std::uint64_t drawn,
                                     const value_numbers& numbers, const task& task, tally& sums) {
   using workload::operation;
-  if (kind > operation::iterate && !further_facts_of(kind).visits) {
-    perform_further<K, V, More>(handle, translate,
-                                {.kind = kind, .key = first, .value = drawn, .last = last}, numbers,
-                                task.seen, sums);
+  if (kind > operation::iterate && !extra_facts_of(kind).visits) {
+    perform_extra<K, V, More>(handle, translate,
+                              {.kind = kind, .key = first, .value = drawn, .last = last}, numbers,
+                              task.seen, sums);
     return true;
   }
   if (kind == operation::size) {
@@ -282,7 +282,7 @@ template <class K, class V, class More = detail::assays_own, class Handle>
   value_numbers numbers =
       task.seen == nullptr ? value_numbers{.salt = task.salt} : task.seen->begin_batch();
 
-  // Of a search that found nothing it costs nothing. Through a reference: gcc 12 keeps an answer that
+  // Costs nothing for a search that found nothing. It takes a reference: gcc 12 keeps an answer that
   // has a name in memory, for 9 instructions more.
   const auto take_note = [&](const std::optional<V>& sought, std::uint64_t key) {
     if (!sought) return;
@@ -382,7 +382,7 @@ class erased_map final : public any_map {
 
   class alignas(workload::interference_bytes) handle final : public any_handle {
    public:
-    handle(Map& map, const datum& key, const datum& value)
+    handle(Map& map, const type_spec& key, const type_spec& value)
         : handle_(map.attach()), translate_(key, value) {}
 
     progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
@@ -415,10 +415,10 @@ class erased_map final : public any_map {
         case operation::iterate:
           return visited(asked);
         default: {
-          if (further_facts_of(asked.kind).visits) return visited(asked);
+          if (extra_facts_of(asked.kind).visits) return visited(asked);
           const in_numbers<handle_type, K, V> map{handle_, translate_};
           answer answered;
-          if (!ask_further<operations_of<Map>>(map, asked, answered)) throw not_offered();
+          if (!ask_extra<operations_of<Map>>(map, asked, answered)) throw not_offered();
           return answered;
         }
       }
@@ -443,8 +443,8 @@ class erased_map final : public any_map {
     translator<K, V> translate_;
   };
 
-  datum key_;
-  datum value_;
+  type_spec key_;
+  type_spec value_;
   Map map_;
 };
 

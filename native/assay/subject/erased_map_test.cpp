@@ -100,7 +100,7 @@ TYPED_TEST_SUITE(measured_types, every_pair);
 
 // Lengths of which keys use all, and values as well.
 template <class T>
-datum typed(std::uint32_t least, std::uint32_t most) {
+type_spec typed(std::uint32_t least, std::uint32_t most) {
   return {.type = kind_of<T>, .least = least, .most = most};
 }
 
@@ -318,7 +318,8 @@ struct find_or_insert_operation {
     const auto [at, added] = held.emplace(asked.key, asked.value);
     return added ? std::nullopt : std::optional(at->second);
   }
-  static outcome came_to(const question& asked, const std::optional<std::uint64_t>& answered) {
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<std::uint64_t>& answered) {
     if (!answered) return {.change = 1};
     return {.succeeded = false, .seen = element(asked.key, *answered)};
   }
@@ -372,13 +373,13 @@ TYPED_TEST(measured_types, may_be_asked_what_a_map_has_of_its_own) {
   using V = typename TypeParam::value;
   using map_type = many_sided<K, V>;
   registered<find_or_insert_operation>();
-  registered<further::contains>();
-  registered<further::insert_or_assign>();
-  registered<further::update>();
-  registered<further::lower_bound>();
-  registered<further::range_snapshot>();
-  registered<further::find_many>();
-  registered<further::clone>();
+  registered<extra_operations::contains>();
+  registered<extra_operations::insert_or_assign>();
+  registered<extra_operations::update>();
+  registered<extra_operations::lower_bound>();
+  registered<extra_operations::range_snapshot>();
+  registered<extra_operations::find_many>();
+  registered<extra_operations::clone>();
   erased_map<map_type, K, V> map(hints_of<TypeParam>());
   operation_batch batch;
   for (std::uint64_t key = 1; key <= 10; ++key) add(batch, named("find_or_insert"), key);
@@ -435,7 +436,7 @@ TYPED_TEST(measured_types, answer_as_a_model_does) {
       for (const std::uint64_t key : {7U, 300U, 8U, 7U}) {
         const question asked{
             .kind = named(name), .key = key + round, .value = ++value, .last = 308};
-        const answer expected = further_facts_of(asked.kind).right(held, asked);
+        const answer expected = extra_facts_of(asked.kind).right(held, asked);
         EXPECT_EQ(handle->ask(asked), expected) << name << ' ' << asked.key;
       }
     }
@@ -446,8 +447,8 @@ TYPED_TEST(measured_types, answer_as_a_model_does) {
 TEST(perform, looks_for_many_keys_in_equal_steps) {
   const auto sought = [](std::uint64_t first, std::uint64_t last) {
     std::vector<std::uint64_t> keys;
-    further::find_many::sought({.key = first, .last = last},
-                               [&](std::uint64_t key) { keys.push_back(key); });
+    extra_operations::find_many::sought({.key = first, .last = last},
+                                        [&](std::uint64_t key) { keys.push_back(key); });
     return keys;
   };
   EXPECT_THAT(sought(7, 6), IsEmpty());
@@ -487,8 +488,8 @@ TEST(perform, counts_elements_of_operations_by_name_that_are_wrong) {
     perform_numbers(map, batch, 0, 1, summing, sums);
     return sums.wrong_visits;
   };
-  EXPECT_EQ(wrong(registered<further::find_many>()), 2U);
-  EXPECT_EQ(wrong(registered<further::clone>()), 1U);
+  EXPECT_EQ(wrong(registered<extra_operations::find_many>()), 2U);
+  EXPECT_EQ(wrong(registered<extra_operations::clone>()), 1U);
 }
 
 struct wrong_bounds {
@@ -506,7 +507,7 @@ TEST(perform, counts_answers_of_operations_by_name_that_are_wrong) {
   const auto wrong_values = [](std::uint64_t off, std::uint64_t salt) {
     wrong_bounds map{off, salt};
     operation_batch batch;
-    add(batch, registered<further::lower_bound>(), 10);
+    add(batch, registered<extra_operations::lower_bound>(), 10);
     tally sums;
     perform_numbers(map, batch, 0, 1, summing, sums);
     return sums.wrong_values;

@@ -1,14 +1,14 @@
-// What maps can be asked beyond insert, erase, find and what maps/concept.h describes: operations
-// by name, each with how its answers are checked.
+// Operations of maps beyond insert, erase, find and the others that maps/concept.h describes. Each has
+// a name, and functions that check its answers.
 //
-// Those below are offered by every map whose handle has a function of that name. A map may have
+// Every map whose handle has a function with an operation's name offers that operation. A map may have
 // others:
 //
 //     struct find_or_insert_operation {
 //       static constexpr std::string_view name = "find_or_insert";
 //
-//       // Calls it, of any map that has it: `map.handle` is the thread's handle, and numbers stand
-//       // for keys and values (in_numbers).
+//       // Calls it, for any map that has it: `map.handle` is the thread's handle, and numbers
+//       // represent keys and values (in_numbers).
 //       static std::optional<std::uint64_t> ask(auto& map, const assay::question& asked)
 //         requires requires { map.handle.find_or_insert(map.key(1), map.value(1)); }
 //       {
@@ -21,9 +21,9 @@
 //         const auto [at, added] = held.emplace(asked.key, asked.value);
 //         return added ? std::nullopt : std::optional(at->second);
 //       }
-//       // What the answer says of what the map holds. A trial adds it up, and compares the sums
+//       // What the answer says about the map's contents. A trial adds it up, and compares the sums
 //       // with a walk at its end.
-//       static assay::outcome came_to(const assay::question& asked,
+//       static assay::operation_outcome outcome_of(const assay::question& asked,
 //                                     const std::optional<std::uint64_t>& answered) {
 //         if (!answered) return {.change = 1};
 //         return {.succeeded = false, .seen = assay::element(asked.key, *answered)};
@@ -35,24 +35,25 @@
 //       using operations = assay::operations<find_or_insert_operation>;
 //       ...
 //
-// With that, mixes may name it, trials measure and validate it, and the rig asks for it. It may
-// also have
+// With that, mixes may name it, trials measure and validate it, and the rig calls it. It may also
+// have
 //
 //     static constexpr bool rare = true;   // takes a microsecond at least: each is timed
 //     static constexpr bool spans = true;  // is of the keys from `asked.key` to `asked.last`
-//     // How histories tell of it, or as which operations; they leave out what cannot be told.
-//     static assay::told_as told(const assay::question& asked,
+//     // How histories record it: as one event or several. An operation without this function is not
+//     // recorded.
+//     static assay::history_event as_history(const assay::question& asked,
 //                                const std::optional<std::uint64_t>* answered);
-//     static std::vector<assay::told_as> told(...);
+//     static std::vector<assay::history_event> as_history(...);
 //
 // An answer is a bool, a number, or an optional number or element. An operation that meets several
-// elements and changes nothing has, in place of `ask` and `came_to`,
+// elements and changes nothing has, in place of `ask` and `outcome_of`,
 //
 //     static void visit(auto& map, const assay::question& asked, auto visit)
 //
 // which calls visit(key, value) with each: its answer is all of them. They are counted or summed,
-// and checked. If the operation spans, they ascend from `asked.key` to `asked.last`, as those of a
-// range; otherwise they are all that the map holds, as those of a snapshot.
+// and checked. If the operation spans, they ascend from `asked.key` to `asked.last`, as in a range;
+// otherwise they are all that the map holds, as in a snapshot.
 
 #ifndef ASSAY_SUBJECT_OPERATIONS_H_
 #define ASSAY_SUBJECT_OPERATIONS_H_
@@ -75,14 +76,14 @@
 
 #include "assay/maps/concept.h"
 #include "assay/subject/any_map.h"
-#include "assay/subject/datum.h"
 #include "assay/subject/tally.h"
+#include "assay/subject/type_spec.h"
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/operations.h"
 
 namespace assay {
 
-// A thread's handle of a map from K to V, and numbers that stand for keys and values.
+// A thread's handle of a map from K to V, and numbers that represent keys and values.
 template <class Handle, class K, class V>
 struct in_numbers {
   using key_type = K;
@@ -109,37 +110,37 @@ struct in_numbers {
 // What a correct map holds.
 using elements = std::map<std::uint64_t, std::uint64_t>;
 
-// What an answer says. Values seen are compared with what their keys must have.
-struct outcome {
+// What an answer says about the map. Values seen are compared with what their keys must have.
+struct operation_outcome {
   bool succeeded = true;
   int change = 0;  // 1: the question's key and value are held now, -1: the key is no longer
   std::optional<element> seen{};
   bool wrong = false;  // no map may answer so
 };
 
-// An operation as the judge of histories knows it (rig/linearizability): as an `insert_or_assign`,
-// an `update`, a `range`, ... that was asked and answered like this. An operation that cannot be
-// told so is left out of histories. There is no answer if it has not returned.
-struct told_as {
+// An operation as the judge of histories knows it (rig/linearizability): an `insert_or_assign`, an
+// `update`, a `range`, ... with this question and this answer. Histories leave out operations that have
+// no such form. There is no answer if it has not returned.
+struct history_event {
   std::string_view operation;
   question asked;
   answer answered{};
 };
 
-// What can be asked of a map, as types like that above.
+// A list of operations, types like the one above.
 template <class... Operations>
 struct operations {};
 
-namespace further {
+namespace extra_operations {
 
 // A question about all keys from one to another, which found one element or none.
-inline told_as told_as_range(std::uint64_t first, std::uint64_t last,
-                             const std::optional<element>* answered) {
-  told_as told{.operation = "range", .asked = {.key = first, .last = last}};
+inline history_event range_event(std::uint64_t first, std::uint64_t last,
+                                 const std::optional<element>* answered) {
+  history_event event{.operation = "range", .asked = {.key = first, .last = last}};
   std::vector<element> met;
   if (answered != nullptr && *answered) met.push_back(**answered);
-  told.answered = std::move(met);
-  return told;
+  event.answered = std::move(met);
+  return event;
 }
 inline std::optional<element> element_at(const elements& held, elements::const_iterator at) {
   return at == held.end() ? std::nullopt : std::optional<element>(*at);
@@ -157,11 +158,11 @@ struct contains {
   static bool right(const elements& held, const question& asked) {
     return held.contains(asked.key);
   }
-  static outcome came_to(const question& /*asked*/, bool answered) {
+  static operation_outcome outcome_of(const question& /*asked*/, bool answered) {
     return {.succeeded = answered};
   }
-  // That the key is there says as much as an insert that did nothing.
-  static told_as told(const question& asked, const bool* answered) {
+  // A key that is there means the same as an insert that did nothing.
+  static history_event as_history(const question& asked, const bool* answered) {
     if (answered != nullptr && *answered) {
       return {.operation = "insert", .asked = asked, .answered = false};
     }
@@ -182,10 +183,10 @@ struct insert_or_assign {
   static bool right(elements& held, const question& asked) {
     return held.insert_or_assign(asked.key, asked.value).second;
   }
-  static outcome came_to(const question& /*asked*/, bool answered) {
+  static operation_outcome outcome_of(const question& /*asked*/, bool answered) {
     return {.succeeded = answered, .change = answered ? 1 : 0};
   }
-  static told_as told(const question& asked, const bool* answered) {
+  static history_event as_history(const question& asked, const bool* answered) {
     return {.operation = name, .asked = asked, .answered = answered != nullptr && *answered};
   }
 };
@@ -215,11 +216,13 @@ struct update {
     if (at == held.end()) return std::nullopt;
     return std::exchange(at->second, asked.value);
   }
-  static outcome came_to(const question& asked, const std::optional<std::uint64_t>& answered) {
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<std::uint64_t>& answered) {
     if (!answered) return {.succeeded = false};
     return {.seen = element(asked.key, *answered)};
   }
-  static told_as told(const question& asked, const std::optional<std::uint64_t>* answered) {
+  static history_event as_history(const question& asked,
+                                  const std::optional<std::uint64_t>* answered) {
     return {.operation = name,
             .asked = asked,
             .answered = answered == nullptr ? std::nullopt : *answered};
@@ -237,14 +240,15 @@ struct lower_bound {
   static std::optional<element> right(const elements& held, const question& asked) {
     return element_at(held, held.lower_bound(asked.key));
   }
-  static outcome came_to(const question& asked, const std::optional<element>& answered) {
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<element>& answered) {
     return {.succeeded = answered.has_value(),
             .seen = answered,
             .wrong = answered && answered->first < asked.key};
   }
-  static told_as told(const question& asked, const std::optional<element>* answered) {
+  static history_event as_history(const question& asked, const std::optional<element>* answered) {
     const bool any = answered != nullptr && *answered;
-    return told_as_range(asked.key, any ? (*answered)->first : UINT64_MAX, answered);
+    return range_event(asked.key, any ? (*answered)->first : UINT64_MAX, answered);
   }
 };
 
@@ -259,15 +263,16 @@ struct next {
   static std::optional<element> right(const elements& held, const question& asked) {
     return element_at(held, held.upper_bound(asked.key));
   }
-  static outcome came_to(const question& asked, const std::optional<element>& answered) {
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<element>& answered) {
     return {.succeeded = answered.has_value(),
             .seen = answered,
             .wrong = answered && answered->first <= asked.key};
   }
-  static told_as told(const question& asked, const std::optional<element>* answered) {
-    if (asked.key == UINT64_MAX) return told_as_range(UINT64_MAX, 0, answered);  // of no key
+  static history_event as_history(const question& asked, const std::optional<element>* answered) {
+    if (asked.key == UINT64_MAX) return range_event(UINT64_MAX, 0, answered);  // of no key
     const bool any = answered != nullptr && *answered;
-    return told_as_range(asked.key + 1, any ? (*answered)->first : UINT64_MAX, answered);
+    return range_event(asked.key + 1, any ? (*answered)->first : UINT64_MAX, answered);
   }
 };
 
@@ -282,12 +287,14 @@ struct minimum {
   static std::optional<element> right(const elements& held, const question& /*asked*/) {
     return element_at(held, held.begin());
   }
-  static outcome came_to(const question& /*asked*/, const std::optional<element>& answered) {
+  static operation_outcome outcome_of(const question& /*asked*/,
+                                      const std::optional<element>& answered) {
     return {.succeeded = answered.has_value(), .seen = answered};
   }
-  static told_as told(const question& /*asked*/, const std::optional<element>* answered) {
+  static history_event as_history(const question& /*asked*/,
+                                  const std::optional<element>* answered) {
     const bool any = answered != nullptr && *answered;
-    return told_as_range(0, any ? (*answered)->first : UINT64_MAX, answered);
+    return range_event(0, any ? (*answered)->first : UINT64_MAX, answered);
   }
 };
 struct maximum {
@@ -300,12 +307,14 @@ struct maximum {
   static std::optional<element> right(const elements& held, const question& /*asked*/) {
     return held.empty() ? std::nullopt : std::optional<element>(*held.rbegin());
   }
-  static outcome came_to(const question& /*asked*/, const std::optional<element>& answered) {
+  static operation_outcome outcome_of(const question& /*asked*/,
+                                      const std::optional<element>& answered) {
     return {.succeeded = answered.has_value(), .seen = answered};
   }
-  static told_as told(const question& /*asked*/, const std::optional<element>* answered) {
+  static history_event as_history(const question& /*asked*/,
+                                  const std::optional<element>* answered) {
     const bool any = answered != nullptr && *answered;
-    return told_as_range(any ? (*answered)->first : 0, UINT64_MAX, answered);
+    return range_event(any ? (*answered)->first : 0, UINT64_MAX, answered);
   }
 };
 
@@ -325,7 +334,7 @@ struct range_snapshot {
     if (asked.last < asked.key) return {};
     return {held.lower_bound(asked.key), held.upper_bound(asked.last)};
   }
-  static told_as told(const question& asked, const std::vector<element>* answered) {
+  static history_event as_history(const question& asked, const std::vector<element>* answered) {
     return {.operation = "range",
             .asked = asked,
             .answered = answered == nullptr ? std::vector<element>() : *answered};
@@ -375,8 +384,9 @@ struct find_many {
     });
     return found;
   }
-  static std::vector<told_as> told(const question& asked, const std::vector<element>* answered) {
-    std::vector<told_as> searches;
+  static std::vector<history_event> as_history(const question& asked,
+                                               const std::vector<element>* answered) {
+    std::vector<history_event> searches;
     sought(asked, [&](std::uint64_t key) {
       std::optional<std::uint64_t> value;
       for (const element& each : answered == nullptr ? std::vector<element>() : *answered) {
@@ -389,8 +399,8 @@ struct find_many {
 };
 
 // A second map with the elements that the map holds at one instant. The handle has clone(), which
-// gives a pointer that owns it, to what has for_each(visit). Its elements are visited, and it is
-// destroyed: all of that is the operation.
+// returns an owning pointer to something with for_each(visit). Its elements are visited, and it is
+// destroyed: all of this is the operation.
 struct clone {
   static constexpr std::string_view name = "clone";
   static constexpr bool rare = true;
@@ -403,14 +413,14 @@ struct clone {
   static std::vector<element> right(const elements& held, const question& /*asked*/) {
     return {held.begin(), held.end()};
   }
-  static told_as told(const question& asked, const std::vector<element>* answered) {
+  static history_event as_history(const question& asked, const std::vector<element>* answered) {
     return {.operation = "snapshot",
             .asked = asked,
             .answered = answered == nullptr ? std::vector<element>() : *answered};
   }
 };
 
-}  // namespace further
+}  // namespace extra_operations
 
 namespace detail {
 
@@ -434,10 +444,11 @@ template <class Operation>
 template <class... Some, class... More>
 operations<Some..., More...> joined(operations<Some...>, operations<More...>);
 
-using assays_own =
-    operations<further::contains, further::insert_or_assign, further::update, further::lower_bound,
-               further::next, further::minimum, further::maximum, further::range_snapshot,
-               further::find_many, further::clone>;
+using assays_own = operations<extra_operations::contains, extra_operations::insert_or_assign,
+                              extra_operations::update, extra_operations::lower_bound,
+                              extra_operations::next, extra_operations::minimum,
+                              extra_operations::maximum, extra_operations::range_snapshot,
+                              extra_operations::find_many, extra_operations::clone>;
 
 template <class Map>
 [[nodiscard]] constexpr auto all_operations() {
@@ -462,13 +473,12 @@ concept offers_ask = requires(const in_numbers<Handle, K, V>& map, const questio
   Operation::ask(map, asked);
 };
 template <class Operation, class Handle, class K, class V>
-concept offers_further =
-    offers_visit<Operation, Handle, K, V> || offers_ask<Operation, Handle, K, V>;
+concept offers_extra = offers_visit<Operation, Handle, K, V> || offers_ask<Operation, Handle, K, V>;
 
 // Whether a handle offers any of them.
 template <class Handle, class K, class V, class... Operations>
 [[nodiscard]] constexpr bool offers_any(operations<Operations...> /*of*/) {
-  return (offers_further<Operations, Handle, K, V> || ...);
+  return (offers_extra<Operations, Handle, K, V> || ...);
 }
 
 // What `act` says to the type of that of them which has this number, or false if none has.
@@ -480,7 +490,7 @@ bool with_operation(workload::operation kind, operations<Operations...> /*among*
 
 // Asks one of them, or visits by it. Says whether the map offers it.
 template <class More, class Handle, class K, class V>
-bool ask_further(const in_numbers<Handle, K, V>& map, const question& asked, answer& answered) {
+bool ask_extra(const in_numbers<Handle, K, V>& map, const question& asked, answer& answered) {
   return with_operation(asked.kind, More(),
                         [&]<class Operation>(std::type_identity<Operation> /*it*/) {
                           constexpr bool is_offered = offers_ask<Operation, Handle, K, V>;
@@ -489,7 +499,7 @@ bool ask_further(const in_numbers<Handle, K, V>& map, const question& asked, ans
                         });
 }
 template <class More, class Handle, class K, class V, class Visit>
-bool visit_further(const in_numbers<Handle, K, V>& map, const question& asked, const Visit& visit) {
+bool visit_extra(const in_numbers<Handle, K, V>& map, const question& asked, const Visit& visit) {
   return with_operation(asked.kind, More(),
                         [&]<class Operation>(std::type_identity<Operation> /*it*/) {
                           constexpr bool is_offered = offers_visit<Operation, Handle, K, V>;
@@ -498,14 +508,14 @@ bool visit_further(const in_numbers<Handle, K, V>& map, const question& asked, c
                         });
 }
 
-// How a trial performs those of one map that it asks, by number; null where it offers none.
+// How a trial performs the operations of one map, by number; null where the map does not offer one.
 template <class Handle, class K, class V>
-struct further_calls {
-  using call = outcome (*)(const in_numbers<Handle, K, V>& of, const question& asked);
+struct extra_calls {
+  using call = operation_outcome (*)(const in_numbers<Handle, K, V>& of, const question& asked);
   std::array<call, workload::operation_kinds> by_number{};
 
   template <class... Operations>
-  explicit further_calls(operations<Operations...> /*of*/) {
+  explicit extra_calls(operations<Operations...> /*of*/) {
     (add<Operations>(), ...);
   }
 
@@ -514,33 +524,34 @@ struct further_calls {
     if constexpr (offers_ask<Operation, Handle, K, V>) {
       by_number.at(static_cast<std::size_t>(detail::number_of<Operation>())) =
           [](const in_numbers<Handle, K, V>& of, const question& asked) {
-            return Operation::came_to(asked, Operation::ask(of, asked));
+            return Operation::outcome_of(asked, Operation::ask(of, asked));
           };
     }
   }
 };
 
 // What the rig knows of one, whatever the map.
-struct further_facts {
+struct extra_facts {
   answer (*right)(elements& held, const question& asked);
-  outcome (*came_to)(const question& asked, const answer& answered);
-  std::vector<told_as> (*told)(const question& asked,
-                               const answer* answered);  // null: not in histories
-  bool visits;                                           // meets several elements
+  operation_outcome (*outcome_of)(const question& asked, const answer& answered);
+  // Null: histories leave the operation out.
+  std::vector<history_event> (*as_history)(const question& asked, const answer* answered);
+  bool visits;  // meets several elements
 };
 
-// Of an operation that some subject has registered.
-[[nodiscard]] const further_facts& further_facts_of(workload::operation kind);
+// Some subject has registered this operation.
+[[nodiscard]] const extra_facts& extra_facts_of(workload::operation kind);
 // Throws std::logic_error if another type has that name: the rig would check the one by what is
 // right for the other.
-void register_operation(workload::operation kind, const further_facts& facts);
+void register_operation(workload::operation kind, const extra_facts& facts);
 
 // How the operation says an answer in the judge's words, or null where it does not.
 template <class Operation, class Given>
-[[nodiscard]] constexpr decltype(further_facts::told) told_by() {
-  if constexpr (requires(const Given* answered) { Operation::told(question(), answered); }) {
-    return [](const question& asked, const answer* answered) -> std::vector<told_as> {
-      return {Operation::told(asked, answered == nullptr ? nullptr : std::get_if<Given>(answered))};
+[[nodiscard]] constexpr decltype(extra_facts::as_history) history_function() {
+  if constexpr (requires(const Given* answered) { Operation::as_history(question(), answered); }) {
+    return [](const question& asked, const answer* answered) -> std::vector<history_event> {
+      return {Operation::as_history(asked,
+                                    answered == nullptr ? nullptr : std::get_if<Given>(answered))};
     };
   } else {
     return nullptr;
@@ -552,19 +563,19 @@ template <class Operation>
 workload::operation registered() {
   using given = decltype(Operation::right(std::declval<elements&>(), question()));
   constexpr bool visits = std::is_same_v<given, std::vector<element>>;
-  const further_facts facts{
+  const extra_facts facts{
       .right = [](elements& held, const question& asked) -> answer {
         return Operation::right(held, asked);
       },
-      .came_to =
+      .outcome_of =
           []([[maybe_unused]] const question& asked, [[maybe_unused]] const answer& answered) {
             if constexpr (visits) {
-              return outcome{};
+              return operation_outcome{};
             } else {
-              return Operation::came_to(asked, std::get<given>(answered));
+              return Operation::outcome_of(asked, std::get<given>(answered));
             }
           },
-      .told = told_by<Operation, given>(),
+      .as_history = history_function<Operation, given>(),
       .visits = visits};
   const workload::operation kind = detail::number_of<Operation>();
   register_operation(kind, facts);

@@ -38,8 +38,8 @@ std::string enumeration(std::span<const std::string> items) {
   return text;
 }
 
-std::array<further_facts, workload::operation_kinds>& all_further_facts() {
-  static std::array<further_facts, workload::operation_kinds> all{};
+std::array<extra_facts, workload::operation_kinds>& all_extra_facts() {
+  static std::array<extra_facts, workload::operation_kinds> all{};
   return all;
 }
 
@@ -64,20 +64,20 @@ void check_values(const subject_entry& entry) {
 
 }  // namespace
 
-const further_facts& further_facts_of(workload::operation kind) {
-  return all_further_facts().at(static_cast<std::size_t>(kind));
+const extra_facts& extra_facts_of(workload::operation kind) {
+  return all_extra_facts().at(static_cast<std::size_t>(kind));
 }
 
-void register_operation(workload::operation kind, const further_facts& facts) {
-  further_facts& known = all_further_facts().at(static_cast<std::size_t>(kind));
+void register_operation(workload::operation kind, const extra_facts& facts) {
+  extra_facts& known = all_extra_facts().at(static_cast<std::size_t>(kind));
   if (known.right != nullptr && known.right != facts.right) {
     throw std::logic_error("two operations are named \"" + to_string(kind) + "\"");
   }
   known = facts;
 }
 
-std::string to_string(datum::kind kind) {
-  return std::string(datum_kind_names.at(static_cast<std::size_t>(kind)));
+std::string to_string(type_spec::kind kind) {
+  return std::string(type_kind_names.at(static_cast<std::size_t>(kind)));
 }
 
 std::string to_string(workload::operation operation) { return workload::facts_of(operation).name; }
@@ -87,7 +87,7 @@ std::string to_string(structure structure) {
   return names.at(static_cast<std::size_t>(structure));
 }
 
-const held_types& subject_entry::types_for(datum::kind key, datum::kind value) const {
+const held_types& subject_entry::types_for(type_spec::kind key, type_spec::kind value) const {
   const auto found = std::ranges::find_if(
       types, [&](const held_types& each) { return each.key == key && each.value == value; });
   if (found != types.end()) return *found;

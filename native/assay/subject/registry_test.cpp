@@ -125,7 +125,7 @@ template <int Change>
 struct operation_of_one_name {
   static constexpr std::string_view name = "of_one_name";
   static bool right(const elements& /*held*/, const question& /*asked*/) { return Change == 1; }
-  static outcome came_to(const question& /*asked*/, bool /*answered*/) {
+  static operation_outcome outcome_of(const question& /*asked*/, bool /*answered*/) {
     return {.change = Change};
   }
 };

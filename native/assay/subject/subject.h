@@ -103,8 +103,8 @@ namespace assay {
 
 // A type of keys and one of values that a subject can hold, and how it is built for them.
 struct held_types {
-  datum::kind key;
-  datum::kind value;
+  type_spec::kind key;
+  type_spec::kind value;
   std::function<std::unique_ptr<any_map>(const map_hints&)> build;
 };
 
@@ -130,7 +130,7 @@ struct subject_entry {
   assay::structure structure = assay::structure::map;
 
   // Throw bad_request if it cannot hold the types of key and value, with what it does hold.
-  [[nodiscard]] const held_types& types_for(datum::kind key, datum::kind value) const;
+  [[nodiscard]] const held_types& types_for(type_spec::kind key, type_spec::kind value) const;
   [[nodiscard]] std::unique_ptr<any_map> build(const map_hints& hints) const {
     return types_for(hints.key.type, hints.value.type).build(hints);
   }
@@ -138,10 +138,10 @@ struct subject_entry {
   [[nodiscard]] bool reserves(std::uint64_t value) const {
     return std::ranges::find(reserved_values, value) != reserved_values.end();
   }
-  // The greatest number that a value may be, or that may stand for a string.
-  [[nodiscard]] std::uint64_t greatest_value(datum::kind kind) const {
-    if (kind == datum::kind::uint32) return UINT32_MAX;
-    return kind == datum::kind::uint64 ? UINT64_MAX >> (64 - value_bits) : UINT64_MAX;
+  // The greatest number that a value may be, or that may represent a string.
+  [[nodiscard]] std::uint64_t greatest_value(type_spec::kind kind) const {
+    if (kind == type_spec::kind::uint32) return UINT32_MAX;
+    return kind == type_spec::kind::uint64 ? UINT64_MAX >> (64 - value_bits) : UINT64_MAX;
   }
 
   // Throws bad_request if it does not offer the operation, with what it does offer.
@@ -149,14 +149,14 @@ struct subject_entry {
 };
 
 // As requests and results name them.
-[[nodiscard]] std::string to_string(datum::kind kind);
+[[nodiscard]] std::string to_string(type_spec::kind kind);
 [[nodiscard]] std::string to_string(workload::operation operation);
 [[nodiscard]] std::string to_string(structure structure);
 
 // Every subject of this program, ordered by name.
 [[nodiscard]] std::span<const subject_entry> registry();
 
-// The subject of that name. Throws bad_request, naming the nearest one, if there is none.
+// The subject with this name. Throws bad_request, which names the nearest one, if there is none.
 [[nodiscard]] const subject_entry& find_subject(std::string_view name);
 
 // Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*, if
@@ -189,11 +189,11 @@ template <class Map>
 
 // The operations of operations.h that a map of numbers offers.
 template <class Handle, class... Operations>
-void add_further(subject_entry& entry, operations<Operations...> /*of*/) {
+void add_extra(subject_entry& entry, operations<Operations...> /*of*/) {
   const auto add = [&]<class Operation>(std::type_identity<Operation> /*of*/) {
-    if constexpr (offers_further<Operation, Handle, std::uint64_t, std::uint64_t>) {
+    if constexpr (offers_extra<Operation, Handle, std::uint64_t, std::uint64_t>) {
       entry.operations.push_back(registered<Operation>());
-      if (further_facts_of(entry.operations.back()).told != nullptr) {
+      if (extra_facts_of(entry.operations.back()).as_history != nullptr) {
         entry.atomic.push_back(entry.operations.back());
       }
     }
@@ -219,7 +219,7 @@ template <class Map>
     entry.operations.push_back(kind);
     if (is_atomic<Map>(kind)) entry.atomic.push_back(kind);
   }
-  add_further<handle>(entry, operations_of<Map>());
+  add_extra<handle>(entry, operations_of<Map>());
   if constexpr (requires { Map::lock_free; }) entry.lock_free = Map::lock_free;
   if constexpr (requires { Map::linearizable; }) entry.linearizable = Map::linearizable;
   if constexpr (requires { Map::leaks; }) entry.leaks = Map::leaks;
@@ -310,7 +310,7 @@ class subject_template {
   }
 };
 
-// The same for a multimap or a queue; without `Numbers`, for those of 64 and of 32 bits.
+// The same for a multimap or a queue; without `Numbers`, for numbers of 64 and of 32 bits.
 template <template <class, class> class Bag, class... Numbers>
 class bag_subject {
  public:

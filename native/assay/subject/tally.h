@@ -70,14 +70,14 @@ struct contents {
 struct tally {
   std::array<std::uint64_t, workload::operation_kinds> attempted{};
   std::array<std::uint64_t, workload::operation_kinds>
-      succeeded{};                // a search that found its key succeeded
-  std::int64_t further_held = 0;  // elements that operations other than insert and erase added,
-                                  // less those that they took away
+      succeeded{};              // a search that found its key succeeded
+  std::int64_t extra_held = 0;  // elements that operations other than insert and erase added,
+                                // less those that they took away
   std::uint64_t key_sum = 0;
   std::uint64_t pair_sum = 0;
   std::uint64_t wrong_values = 0;  // searches that returned a value of another key, or nobody's
 
-  // Of ranges, sizes and whole visits.
+  // From ranges, sizes and whole visits.
   std::uint64_t visited = 0;       // elements, by visits that finished
   std::uint64_t wrong_visits = 0;  // of these: out of order or of bounds, or with a wrong value
   std::uint64_t folded = 0;        // what became of them, so that none is left out as unused
@@ -91,7 +91,7 @@ struct tally {
       succeeded[kind] += other.succeeded[kind];
       unfinished[kind] += other.unfinished[kind];
     }
-    further_held += other.further_held;
+    extra_held += other.extra_held;
     key_sum += other.key_sum;
     pair_sum += other.pair_sum;
     wrong_values += other.wrong_values;
@@ -107,8 +107,7 @@ struct tally {
 
   // What a map that was empty must hold if these are all the operations it has seen.
   [[nodiscard]] contents implied_contents() const {
-    return {static_cast<std::int64_t>(succeeded[0] - succeeded[1]) + further_held, key_sum,
-            pair_sum};
+    return {static_cast<std::int64_t>(succeeded[0] - succeeded[1]) + extra_held, key_sum, pair_sum};
   }
 };
 

@@ -13,34 +13,34 @@ namespace {
 // Up to so many keys are looked at to find some to watch, or one for which a value was drawn.
 constexpr std::uint64_t most_looked_at = 1 << 17;
 
-// What a map holds of a number, which says as much as can be told of it.
-std::function<std::uint64_t(std::uint64_t)> kept_by(const datum& value) {
+// What a map holds of a number: all that can be known of it.
+std::function<std::uint64_t(std::uint64_t)> kept_by(const type_spec& value) {
   const auto by = [](auto codec) {
     return [codec = std::move(codec)](std::uint64_t number) { return codec.kept(number); };
   };
   switch (value.type) {
-    case datum::kind::uint64:
+    case type_spec::kind::uint64:
       return by(value_codec<std::uint64_t>(value));
-    case datum::kind::uint32:
+    case type_spec::kind::uint32:
       return by(value_codec<std::uint32_t>(value));
-    case datum::kind::bytes:
+    case type_spec::kind::bytes:
       break;
   }
   return by(value_codec<std::string>(value));
 }
 
-bool has_room(const datum& value) {
+bool has_room(const type_spec& value) {
   constexpr unsigned least_check = 8;
-  if (value.type == datum::kind::uint64) {
+  if (value.type == type_spec::kind::uint64) {
     return value.drawn == nullptr &&
            value.bits >= value_rules::number_bits + value_rules::writer_bits + least_check;
   }
-  return value.type == datum::kind::bytes && value.least >= sizeof(std::uint64_t);
+  return value.type == type_spec::kind::bytes && value.least >= sizeof(std::uint64_t);
 }
 
-// Numbers that follow a distribution are drawn with as few, and those of 32 bits are cut.
-std::uint64_t bits_of(const datum& value) {
-  const bool may_have_fewer = value.type == datum::kind::uint64 && value.drawn == nullptr;
+// Numbers that follow a distribution are drawn with as few, and numbers of 32 bits are cut.
+std::uint64_t bits_of(const type_spec& value) {
+  const bool may_have_fewer = value.type == type_spec::kind::uint64 && value.drawn == nullptr;
   return ~std::uint64_t{0} >> (may_have_fewer ? 64 - value.bits : 0);
 }
 
@@ -48,12 +48,12 @@ std::uint64_t writer_of(std::uint64_t value) {
   return value >> value_rules::number_bits & ((std::uint64_t{1} << value_rules::writer_bits) - 1);
 }
 
-// Of values of one key.
+// Both are values of one key.
 bool of_one_writer(std::uint64_t one, std::uint64_t other) {
   return writer_of(one) == writer_of(other);
 }
 
-// What stands for the first of the threads, so that none draws a reserved value; 0 if there is
+// The number that represents the first thread, so that none draws a reserved value; 0 if there is
 // none.
 unsigned first_writer(unsigned threads, std::span<const std::uint64_t> reserved) {
   constexpr unsigned writers = 1U << value_rules::writer_bits;
@@ -93,7 +93,7 @@ void replace(witness::memory& known, std::uint64_t next) {
 
 }  // namespace
 
-value_rules::value_rules(std::uint64_t salt, const datum& value, unsigned threads,
+value_rules::value_rules(std::uint64_t salt, const type_spec& value, unsigned threads,
                          std::span<const std::uint64_t> reserved, const workload::key_space& space,
                          bool ordered)
     : threads_(threads),
@@ -103,7 +103,7 @@ value_rules::value_rules(std::uint64_t salt, const datum& value, unsigned thread
       numbers_{.salt = salt, .bits = {.check = bits_of(value)}},
       watched_(slots) {
   if (has_room(value)) {
-    const bool are_numbers = value.type == datum::kind::uint64;
+    const bool are_numbers = value.type == type_spec::kind::uint64;
     first_writer_ =
         first_writer(threads, are_numbers ? reserved : std::span<const std::uint64_t>());
     if (are_signed()) numbers_.bits = {numbers_.bits.check & ~rest_mask, rest_mask};

@@ -20,10 +20,10 @@
 //     been erased or replaced before;
 // (2) it sees any other value y after x, inserts k, or erases k: at that moment k did not hold x,
 //     which nobody stores a second time.
-// Of a map whose operations take effect one after the other, each between its call and its return,
-// no answer shows a value that is gone; nor does the walk at the end, to which all that any thread
-// knows applies. That values are overwritten (insert_or_assign, update) changes nothing, as each
-// such operation draws a value of its own, even where it is not the map's to say which it replaced.
+// If a map's operations take effect one after the other, each between its call and its return, no
+// answer shows a value that is gone. Nor does the walk at the end, which is held against all that
+// any thread knows. Overwriting values (insert_or_assign, update) changes nothing: each such
+// operation draws a value of its own, even where the map does not say which value it replaced.
 //
 // What it does not see: a value that was current when the thread last looked and that nobody else's
 // answers contradict; keys that are not watched, all but one in 256 (with one in 64, the loop took
@@ -49,14 +49,13 @@
 #include <string>
 #include <vector>
 
-#include "assay/subject/datum.h"
 #include "assay/subject/tally.h"
+#include "assay/subject/type_spec.h"
 #include "assay/workload/key_space.h"
 
 namespace assay {
 
-// How the values of a batch are drawn and recognised. Without a witness they are those of
-// value_of(key, salt).
+// How the values of a batch are drawn and recognised. Without a witness they are value_of(key, salt).
 struct value_numbers {
   std::uint64_t salt = 0;
   value_layout bits{};
@@ -66,9 +65,9 @@ struct value_numbers {
 
   [[nodiscard]] std::uint64_t hash(std::uint64_t key) const { return value_of(key, salt); }
   std::uint64_t draw(std::uint64_t hash) { return checked(hash, last += step, bits.check); }
-  // Whether it may be that of a key that is watched.
+  // Whether it may be the hash of a watched key.
   [[nodiscard]] bool watches(std::uint64_t hash) const { return group_of(hash) == watched; }
-  // By bits below those that a value's check has.
+  // Uses the bits below a value's check.
   [[nodiscard]] static std::uint64_t group_of(std::uint64_t hash) { return hash >> 40 & 255; }
 };
 
@@ -84,7 +83,7 @@ class value_rules {
 
   // No value is one of `reserved`. `ordered`: the map's operations take effect one after the other,
   // so that what is gone is known to be.
-  value_rules(std::uint64_t salt, const datum& value, unsigned threads,
+  value_rules(std::uint64_t salt, const type_spec& value, unsigned threads,
               std::span<const std::uint64_t> reserved, const workload::key_space& space,
               bool ordered);
 
@@ -147,7 +146,7 @@ class witness {
   [[nodiscard]] value_numbers begin_batch();
   void end_batch(const value_numbers& numbers) { numbers_ = numbers; }
 
-  // Of a key whose hash may be that of a watched one; a `value` that fits.
+  // The key's hash may be that of a watched one; the `value` fits the key.
   void inserted(std::uint64_t key, std::uint64_t hash, std::uint64_t value);
   void erased(std::uint64_t key, std::uint64_t hash);
   void found(std::uint64_t key, std::uint64_t hash, std::uint64_t value);

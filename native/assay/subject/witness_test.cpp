@@ -16,11 +16,12 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t salt = 77;
-const datum numbers_of_64{};
+const type_spec numbers_of_64{};
 
 workload::key_space keys(std::uint64_t range) { return {range, workload::key_layout::dense, 0}; }
 
-value_rules rules_of(unsigned threads, const datum& value = numbers_of_64, bool ordered = true) {
+value_rules rules_of(unsigned threads, const type_spec& value = numbers_of_64,
+                     bool ordered = true) {
   return {salt, value, threads, {}, keys(1000), ordered};
 }
 
@@ -54,16 +55,17 @@ TEST(values, have_names_and_origins) {
 
 TEST(values, without_room_depend_on_keys_alone) {
   const std::array<std::uint64_t, 1U << drawn_numbers::bits> ones{};
-  const datum drawn{.drawn = std::make_shared<const drawn_numbers>(ones)};
-  const datum short_strings{.type = datum::kind::bytes, .least = 7, .most = 20};
-  for (const datum& value : {datum{.type = datum::kind::uint32}, drawn, short_strings}) {
+  const type_spec drawn{.drawn = std::make_shared<const drawn_numbers>(ones)};
+  const type_spec short_strings{.type = type_spec::kind::bytes, .least = 7, .most = 20};
+  for (const type_spec& value :
+       {type_spec{.type = type_spec::kind::uint32}, drawn, short_strings}) {
     const value_rules rules = rules_of(2, value);
     EXPECT_FALSE(rules.are_signed());
     value_numbers numbers = rules.numbers_of(1);
     EXPECT_EQ(numbers.draw(numbers.hash(5)), value_of(5, salt));
     EXPECT_EQ(numbers.draw(numbers.hash(5)), value_of(5, salt));
   }
-  EXPECT_TRUE(rules_of(2, {.type = datum::kind::bytes, .least = 8, .most = 20}).are_signed());
+  EXPECT_TRUE(rules_of(2, {.type = type_spec::kind::bytes, .least = 8, .most = 20}).are_signed());
   EXPECT_TRUE(rules_of(1022).are_signed());
   EXPECT_FALSE(rules_of(1024).are_signed());
 }

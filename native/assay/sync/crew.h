@@ -28,8 +28,8 @@
 
 namespace assay::sync {
 
-// Arbitrary choices in how threads are made, which can change how fast they are.
-struct making {
+// Arbitrary choices in how threads are started. They can change how fast the threads are.
+struct thread_options {
   std::vector<unsigned> order{};  // of all thread indices, in which they are made; empty: 0, 1, ...
   std::size_t stack_bytes = 0;    // of its stack that each thread leaves unused above all it does
 };
@@ -39,14 +39,14 @@ class crew {
   using task = std::function<void(unsigned thread_index)>;
 
   // Throws std::system_error if the operating system gives too few threads.
-  explicit crew(unsigned threads, const making& how = {}) {
-    assert(how.order.empty() || how.order.size() == threads);
+  explicit crew(unsigned threads, const thread_options& options = {}) {
+    assert(options.order.empty() || options.order.size() == threads);
     threads_.reserve(threads);
     for (unsigned i = 0; i < threads; ++i) {
-      const unsigned index = how.order.empty() ? i : how.order[i];
+      const unsigned index = options.order.empty() ? i : options.order[i];
       try {
         threads_.emplace_back(
-            [this, index, bytes = how.stack_bytes] { serve_below(bytes, index); });
+            [this, index, bytes = options.stack_bytes] { serve_below(bytes, index); });
       } catch (const std::system_error& error) {
         finish();
         throw std::system_error(error.code(), "cannot start thread " + std::to_string(i + 1) +

@@ -18,7 +18,7 @@
 // Where there are no transactions (transaction.h), it is the lock below it and one branch that always
 // goes the same way. docs/guide/elision.md says what to expect, and when not to use it.
 //
-// Sections. What runs in one may run several times, of which all but the last has no effect.
+// Sections. A section may run several times. Only its last run has an effect.
 //  - A system call, and with it most waiting, input and output, ends a transaction: such a section
 //    always takes the lock, and should do so from the start, by being one of another lock.
 //  - abort<code>() of transaction.h sends the section back to its beginning, under the lock.
@@ -56,8 +56,8 @@ namespace assay::sync::inline ASSAY_MISUSE_BUILD {
 
 namespace detail {
 
-// What both elided locks have: sections that have the lock to themselves. `Self` says by is_free() what
-// they need, and is told nothing else.
+// What both elided locks share: sections that have the lock to themselves. They need only is_free() from
+// `Self`.
 template <class Self, class Lock>
 class elided_exclusive {
  public:
@@ -67,13 +67,14 @@ class elided_exclusive {
   // Whether the section that the calling thread is in is a transaction. (XTEST would tell, too, but is
   // emulated where assay-rtm is, microseconds each time.)
   [[nodiscard]] static bool in_transaction() noexcept {
-    return transaction::here != transaction::backend::none && eliding_thread::here().elides();
+    return transaction::available_backend != transaction::backend::none &&
+           eliding_thread::current().elides();
   }
 
   // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
   void lock() {
     use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]] {
+    if (transaction::available_backend == transaction::backend::none) [[likely]] {
       lock_.lock();
       use_.taken();
     } else {
@@ -87,7 +88,7 @@ class elided_exclusive {
   // there are transactions, after at most 16 of them.
   [[nodiscard]] bool try_lock() {
     use_.wanted(this);
-    if (transaction::here == transaction::backend::none) [[likely]] {
+    if (transaction::available_backend == transaction::backend::none) [[likely]] {
       if (!lock_.try_lock()) return false;
       use_.taken();
       return true;
@@ -99,7 +100,7 @@ class elided_exclusive {
   // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
   // lock(). As wait-free as unlock() of `Lock`.
   void unlock() {
-    if (transaction::here != transaction::backend::none) [[unlikely]] {
+    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back();
       elision_.given_back();

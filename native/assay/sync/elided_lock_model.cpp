@@ -21,7 +21,8 @@ namespace {
 
 struct elided_lock_model : rl::test_suite<elided_lock_model, 2> {
   void before() {
-    detail::eliding_thread::here() = {};  // as a run that failed left it, which is then run again
+    // A run that failed left this behind, and is then run again.
+    detail::eliding_thread::current() = {};
     lock_.emplace();
     for (auto& word : words_) word.emplace(0);
   }

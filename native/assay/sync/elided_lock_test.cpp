@@ -31,7 +31,7 @@
 namespace assay::sync {
 namespace {
 
-const bool eliding = transaction::here != transaction::backend::none;
+const bool eliding = transaction::available_backend != transaction::backend::none;
 
 // What no transaction can do: whoever does it has the lock itself.
 void leave_transactions() { static_cast<void>(::getppid()); }

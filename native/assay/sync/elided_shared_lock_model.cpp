@@ -18,7 +18,7 @@
 namespace assay::sync {
 namespace {
 
-// Of one word: how many share it, or -1 for who has it.
+// A lock in one word: how many threads share it, or -1 if one has it exclusively.
 class small_shared_lock {
  public:
   void lock() {
@@ -45,7 +45,8 @@ class small_shared_lock {
 
 struct elided_shared_lock_model : rl::test_suite<elided_shared_lock_model, 2> {
   void before() {
-    detail::eliding_thread::here() = {};  // as a run that failed left it, which is then run again
+    // A run that failed left this behind, and is then run again.
+    detail::eliding_thread::current() = {};
     lock_.emplace();
     for (auto& word : words_) word.emplace(0);
   }

@@ -13,8 +13,8 @@
 // min(delay + 1, b) where the lock could not be had, and max(delay - 1, 0) when a section has ended.
 //
 // Three things are different here. The listing looks whether the lock is held when a transaction
-// commits; here it is read when one begins (early subscription), so that a transaction runs beside
-// no holder of the lock and meets nothing that the section could not meet without transactions
+// commits; here it is read when one begins (early subscription). So no transaction runs concurrently with
+// a holder of the lock, and it meets nothing that the section could not meet without transactions
 // (Dice et al. 2014 show what can happen otherwise). The listing begins again for ever; here the
 // lock itself is waited for after a few rounds, so that a section begins as surely as under the
 // lock. And its three attempts are where elision_tuning.h begins.
@@ -36,7 +36,7 @@
 #include "assay/sync/misuse.h"
 #include "assay/sync/transaction.h"
 
-// Of all elided locks together, and of nothing where there are no transactions.
+// Probes over all elided locks together. They record nothing where there are no transactions.
 namespace assay::sync::elision_probes {
 
 inline probe::counter attempts{"elision_attempts", "transactions that elided locks began"};
@@ -69,7 +69,7 @@ namespace assay::sync::inline ASSAY_MISUSE_BUILD::detail {
 class eliding_thread {
  public:
   // The calling thread's.
-  static eliding_thread& here() noexcept { return here_; }
+  static eliding_thread& current() noexcept { return current_; }
 
   // The locks that it has elided, which are all in one transaction.
   [[nodiscard]] bool elides() const noexcept { return depth_ != 0; }
@@ -112,8 +112,8 @@ class eliding_thread {
     }
   }
 
-  // After each section. Once in 64 or so, at random, the lock is told how many there were: where a
-  // thread uses several locks, each of them in proportion.
+  // Called after each section. Once in 64 or so, at random, it reports the number of sections to the lock:
+  // where a thread uses several locks, to each of them in proportion.
   void ended(elision_tuning& tuning) noexcept {
     if (until_record_-- != 0) return;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -141,7 +141,7 @@ class eliding_thread {
     return drawn_ >> 11U;
   }
 
-  static thread_local constinit eliding_thread here_;
+  static thread_local constinit eliding_thread current_;
 
   std::array<const void*, 7> inside_{};  // RTM has no more transactions inside of each other
   std::size_t depth_ = 0;
@@ -152,19 +152,18 @@ class eliding_thread {
   std::uint64_t drawn_ = 0;
 };
 
-inline thread_local constinit eliding_thread eliding_thread::here_{};
+inline thread_local constinit eliding_thread eliding_thread::current_{};
 
-// Of one lock, where there are transactions. `free` says whether nobody is in the way who has taken
-// the lock, and is what a transaction subscribes to: it is read in it, so that the transaction aborts
-// when the answer changes.
+// The elision of one lock, where there are transactions. `free` says whether no holder of the lock is
+// in the way. A transaction subscribes to it: it reads the answer, and so aborts when that changes.
 //
-// Whoever takes an open lock says so before the section, by a store and a full fence, and takes that
-// back after it. Where transactions do not pay, that is all that there is to be had from them. So the
-// lock is left dormant then: no transaction runs beside a dormant lock, and who takes it need not say
-// so. It opens again when a section ends in which transactions were found to pay after all.
+// Whoever takes an open lock announces it before the section, by a store and a full fence, and takes
+// that back after it. Where transactions do not pay, this cost is all that they bring. So the lock is
+// then left dormant: no transaction runs concurrently with a dormant lock's holder, who need not announce
+// itself. The lock opens again when a section ends in which transactions were found to pay after all.
 class alignas(64) elision {
  public:
-  // Of the lock itself. is_open() is what transactions subscribe to; the others are for who has the
+  // The lock's own state. Transactions subscribe to is_open(); the others are for a thread that has the
   // lock to itself, or shares it and so knows that the answer stays.
   [[nodiscard]] bool is_open() const noexcept {
     return state_.load(memory_order_acquire) == state::open;  // (3) with (2)
@@ -189,7 +188,7 @@ class alignas(64) elision {
   // Enters a section: in a transaction, or by `try_take` or `take`, which take the lock.
   template <class Free, class TryTake, class Take>
   void enter(const void* lock, const Free& free, const TryTake& try_take, const Take& take) {
-    eliding_thread& me = eliding_thread::here();
+    eliding_thread& me = eliding_thread::current();
     if (me.elides()) {
       enter_inside(me, lock, free);
       return;
@@ -211,7 +210,7 @@ class alignas(64) elision {
   // As enter(), and returns false where that would have to wait.
   template <class Free, class TryTake>
   bool try_enter(const void* lock, const Free& free, const TryTake& try_take) {
-    eliding_thread& me = eliding_thread::here();
+    eliding_thread& me = eliding_thread::current();
     if (me.elides()) {
       if (!free() && !is_dormant()) return false;
       enter_inside(me, lock, free);
@@ -225,7 +224,7 @@ class alignas(64) elision {
 
   // Leaves a section. False: the calling thread has the lock itself, and gives it back after this.
   bool leave(const void* lock) noexcept {
-    eliding_thread& me = eliding_thread::here();
+    eliding_thread& me = eliding_thread::current();
     if (!me.leave(lock)) {
       me.gave_back();
       me.succeeded();
@@ -322,7 +321,7 @@ class lock_use {
  public:
   void wanted(const void* lock) const {
     misuse::require(
-        owner_.load(memory_order_relaxed) != me() && !eliding_thread::here().elides(lock),
+        owner_.load(memory_order_relaxed) != me() && !eliding_thread::current().elides(lock),
         "an elided lock is locked again by the thread that holds it");
   }
   void taken() { owner_.store(me(), memory_order_relaxed); }
@@ -339,12 +338,12 @@ class lock_use {
   void destroyed(const void* lock) const {
     misuse::require(owner_.load(memory_order_relaxed) == nullptr &&
                         readers_.load(memory_order_relaxed) == 0 &&
-                        !eliding_thread::here().elides(lock),
+                        !eliding_thread::current().elides(lock),
                     "an elided lock is destroyed while it is held");
   }
 
  private:
-  static const void* me() { return &eliding_thread::here(); }
+  static const void* me() { return &eliding_thread::current(); }
 
   // Relaxed: a thread compares with itself, and what others wrote is not its own address.
   atomic<const void*> owner_{nullptr};

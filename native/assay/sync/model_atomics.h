@@ -1,6 +1,6 @@
 // The names of assay/sync/atomics.h as relacy defines them, for models of the protocols: programs
-// that instantiate the product's own headers, and of which relacy runs very many schedules, with
-// every value that the memory model lets a load return.
+// that instantiate the product's own headers. Relacy runs very many of their schedules, with every
+// value that the memory model lets a load return.
 //
 // The fences of asymmetric_fence.h are of two kinds in the product, and so in the models:
 // - ASSAY_MODEL_MEMBARRIER=1: a light fence is nothing, as far as memory is concerned, and a heavy
@@ -10,8 +10,8 @@
 // - ASSAY_MODEL_MEMBARRIER=0: both are fences of memory_order_seq_cst, as where membarrier is
 //   refused. As these acquire and release too, they hide the lack of other orders.
 //
-// Relacy lets any thread take any step next, so that none ever stands still while another does a
-// lot. With ASSAY_MODEL_STALLS=n, defined before this header, a thread does before one in n loads.
+// Relacy lets any thread take any step next, so that none ever stalls while another does a lot. With
+// ASSAY_MODEL_STALLS=n, defined before this header, a thread stalls before one in n loads.
 
 #ifndef ASSAY_SYNC_MODEL_ATOMICS_H_
 #define ASSAY_SYNC_MODEL_ATOMICS_H_

@@ -1,8 +1,8 @@
 // transaction.h for models under relacy: a transaction there is a piece of its thread that no other
 // thread interrupts, between two full fences, and one in three aborts before it has begun.
 //
-// A processor that lets a transaction run beside others, and aborts it when it meets one, has no
-// other outcomes than these: what committed happened at one moment.
+// A processor that runs transactions concurrently, and aborts them when they conflict, has no other
+// outcomes than these: what committed happened at one moment.
 //
 // Included before what uses transactions.
 
@@ -20,7 +20,7 @@ namespace assay::sync::transaction {
 enum class backend : std::uint8_t { none, rtm };
 enum class cause : std::uint8_t { conflict, capacity, asked, other };
 
-inline constexpr backend here = backend::rtm;
+inline constexpr backend available_backend = backend::rtm;
 
 class status {
  public:

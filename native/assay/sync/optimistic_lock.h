@@ -46,7 +46,7 @@
 // all threads took turns (the order S of the standard respects what each of them saw).
 //
 // To read what several locks protect as of one moment: read() all of them, read what they protect,
-// call all_read(), and validate() each. If all are valid, the moment is that of all_read(): the
+// call all_read(), and validate() each. If all are valid, the moment is when all_read() ran: the
 // fence (9) is in the same order, after each read(), and before each (4) that a validate() did not
 // see. On x86-64 only (9) costs anything: acquire loads and locked instructions are seq_cst there.
 //
@@ -92,13 +92,13 @@ class optimistic_lock {
   // Whether nothing was changed since read() returned `seen`, at which the lock was free. If so,
   // all that was read in between is what it was at that version.
   [[nodiscard]] bool validate(version seen) const noexcept {
-    // (2) with (5). It stands between what was read and the load, which may then be relaxed.
+    // (2) with (5). It is between what was read and the load, which may then be relaxed.
     atomic_thread_fence(memory_order_acquire);
     return state_.load(memory_order_relaxed) == seen;  // (3) at least as new as (4)
   }
 
-  // Between the last read() and the first validate() of several locks: if all are valid, they were
-  // so at one moment, that of this call.
+  // Call it between the last read() and the first validate() of several locks: if all are valid, they
+  // were so at one moment, during this call.
   static void all_read() noexcept { atomic_thread_fence(memory_order_seq_cst); }  // (9) with (4)
 
   // Takes the lock if nothing was changed since read() returned `seen`, at which the lock was free.
@@ -110,8 +110,8 @@ class optimistic_lock {
                                         memory_order_relaxed)) {
       return false;
     }
-    // (5) with (2). It stands between (4) and the holder's stores, which may then be relaxed:
-    // whoever reads one of them finds the lock taken.
+    // (5) with (2). It is between (4) and the holder's stores, which may then be relaxed: whoever reads
+    // one of them finds the lock taken.
     atomic_thread_fence(memory_order_release);
     return true;
   }

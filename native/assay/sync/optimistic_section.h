@@ -1,5 +1,5 @@
-// Critical sections of which those that only read write nothing: they run against a version, and run
-// again if it has changed.
+// Critical sections whose readers write nothing: a section that only reads runs against a version, and
+// runs again if the version has changed.
 //
 //     sync::optimistic_section<> lock;                     // over a std::mutex
 //     sync::section_word<int> low{0}, high{0};             // what it protects
@@ -72,22 +72,22 @@ struct inside {
       misuse::require(each->section_ != section,
                       "an optimistic section is entered again by its own thread");
     }
-    here = this;
+    current = this;
   }
-  ~inside() { here = outer_; }
+  ~inside() { current = outer_; }
   void may_write_now() { may_write_ = true; }
   // All words may be written where a thread is in no section: they are made there.
   static void check_write() {
     misuse::require(
-        here == nullptr || here->may_write_,
+        current == nullptr || current->may_write_,
         "an optimistic section writes a word, and only reads or has not begun its change");
   }
 
  private:
-  static inline thread_local inside* here = nullptr;
+  static inline thread_local inside* current = nullptr;
   const void* section_;
   bool may_write_;
-  inside* outer_ = here;
+  inside* outer_ = current;
 #endif
 
  public:
@@ -172,7 +172,7 @@ class optimistic_section {
     for (int i = 0; i < attempts; ++i) {
       const auto seen = version_.read();
       if (optimistic_lock::is_free(seen)) {
-        const detail::inside here(this, false);
+        const detail::inside scope(this, false);
         try {
           if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
             f();
@@ -222,7 +222,7 @@ class optimistic_section {
   template <class F>
   [[gnu::noinline]] std::invoke_result_t<F&> read_alone(F& f) {
     const read_guard held(lock_);
-    const detail::inside here(this, false);
+    const detail::inside scope(this, false);
     return f();
   }
 

@@ -2,7 +2,7 @@
 //
 //     ASSAY_POINT("bst_insert_before_swing");
 //
-// stands between two steps whose order other threads can see. Normally it does nothing at all. A
+// is put between two steps whose order other threads can see. Normally it does nothing at all. A
 // test compiled with ASSAY_POINTS=1 sets a hook, which every thread then calls at every point that
 // it passes, with the point's name:
 //

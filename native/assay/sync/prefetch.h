@@ -9,7 +9,7 @@
 // processor must ask them for it once more: prefetch_to_write() saves that.
 //
 // Both are hints of one instruction. They change nothing that a program can see, whatever the
-// address: it may be null, or that of memory that was freed.
+// address: it may be null, or point to freed memory.
 
 #ifndef ASSAY_SYNC_PREFETCH_H_
 #define ASSAY_SYNC_PREFETCH_H_

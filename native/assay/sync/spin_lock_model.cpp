@@ -1,5 +1,5 @@
 // A spin lock under relacy: threads take it, change what it protects, and give it up. What must
-// hold: one at a time, each of whom sees what the one before did.
+// hold: one at a time, and each sees what the one before did.
 
 #include "assay/sync/model_atomics.h"
 // The product's own header, with relacy's atomics.

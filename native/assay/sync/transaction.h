@@ -14,24 +14,24 @@
 //       ...                                              // do it under a lock
 //     }
 //
-// begin() returns once more when the transaction aborts, with what ended it: all that it had written
-// is as before, local variables too. A transaction may abort at any time and for no reason, so that
-// there is always a way without one.
+// When the transaction aborts, begin() returns once more, with the cause. All that the transaction had
+// written is as before, local variables too. A transaction may abort at any time and for no reason: a
+// program needs a way without one.
 //
 // Which instructions there are is found when the program starts, and is a constant after that:
-//  - RTM of x86-64, where cpuid tells of it, does not tell that it always aborts, and one of a
-//    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` stands in.
+//  - RTM of x86-64, where cpuid reports it, does not report that it always aborts, and one of a
+//    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` emulates it.
 //  - HTM of POWER8 and POWER9, and TME of Arm: these are compiled by `make lint`, and were never run.
 //  - none: begin() says so, for the price of a branch that always goes the same way.
-// `why_none` says why. ASSAY_TRANSACTIONS=none in the environment leaves those that are there unused,
-// as ThreadSanitizer does, which would not see what keeps them apart. With rtm, power or tme, a
-// program that does not have them ends with a message. In trials the setting `transactions` sets it.
+// `why_none` says why. ASSAY_TRANSACTIONS=none in the environment leaves available transactions unused.
+// So does ThreadSanitizer, which would not see what keeps them apart. With rtm, power or tme, a program
+// that does not have them ends with a message. In trials the setting `transactions` sets it.
 //
 // Nested transactions are one with the outermost: only its commit() commits, and an abort ends all.
 // A commit is a fence of every kind: transactions, and what a thread does before and after them,
 // are seen by all others in one order.
 //
-// All functions are for any thread, throw nothing, and are wait-free.
+// Any thread may call all functions. They throw nothing, and are wait-free.
 
 #ifndef ASSAY_SYNC_TRANSACTION_H_
 #define ASSAY_SYNC_TRANSACTION_H_
@@ -56,16 +56,16 @@ namespace assay::sync::transaction {
 enum class backend : std::uint8_t { none, rtm, power, tme };
 
 enum class cause : std::uint8_t {
-  none_here,  // no transactions, here or at all
-  conflict,   // another thread accessed what this one wrote, or wrote what it had accessed
-  capacity,   // it accessed more than the processor can keep
-  asked,      // abort()
+  unavailable,  // no transactions, here or at all
+  conflict,     // another thread accessed what this one wrote, or wrote what it had accessed
+  capacity,     // it accessed more than the processor can keep
+  asked,        // abort()
   nested,  // too many transactions inside of each other, or `other` in an inner one: RTM tells no more
   debug,  // a breakpoint
   other,  // a system call, a page fault, an interrupt, an instruction that is not allowed
 };
 
-// What begin() found. It begins as RTM has it, in 32 bits.
+// What begin() found, in 32 bits. The low bits are RTM's.
 class status {
  public:
   static constexpr std::uint32_t bit_asked = 1U << 0U;
@@ -73,8 +73,8 @@ class status {
   static constexpr std::uint32_t bit_conflict = 1U << 2U;
   static constexpr std::uint32_t bit_capacity = 1U << 3U;
   static constexpr std::uint32_t bit_debug = 1U << 4U;
-  static constexpr std::uint32_t bit_nested = 1U << 5U;      // it ended inside of an inner one
-  static constexpr std::uint32_t bit_none_here = 1U << 16U;  // ours: RTM leaves it 0
+  static constexpr std::uint32_t bit_nested = 1U << 5U;        // it ended inside of an inner one
+  static constexpr std::uint32_t bit_unavailable = 1U << 16U;  // ours: RTM leaves it 0
   static constexpr std::uint32_t all_begun = ~0U;
   static constexpr unsigned code_shift = 24;
 
@@ -82,11 +82,11 @@ class status {
 
   // The transaction runs from here on.
   [[nodiscard]] constexpr bool begun() const noexcept { return bits_ == all_begun; }
-  // The processor sees no reason why the same should end the next attempt.
+  // The processor sees no reason why the next attempt should fail for the same cause.
   [[nodiscard]] constexpr bool may_succeed_again() const noexcept { return has(bit_again); }
   // What ended it, where it did not begin.
   [[nodiscard]] constexpr enum cause cause() const noexcept {
-    if (has(bit_none_here)) return cause::none_here;
+    if (has(bit_unavailable)) return cause::unavailable;
     if (has(bit_asked)) return cause::asked;
     if (has(bit_conflict)) return cause::conflict;
     if (has(bit_capacity)) return cause::capacity;
@@ -95,7 +95,7 @@ class status {
   }
   // It ended inside of an inner transaction.
   [[nodiscard]] constexpr bool was_nested() const noexcept { return has(bit_nested); }
-  // Of which abort<code>() was called, where cause() is `asked`.
+  // The code of the abort<code>() that ended it, where cause() is `asked`.
   [[nodiscard]] constexpr unsigned code() const noexcept { return bits_ >> code_shift; }
 
  private:
@@ -286,7 +286,7 @@ struct processor {
 };
 #else
 struct processor {
-  static std::uint32_t begin() noexcept { return status::bit_none_here; }
+  static std::uint32_t begin() noexcept { return status::bit_unavailable; }
   static void commit() noexcept {}
   template <std::uint8_t code>
   static void abort() noexcept {}
@@ -336,10 +336,10 @@ inline const offer chosen = choose();
 
 }  // namespace detail
 
-// What this program has. `none` before it is initialised, which is with other variables.
-inline const backend here = detail::chosen.which;
-// The name of that, as ASSAY_TRANSACTIONS has it, and why it is `none`: empty if it is not.
-inline const char* name_here() noexcept { return detail::name(here); }
+// What this program has. `none` until it is initialised, together with other variables.
+inline const backend available_backend = detail::chosen.which;
+// The backend's name, as in ASSAY_TRANSACTIONS, and why it is `none`: empty if it is not.
+inline const char* backend_name() noexcept { return detail::name(available_backend); }
 inline const char* why_none() noexcept { return detail::chosen.why_none; }
 
 // Whether the process has made an elided lock other than by constant initialisation: trials then say
@@ -351,8 +351,8 @@ inline void lock_is_elided() noexcept {
 }
 
 [[gnu::always_inline]] inline status begin() noexcept {
-  if (here == backend::none) [[likely]]
-    return status(status::bit_none_here);
+  if (available_backend == backend::none) [[likely]]
+    return status(status::bit_unavailable);
   return status(detail::processor::begin());
 }
 
@@ -364,12 +364,12 @@ inline void lock_is_elided() noexcept {
 template <std::uint8_t code>
   requires(code < 128)
 [[gnu::always_inline]] inline void abort() noexcept {
-  if (here != backend::none) detail::processor::abort<code>();
+  if (available_backend != backend::none) detail::processor::abort<code>();
 }
 
 // Whether the calling thread is in a transaction.
 [[nodiscard, gnu::always_inline]] inline bool inside() noexcept {
-  return here != backend::none && detail::processor::inside();
+  return available_backend != backend::none && detail::processor::inside();
 }
 
 }  // namespace assay::sync::transaction

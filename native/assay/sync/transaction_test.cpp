@@ -27,18 +27,18 @@ void atomically(const F& f) {
 class transactions : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (here == backend::none) {
+    if (available_backend == backend::none) {
       GTEST_SKIP() << "no transactions here; run it as: assay-rtm transaction_test";
     }
   }
 };
 
 TEST(no_transactions, are_said_not_to_be_here) {
-  if (here != backend::none) GTEST_SKIP() << "they are here";
+  if (available_backend != backend::none) GTEST_SKIP() << "they are here";
   const status found = begin();
   EXPECT_FALSE(found.begun());
   EXPECT_FALSE(found.may_succeed_again());
-  EXPECT_EQ(found.cause(), cause::none_here);
+  EXPECT_EQ(found.cause(), cause::unavailable);
   EXPECT_FALSE(inside());
   abort<1>();  // nothing
 }
@@ -92,7 +92,7 @@ TEST_F(transactions, are_one_with_those_that_they_are_inside_of) {
       word = 9;
       abort<1>();
     } else if (found.cause() == cause::asked) {
-      EXPECT_TRUE(found.was_nested() || here != backend::rtm);
+      EXPECT_TRUE(found.was_nested() || available_backend != backend::rtm);
       break;
     }
   }
@@ -214,9 +214,9 @@ TEST(transactions_death, a_backend_that_is_not_here_is_refused) {
       },
       ::testing::ExitedWithCode(EXIT_FAILURE),
       ::testing::HasSubstr(
-          here == backend::none
+          available_backend == backend::none
               ? std::string("ASSAY_TRANSACTIONS=tme: there are no transactions here: ") + why_none()
-              : std::string("ASSAY_TRANSACTIONS=tme: there are ") + name_here()));
+              : std::string("ASSAY_TRANSACTIONS=tme: there are ") + backend_name()));
   ::setenv("ASSAY_TRANSACTIONS", "none", 1);  // NOLINT(concurrency-mt-unsafe)
   EXPECT_EQ(detail::choose().which, backend::none);
   EXPECT_STREQ(detail::choose().why_none, "ASSAY_TRANSACTIONS=none turns them off");

@@ -11,7 +11,7 @@
 //     node->child[side].store(...);
 //     node->locks.unlock(side);
 //
-// try_lock_for_good() takes both locks at once, when a node leaves the tree: nobody takes them
+// try_retire() takes both locks at once, when a node leaves the tree: nobody takes them
 // again.
 //
 // Rules. Any thread calls read() and the two try_lock functions at any time; only the thread that
@@ -22,7 +22,7 @@
 // As published, a lock is a ticket lock, a pair of version and ticket. As nobody ever waits in
 // line, the ticket is the version or one more, so here it is the version's lowest bit: odd while
 // taken. That leaves 31 bits of version in 32. They go wrong only if a thread stops between read()
-// and try_lock() while that one edge of that one node is changed a multiple of 2^31 times, and then
+// and try_lock() while this edge of this node is changed a multiple of 2^31 times, and then
 // goes on before the next change: at 10 million changes of one edge a second, after 215 seconds to
 // the very change.
 
@@ -55,9 +55,9 @@ class version_locks {
   [[nodiscard]] static bool is_any_taken(state seen) noexcept {
     return is_taken(seen, 0) || is_taken(seen, 1);
   }
-  // Taken by try_lock_for_good(). Two locks taken one by one are never mistaken for it unless both
+  // Taken by try_retire(). Two locks taken one by one are never mistaken for it unless both
   // are at their last version.
-  [[nodiscard]] static bool is_for_good(state seen) noexcept { return seen == for_good; }
+  [[nodiscard]] static bool is_retired(state seen) noexcept { return seen == retired; }
 
   // Takes the lock of `side`, 0 or 1, if it was free in `seen` and has not been taken since. Fails
   // only if another thread succeeded.
@@ -74,14 +74,14 @@ class version_locks {
     return false;
   }
 
-  // Takes both for ever, if both were free in `seen` and have not been taken since.
-  [[nodiscard]] bool try_lock_for_good(state seen) noexcept {
+  // Takes both locks for ever, if both were free in `seen` and have not been taken since.
+  [[nodiscard]] bool try_retire(state seen) noexcept {
     // (2) as above
-    return state_.compare_exchange_strong(seen, for_good, memory_order_acquire,
+    return state_.compare_exchange_strong(seen, retired, memory_order_acquire,
                                           memory_order_relaxed);
   }
 
-  // Gives up the lock of `side` at a new version: what it protects was changed. By its holder.
+  // Releases the lock of `side` at a new version: what it protects was changed. Its holder calls this.
   void unlock(std::size_t side) noexcept {
     // The version is the holder's own, so that nobody changes it here. Adding the difference of
     // old and new carries nothing into the other version, also where this one begins anew.
@@ -90,13 +90,13 @@ class version_locks {
     state_.fetch_add(change << shift(side), memory_order_release);  // (3) with (1) and (2)
   }
 
-  // Gives it up as it was: nothing was changed. By its holder.
+  // Releases it at the old version: nothing was changed. Its holder calls this.
   void unlock_unchanged(std::size_t side) noexcept {
     state_.fetch_sub(step(side), memory_order_release);  // (4) with (1) and (2)
   }
 
  private:
-  static constexpr state for_good = ~state{0};
+  static constexpr state retired = ~state{0};
 
   static constexpr unsigned shift(std::size_t side) { return side == 0 ? 0U : 32U; }
   static constexpr state step(std::size_t side) { return state{1} << shift(side); }

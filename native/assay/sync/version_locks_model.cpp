@@ -75,12 +75,12 @@ struct version_locks_model : rl::test_suite<version_locks_model, 3> {
     if (version_locks::is_any_taken(seen)) return;
     const std::array<int, 2> was{edges_[0].load(memory_order_relaxed),
                                  edges_[1].load(memory_order_relaxed)};
-    if (!locks_->try_lock_for_good(seen)) return;
+    if (!locks_->try_retire(seen)) return;
     for (std::size_t side = 0; side < 2; ++side) {
       own(side);
       RL_ASSERT(changes_[side]($) == was[side]);
     }
-    RL_ASSERT(version_locks::is_for_good(locks_->read()));
+    RL_ASSERT(version_locks::is_retired(locks_->read()));
   }
 
   // Plain data: relacy reports two threads here that no lock has ordered.

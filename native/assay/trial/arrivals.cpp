@@ -8,10 +8,11 @@
 
 namespace assay::trial {
 
-arrival_times::arrival_times(const arrivals& how, workload::thread_place place, std::uint64_t seed)
-    : gap_ns_(1e9 / how.rate * place.threads), spacing_(how.spacing), engine_(seed) {
+arrival_times::arrival_times(const arrivals& chosen, workload::thread_place place,
+                             std::uint64_t seed)
+    : gap_ns_(1e9 / chosen.rate * place.threads), spacing_(chosen.spacing), engine_(seed) {
   if (spacing_ == spacing::even) {
-    first_ns_ = next_ns_ = 1e9 / how.rate * place.index;
+    first_ns_ = next_ns_ = 1e9 / chosen.rate * place.index;
   } else {
     advance();
   }

@@ -19,12 +19,12 @@
 
 namespace assay::trial {
 
-// The arrivals of one thread: its part of those of its role. Poisson arrivals are divided at
-// random, so that each thread has a Poisson process of its own; of even ones every
-// `place.threads`th is the thread's, so that those of the role are even as a whole.
+// The arrivals of one thread: its part of its role's arrivals. Poisson arrivals are divided at
+// random, so that each thread has its own Poisson process. Every `place.threads`th of even arrivals
+// is the thread's, so that the role's arrivals are even as a whole.
 class arrival_times {
  public:
-  arrival_times(const arrivals& how, workload::thread_place place, std::uint64_t seed);
+  arrival_times(const arrivals& chosen, workload::thread_place place, std::uint64_t seed);
 
   // When the next one is due, in nanoseconds since the common start.
   [[nodiscard]] double next_ns() const { return next_ns_; }

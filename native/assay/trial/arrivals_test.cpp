@@ -52,16 +52,16 @@ TEST(arrival_times, poisson_ones_have_exponential_gaps_at_the_threads_part_of_th
 }
 
 TEST(arrival_times, of_threads_are_independent_and_of_a_seed_the_same) {
-  const arrivals how{.rate = 1e6};
-  EXPECT_EQ(first_of({how, {0, 2}, 1}, 10), first_of({how, {0, 2}, 1}, 10));
-  EXPECT_NE(first_of({how, {0, 2}, 1}, 10), first_of({how, {1, 2}, 2}, 10));
+  const arrivals chosen{.rate = 1e6};
+  EXPECT_EQ(first_of({chosen, {0, 2}, 1}, 10), first_of({chosen, {0, 2}, 1}, 10));
+  EXPECT_NE(first_of({chosen, {0, 2}, 1}, 10), first_of({chosen, {1, 2}, 2}, 10));
 }
 
 TEST(arrival_times, passes_over_exactly_those_that_are_due) {
   for (const auto spacing : {spacing::even, spacing::poisson}) {
-    const arrivals how{.rate = 1e6, .spacing = spacing};
-    const auto due = first_of({how, {0, 1}, 5}, 2000);
-    arrival_times times(how, {0, 1}, 5);
+    const arrivals chosen{.rate = 1e6, .spacing = spacing};
+    const auto due = first_of({chosen, {0, 1}, 5}, 2000);
+    arrival_times times(chosen, {0, 1}, 5);
     EXPECT_EQ(times.pass_until(due[99]), 100U);
     EXPECT_EQ(times.next_ns(), due[100]);
     EXPECT_EQ(times.pass_until(due[100] - 0.001), 0U);

@@ -62,7 +62,7 @@ std::string problems_of(const result& result) {
 }
 
 TEST(run, of_a_correct_multimap_or_queue_is_valid) {
-  using enum datum::kind;
+  using enum type_spec::kind;
   for (const unsigned threads : {1U, 3U}) {
     for (const auto type : {uint64, uint32}) {
       request request = short_request(for_multimaps);
@@ -122,7 +122,7 @@ TEST(run, of_a_bag_refuses_what_it_has_not) {
   EXPECT_EQ(refusal_of(multimap, short_request({20, 20, 50, 10})),
             "mix: test does not offer range, but insert, erase and find");
   request strings = short_request(for_multimaps);
-  strings.key.type = datum::kind::bytes;
+  strings.key.type = type_spec::kind::bytes;
   EXPECT_EQ(refusal_of(multimap, strings),
             "key_type: test holds keys of type uint64 and uint32, not bytes");
 

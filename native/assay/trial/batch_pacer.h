@@ -27,7 +27,7 @@ class batch_pacer {
   // The length of the next batch, 1 at first.
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Takes note of how long a batch of that length took.
+  // Notes how long a batch of this length took.
   void took(std::uint64_t ns) {
     if (fixed_) return;
     if (ns > longest_ns) {

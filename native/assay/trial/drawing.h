@@ -9,22 +9,20 @@
 #include <memory>
 #include <vector>
 
-#include "assay/subject/datum.h"
+#include "assay/subject/type_spec.h"
 #include "assay/workload/options.h"
 
 namespace assay::trial {
 
-// Numbers from `from` to `to`, of which there are at most 2^40, drawn as indices into these are.
-// The distribution is one that needs to know nothing of operations: neither `sequential` nor
-// `latest`.
+// At most 2^40 numbers from `from` to `to`, drawn as indices into them are. The distribution must not
+// depend on operations: neither `sequential` nor `latest`.
 struct drawing {
   std::uint64_t from;
   std::uint64_t to;
   workload::distribution by{};
 };
 
-// Draws them, none of which is among `reserved`. Throws std::invalid_argument if hardly any other
-// is drawn.
+// Draws numbers that are not `reserved`. Throws std::invalid_argument if hardly any other is drawn.
 [[nodiscard]] std::shared_ptr<const drawn_numbers> draw(const drawing& asked, std::uint64_t seed,
                                                         const std::vector<std::uint64_t>& reserved);
 

@@ -31,7 +31,7 @@ TEST(drawing, gives_all_numbers_of_a_short_range_and_no_others) {
 
 TEST(drawing, follows_the_distribution) {
   const auto zipf = counts({10, 109, {.kind = distribution_kind::zipf, .exponent = 1}});
-  // Of 100 numbers the first has 1 / (1 + 1/2 + ... + 1/100) = 19.3%, the second half of that.
+  // The first of 100 numbers has 1 / (1 + 1/2 + ... + 1/100) = 19.3%, the second half of that.
   EXPECT_NEAR(zipf.at(10), 19'300, 3'500);
   EXPECT_NEAR(zipf.at(11), 9'650, 2'600);
   const auto hot = counts(

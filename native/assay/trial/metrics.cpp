@@ -37,13 +37,13 @@ struct effect {
 effect effect_of(workload::operation kind) {
   using workload::operation;
   if (kind == operation::insert || kind == operation::erase) return {.of_success = true};
-  if (kind <= operation::iterate || further_facts_of(kind).visits) return {};
+  if (kind <= operation::iterate || extra_facts_of(kind).visits) return {};
   effect effect;
   for (const elements& before : {elements{}, elements{{1, 1}}}) {
     elements held = before;
     const question asked{.kind = kind, .key = 1, .value = 2};
-    const answer answered = further_facts_of(kind).right(held, asked);
-    const bool succeeded = further_facts_of(kind).came_to(asked, answered).succeeded;
+    const answer answered = extra_facts_of(kind).right(held, asked);
+    const bool succeeded = extra_facts_of(kind).outcome_of(asked, answered).succeeded;
     (succeeded ? effect.of_success : effect.of_failure) |= held != before;
   }
   return effect;
@@ -52,7 +52,7 @@ effect effect_of(workload::operation kind) {
 bool is_visit(workload::operation kind) {
   using workload::operation;
   if (kind <= operation::iterate) return kind > operation::find && kind != operation::size;
-  return further_facts_of(kind).visits;
+  return extra_facts_of(kind).visits;
 }
 
 // How many of the updates changed something, and of the searches and visits met something.
@@ -102,7 +102,7 @@ void add_series_metrics(metric_map& metrics, std::span<const double> series) {
 
 // Percentiles, mean and maximum under names that begin with `prefix`; none of no durations.
 void add_latency_metrics(metric_map& metrics, const std::string& prefix,
-                         const fixture::histogram& durations) {
+                         const fixture::duration_histogram& durations) {
   if (durations.count() == 0) return;
   for (const auto& [name, percent] : fixture::latency_percentiles) {
     if (!fixture::enough_for(durations.count(), percent)) break;
@@ -112,8 +112,8 @@ void add_latency_metrics(metric_map& metrics, const std::string& prefix,
   metrics[prefix + "max_ns"] = static_cast<double>(durations.max());
 }
 
-fixture::histogram merged(const latencies& durations) {
-  fixture::histogram all;
+fixture::duration_histogram merged(const latencies& durations) {
+  fixture::duration_histogram all;
   for (const auto& kind : durations) {
     if (kind) all.merge(*kind);
   }

@@ -41,11 +41,11 @@ struct role_totals {
 [[nodiscard]] std::string counted_from(std::span<const role_report> roles);
 
 // Metrics of open loops, of latencies, and of each role if there are several. If the durations of
-// roles count from different moments, they are not merged: latencies are then those of each role.
+// roles count from different moments, they are not merged: each role then has its own latencies.
 [[nodiscard]] metric_map metrics_of(std::span<const role_report> roles,
                                     std::span<const thread_report> threads);
 
-// How the map is built, of which it holds so many elements.
+// How the map, which holds this many elements, is built.
 [[nodiscard]] metric_map metrics_of(const shape& found, std::int64_t elements);
 
 // Operations of all threads in each full interval. The last entry of a series is left out, as its

@@ -15,8 +15,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-request asking(const workload::mix& mix, datum::kind key = datum::kind::uint64,
-               datum::kind value = datum::kind::uint64) {
+request asking(const workload::mix& mix, type_spec::kind key = type_spec::kind::uint64,
+               type_spec::kind value = type_spec::kind::uint64) {
   request request{.subject = "asked",
                   .seed = 1,
                   .pinning = {},
@@ -52,7 +52,7 @@ TEST(require_offered, refuses_operations_that_the_map_has_not) {
 }
 
 TEST(require_offered, refuses_types_that_the_map_cannot_hold) {
-  using enum datum::kind;
+  using enum type_spec::kind;
   const workload::mix mix{20, 10, 70};
   const auto plain = describe_subject<correct_map>("asked", "");
   EXPECT_EQ(refusal_of(plain, asking(mix, bytes)),

@@ -35,7 +35,7 @@ class phase_keys {
   std::vector<std::uint64_t> keys_;
 };
 
-// Sets the measured time of each worker to that of the one which ended last, and returns it.
+// Sets the measured time of each worker to the time of the worker that ended last, and returns it.
 std::uint64_t end_together(std::span<worker> workers);
 
 // How many operations of a phase of a map did nothing, though each had to do something; empty if

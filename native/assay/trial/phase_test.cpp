@@ -254,13 +254,13 @@ class updating_map : public sound_map {
 
 TEST(effects, of_operations_by_name_are_what_they_do_to_a_right_map) {
   request request = counted_request({0, 0, 0});
-  request.roles[0].work.mix.share(registered<further::update>()) = 100;
+  request.roles[0].work.mix.share(registered<extra_operations::update>()) = 100;
   EXPECT_NEAR(run_with<updating_map>(request).metrics.at("effective_share"), 0.5, 0.1);
   request.prefill.how = method::none;
   EXPECT_EQ(run_with<updating_map>(request).metrics.at("effective_share"), 0);
 
   request.roles[0].work.mix = {0, 0, 0};
-  request.roles[0].work.mix.share(registered<further::insert_or_assign>()) = 100;
+  request.roles[0].work.mix.share(registered<extra_operations::insert_or_assign>()) = 100;
   EXPECT_EQ(run_with<updating_map>(request).metrics.at("effective_share"), 1);
 }
 

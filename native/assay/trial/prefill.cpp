@@ -66,7 +66,7 @@ int change_by(workload::operation kind) {
   if (kind <= operation::iterate) return 0;
   const question asked{.kind = kind, .key = 1, .value = 1};
   const auto held_after = [&](elements held) {
-    further_facts_of(kind).right(held, asked);
+    extra_facts_of(kind).right(held, asked);
     return held.size();
   };
   if (held_after({}) > 0) return 1;

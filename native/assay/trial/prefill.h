@@ -4,7 +4,7 @@
 // distribution with mean range * p, where p is the share of inserts among updates. What is measured
 // before it has arrived depends on how long ago the trial began. So the threads that will be
 // measured (Kharal and Brown, section 4.8) do as many updates as it takes for the bias to become
-// small beside the distribution's own spread, and the size must then be one that the distribution
+// small compared with the distribution's own spread, and the size must then be one that the distribution
 // makes likely.
 //
 // A multimap or a queue has no such state: inserts always succeed. It gets range * p entries with
@@ -61,11 +61,11 @@ struct part {
 };
 [[nodiscard]] part part_of(std::uint64_t total, unsigned i, std::size_t n);
 
-// `share` is that of inserts among updates, above 0 and below 1.
+// `share` is the share of inserts among updates, above 0 and below 1.
 [[nodiscard]] steady_state steady_state_of(std::uint64_t key_range, double share);
 
-// Fills the map through the handles of `workers`, which are those of all threads or of the first
-// few, adding to their `prefilled`.
+// Fills the map through the handles of `workers`, which belong to all threads or to the first few.
+// Adds to their `prefilled`.
 prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure);
 

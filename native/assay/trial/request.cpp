@@ -200,17 +200,17 @@ std::optional<drawing> parse_drawing(const json_node& node, std::uint64_t least,
 }
 
 struct described {
-  datum type;
+  type_spec type;
   std::optional<drawing> drawn{};
 };
 
 described parse_datum(const json_node& node, std::uint64_t fewest_bytes,
                       bool numbers_may_be_drawn) {
-  using enum datum::kind;
+  using enum type_spec::kind;
   constexpr std::uint64_t most_bytes = 4096;
   if (!node.value().is_object()) {
-    return {{.type = node.one_of<datum::kind>({{"uint64", uint64}, {"uint32", uint32}},
-                                              R"( or {"bytes": ...})")}};
+    return {{.type = node.one_of<type_spec::kind>({{"uint64", uint64}, {"uint32", uint32}},
+                                                  R"( or {"bytes": ...})")}};
   }
   for (const auto& [name, kind, most] : {std::tuple("uint64", uint64, most_keys - 1),
                                          std::tuple("uint32", uint32, UINT64_C(0xffffffff))}) {
@@ -314,9 +314,9 @@ void parse_work(const json_node& node, std::uint64_t key_range, role& role) {
   if (node.has("arrivals")) role.arrivals = parse_arrivals(node.at("arrivals"));
 }
 
-// Threads of a role take each other to insert and erase as they do, and know nothing of those of
-// other roles: two roles would insert the same keys, and one that inserts nothing would search for
-// what was there at first.
+// Threads of a role assume that the others insert and erase as they do, and do not know other roles'
+// threads: two roles would insert the same keys, and one that inserts nothing would search for what
+// was there at first.
 void check_latest(const json_node& list, std::span<const role> roles) {
   const auto draws_latest = [](const role& role) {
     return role.work.keys.kind == distribution_kind::latest;
@@ -530,7 +530,7 @@ request parse_request(std::string_view text) {
     request.value = type;
     request.values = drawn;
   }
-  if (request.key.type == datum::kind::uint32 && request.key_range > most_keys_of_32_bits) {
+  if (request.key.type == type_spec::kind::uint32 && request.key_range > most_keys_of_32_bits) {
     node.at("key_type")
         .refuse("uint32 has " + std::to_string(most_keys_of_32_bits) +
                 " keys, fewer than the key range of " + std::to_string(request.key_range));

@@ -14,7 +14,7 @@
 #include "assay/fixture/process.h"
 #include "assay/host/placement.h"
 #include "assay/input/bad_request.h"
-#include "assay/subject/datum.h"
+#include "assay/subject/type_spec.h"
 #include "assay/trial/drawing.h"
 #include "assay/workload/key_space.h"
 #include "assay/workload/options.h"
@@ -80,7 +80,7 @@ struct operation_counts {
   std::uint64_t measured;
 };
 
-// Of which operations the latency is taken: none (0), all (1), or one in this many.
+// The operations whose latency is measured: none (0), all (1), or one in this many.
 using latency_sampling = std::uint32_t;
 
 struct request {
@@ -93,8 +93,8 @@ struct request {
   std::chrono::milliseconds warm_up{};  // before the measured interval
   std::chrono::milliseconds duration;
   std::chrono::milliseconds interval;
-  datum key{};
-  datum value{};
+  type_spec key{};
+  type_spec value{};
   // Lengths of keys that are strings; lengths of values, or values that are numbers. None: uniform.
   std::optional<drawing> key_lengths{};
   std::optional<drawing> values{};
@@ -108,8 +108,8 @@ struct request {
   std::string transactions{};         // that it must have; empty: whichever it has
   std::string memory_policy{};        // local or interleave; empty: as the process was started
   fixture::perturbation perturbation{};
-  // Of a replay, for each thread: its warm-up and its measured interval end with these operations,
-  // and not when time is over. Empty: with time.
+  // For a replay: each thread's warm-up and measured interval end with these operations, and not when
+  // time is over. Empty: when time is over.
   std::vector<operation_counts> operations{};
 
   [[nodiscard]] unsigned threads() const {

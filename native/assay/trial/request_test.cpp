@@ -69,8 +69,8 @@ TEST(parse_request, without_optional_keys_asks_for_the_plain_trial) {
   EXPECT_EQ(all.work.lengths, workload::range_lengths());
   EXPECT_EQ(all.fold, workload::fold::count);
   EXPECT_FALSE(all.arrivals);
-  EXPECT_EQ(request.key.type, datum::kind::uint64);
-  EXPECT_EQ(request.value.type, datum::kind::uint64);
+  EXPECT_EQ(request.key.type, type_spec::kind::uint64);
+  EXPECT_EQ(request.value.type, type_spec::kind::uint64);
   EXPECT_EQ(request.latency, 0U);
   EXPECT_FALSE(request.batch);
   EXPECT_TRUE(request.probes);
@@ -209,18 +209,18 @@ TEST(parse_request, refuses_a_file_without_weights_or_with_negative_ones) {
 
 TEST(parse_request, takes_types_of_keys_and_values) {
   const auto key = [](const char* value) { return parsed_with("key_type", value).key; };
-  EXPECT_EQ(key("\"uint32\"").type, datum::kind::uint32);
-  EXPECT_EQ(key("\"uint64\"").type, datum::kind::uint64);
-  EXPECT_EQ(key(R"({"bytes": 16})").type, datum::kind::bytes);
+  EXPECT_EQ(key("\"uint32\"").type, type_spec::kind::uint32);
+  EXPECT_EQ(key("\"uint64\"").type, type_spec::kind::uint64);
+  EXPECT_EQ(key(R"({"bytes": 16})").type, type_spec::kind::bytes);
   EXPECT_EQ(key(R"({"bytes": 16})").least, 16U);
   EXPECT_EQ(key(R"({"bytes": 16})").most, 16U);
   EXPECT_EQ(key(R"({"bytes": {"from": 8, "to": 4096}})").least, 8U);
   EXPECT_EQ(key(R"({"bytes": {"from": 8, "to": 4096}})").most, 4096U);
-  const datum value = parsed_with("value_type", R"({"bytes": {"from": 0, "to": 4096}})").value;
-  EXPECT_EQ(value.type, datum::kind::bytes);
+  const type_spec value = parsed_with("value_type", R"({"bytes": {"from": 0, "to": 4096}})").value;
+  EXPECT_EQ(value.type, type_spec::kind::bytes);
   EXPECT_EQ(value.least, 0U);
   EXPECT_EQ(value.most, 4096U);
-  EXPECT_EQ(parsed_with("value_type", "\"uint32\"").value.type, datum::kind::uint32);
+  EXPECT_EQ(parsed_with("value_type", "\"uint32\"").value.type, type_spec::kind::uint32);
 }
 
 TEST(parse_request, takes_distributions_of_lengths_and_of_values) {
@@ -233,7 +233,7 @@ TEST(parse_request, takes_distributions_of_lengths_and_of_values) {
   EXPECT_EQ(lengths.key_lengths->by.exponent, 1.5);
   EXPECT_FALSE(lengths.key_lengths->by.scrambled);
   const auto numbers = parsed_with("value_type", R"({"uint32": {"from": 3, "to": 4294967295}})");
-  EXPECT_EQ(numbers.value.type, datum::kind::uint32);
+  EXPECT_EQ(numbers.value.type, type_spec::kind::uint32);
   EXPECT_EQ(numbers.values->to, 4'294'967'295U);
   EXPECT_EQ(numbers.values->by.kind, workload::distribution_kind::uniform);
   EXPECT_FALSE(parsed_with("value_type", R"({"bytes": {"from": 0, "to": 9}})").values);

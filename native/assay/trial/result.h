@@ -39,7 +39,7 @@ struct thread_report {
   double generation_ns = 0;
 };
 
-// One role's part beside its threads'.
+// One role's part, in addition to its threads'.
 struct role_report {
   std::string name;
   bool open_loop = false;

@@ -242,14 +242,15 @@ double operations_of(const result& report) {
   return operations;
 }
 
-// What the values of a trial depend on beside their keys. None is one that the map reserves.
+// What the values of a trial depend on in addition to their keys. The map reserves none of them.
 std::uint64_t draw_salt(const request& request, const subject_entry& subject,
                         const workload::key_space& space) {
   constexpr int most_attempts = 1000;
-  const bool narrow = request.value.type == datum::kind::uint32;
-  const bool wide = request.value.type == datum::kind::uint64;
+  const bool narrow = request.value.type == type_spec::kind::uint32;
+  const bool wide = request.value.type == type_spec::kind::uint64;
   // Values of fewer bits are the low ones of a number that has 64.
-  const std::uint64_t greatest = wide ? subject.greatest_value(datum::kind::uint64) : UINT64_MAX;
+  const std::uint64_t greatest =
+      wide ? subject.greatest_value(type_spec::kind::uint64) : UINT64_MAX;
   const auto makes = [&](std::uint64_t salt) {
     return std::ranges::any_of(subject.reserved_values, [&](std::uint64_t value) {
       if (value > greatest) return false;
@@ -269,19 +270,19 @@ std::uint64_t draw_salt(const request& request, const subject_entry& subject,
       " reserves a value of one of these keys, however they are drawn; ask for fewer keys");
 }
 
-datum drawn_as(datum type, const std::optional<drawing>& asked, std::uint64_t seed,
-               const std::vector<std::uint64_t>& reserved) {
+type_spec drawn_as(type_spec type, const std::optional<drawing>& asked, std::uint64_t seed,
+                   const std::vector<std::uint64_t>& reserved) {
   if (asked) type.drawn = draw(*asked, seed, reserved);
   return type;
 }
 
-// Of strings, the lengths are drawn, and no number is reserved.
-datum values_of(const request& request, const subject_entry& subject) try {
-  datum type = request.value;
+// If values are strings, their lengths are drawn, and no number is reserved.
+type_spec values_of(const request& request, const subject_entry& subject) try {
+  type_spec type = request.value;
   type.bits = subject.value_bits;
   return drawn_as(type, request.values, random::derive_seed(request.seed, workload::values_stream),
-                  request.value.type == datum::kind::bytes ? std::vector<std::uint64_t>()
-                                                           : subject.reserved_values);
+                  request.value.type == type_spec::kind::bytes ? std::vector<std::uint64_t>()
+                                                               : subject.reserved_values);
 } catch (const std::invalid_argument& error) {
   throw bad_request("value_type: from and to leave " + std::string(error.what()) +
                     "; give a wider range");
@@ -302,16 +303,16 @@ void require_offered(const subject_entry& subject, const request& request) {
                       ", each entry of which has a value of its own; leave the distribution out");
   }
   const bool numbers_are_cut =
-      request.value.type == datum::kind::uint32 && !request.values &&
-      request.key.type != datum::kind::uint32 &&
+      request.value.type == type_spec::kind::uint32 && !request.values &&
+      request.key.type != type_spec::kind::uint32 &&
       (request.keys == workload::key_layout::sparse || request.key_range > UINT32_MAX);
   if (numbers_are_cut && !subject.reserved_values.empty()) {
     throw bad_request("value_type: " + subject.name +
                       " reserves values, which some of these keys would have in 32 bits; ask for "
                       "dense keys or for values of 64 bits");
   }
-  const std::uint64_t greatest = subject.greatest_value(datum::kind::uint64);
-  if (request.values && request.value.type == datum::kind::uint64 &&
+  const std::uint64_t greatest = subject.greatest_value(type_spec::kind::uint64);
+  if (request.values && request.value.type == type_spec::kind::uint64 &&
       request.values->to > greatest) {
     throw bad_request("value_type: " + subject.name + " takes values of " +
                       std::to_string(subject.value_bits) + " bits: `to` is at most " +
@@ -343,7 +344,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   const host::placement place(request.pinning, request.threads(), request.perturbation.placement);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, workload::key_space_stream),
-                                  request.key.type == datum::kind::uint32 ? 31 : 63);
+                                  request.key.type == type_spec::kind::uint32 ? 31 : 63);
   const std::uint64_t salt = draw_salt(request, subject, space);
   const map_hints hints{
       .key_range = request.key_range,
@@ -363,7 +364,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   double clock_ns = 0;
   {
     sync::crew threads(request.threads(),
-                       fixture::making_of(request.threads(), request.perturbation));
+                       fixture::thread_options_of(request.threads(), request.perturbation));
     threads.run([&](unsigned i) {
       workers[i].heap_offset = fixture::heap_offset(request.perturbation.heap_bytes);
       workers[i].seed = workload::thread_seed(request.seed, i);

@@ -321,8 +321,8 @@ TEST(prefill, of_roles_aims_at_the_steady_state_of_all_their_mixes) {
 
 TEST(prefill, takes_operations_by_name_for_what_they_do_to_one_key) {
   auto roles = one_role(1, {20, 30, 10});
-  roles[0].work.mix.share(registered<further::insert_or_assign>()) = 10;
-  roles[0].work.mix.share(registered<further::update>()) = 30;
+  roles[0].work.mix.share(registered<extra_operations::insert_or_assign>()) = 10;
+  roles[0].work.mix.share(registered<extra_operations::update>()) = 30;
   EXPECT_DOUBLE_EQ(steady_share_of(roles), 0.5);
 }
 
@@ -624,7 +624,7 @@ TEST(run, stores_no_value_that_the_map_reserves) {
   const std::uint64_t salt = random::derive_seed(request.seed, workload::salt_stream);
   // What the keys 1 and 2 would have.
   EXPECT_THAT(run(request, with_tombstones({salt ^ 1, salt ^ 2})).problems, IsEmpty());
-  request.key = request.value = {.type = datum::kind::uint32};
+  request.key = request.value = {.type = type_spec::kind::uint32};
   EXPECT_THAT(run(request, with_tombstones({(salt ^ 1) & UINT32_MAX})).problems, IsEmpty());
 }
 
@@ -674,13 +674,13 @@ TEST(run, refuses_reserved_values_that_no_draw_would_leave_out) {
   EXPECT_THROW(static_cast<void>(run(request, subject)), bad_request);
 }
 
-// Of 64 bits of a key, a value of 32 bits has the half.
+// A value of 32 bits holds half of a key's 64 bits.
 TEST(run, refuses_keys_that_would_have_reserved_values) {
   auto subject = with_tombstones({0});
   subject.types = {
       held_as<map_with_tombstones<std::uint64_t, std::uint32_t>, std::uint64_t, std::uint32_t>()};
   request request = short_request();
-  request.value = {.type = datum::kind::uint32};
+  request.value = {.type = type_spec::kind::uint32};
   EXPECT_THAT(run(request, subject).problems, IsEmpty());
   request.keys = workload::key_layout::sparse;
   EXPECT_THROW(static_cast<void>(run(request, subject)), bad_request);

@@ -15,7 +15,7 @@
 
 namespace assay::trial {
 
-// The request whose trial performs again what that of `request` performed.
+// The request whose trial repeats what the trial of `request` performed.
 inline request replay_of(request request, const result& first) {
   request.operations.clear();
   for (const auto& thread : first.threads) {
@@ -24,7 +24,7 @@ inline request replay_of(request request, const result& first) {
   return request;
 }
 
-// Of one thread, all that operations came to; of several, what each attempted.
+// With one thread, all results of its operations; with several, what each attempted.
 inline void expect_repeated(const result& first, const result& again) {
   const bool alone = first.threads.size() == 1;
   ASSERT_EQ(first.threads.size(), again.threads.size());

@@ -43,7 +43,7 @@ std::optional<std::uint64_t> search(any_handle& handle, structure structure, std
   return sums.folded;
 }
 
-// Whether any of these, which are sorted, is of that key.
+// Whether any of these sorted entries has the key.
 bool holds(std::span<const entry> entries, std::uint64_t key) {
   const auto at = std::ranges::lower_bound(entries, entry(key, 0));
   return at != entries.end() && at->first == key;
@@ -67,7 +67,7 @@ std::vector<std::uint64_t> keys_met(workload::operation by, std::span<const std:
   elements among;
   for (const std::uint64_t key : held) among.emplace(key, 0);
   const answer right =
-      further_facts_of(by).right(among, {.kind = by, .key = held.front(), .last = held.back()});
+      extra_facts_of(by).right(among, {.kind = by, .key = held.front(), .last = held.back()});
   std::vector<std::uint64_t> met;
   for (const auto& [key, value] : std::get<std::vector<element>>(right)) met.push_back(key);
   return met;
@@ -99,7 +99,7 @@ std::uint64_t term_of(structure structure, const value_rules& rules, std::uint64
 }
 
 // "value 12 of thread 1 after value 40 of thread 1 had been seen"
-std::string told(const value_rules& rules, std::uint64_t value, std::uint64_t known) {
+std::string described(const value_rules& rules, std::uint64_t value, std::uint64_t known) {
   if (value == known)
     return rules.name_of(value) + " once more after it had been replaced or erased";
   return rules.name_of(value) + " after " + rules.name_of(known) + " had been seen";
@@ -123,7 +123,7 @@ void add_what_was_seen(validation& report, const tally& total, const value_rules
     }
     if (const auto& stale = seen->first_stale(); stale && report.stale_values.first.empty()) {
       report.stale_values.first = who + " found, under " + of_key(stale->key) + ", " +
-                                  told(rules, stale->value, stale->known);
+                                  described(rules, stale->value, stale->known);
     }
     report.stale_values.number += seen->stale();
   }
@@ -149,14 +149,14 @@ void check_held(validation& report, const entry& met, const value_rules& rules,
     if (!worker.seen) continue;
     if (const auto known = worker.seen->known_after(key, value)) {
       report.stale_values.add([&, key = key, value = value, known = known] {
-        return "the map holds, under " + of_key(key) + ", " + told(rules, value, *known);
+        return "the map holds, under " + of_key(key) + ", " + described(rules, value, *known);
       });
       return;
     }
   }
 }
 
-// Of each watched key, what inserts and erases answered says whether it is held.
+// The answers of inserts and erases say of each watched key whether it is held.
 void check_presence(validation& report, std::span<const entry> held, const value_rules& rules,
                     std::span<const worker> workers) {
   for (std::size_t slot = 0; slot < rules.watched().size(); ++slot) {
@@ -287,7 +287,7 @@ validation validate(any_map& map, structure structure, const tally& total, std::
     return report;
   }
   std::ranges::sort(entries);
-  // Of a map, another element of the same key; of others, the same entry.
+  // In a map, another element with the same key; in other structures, the same entry.
   const auto is_repeated = [&](const entry& one, const entry& next) {
     return one.first == next.first && (is_map || one.second == next.second);
   };
@@ -306,7 +306,7 @@ validation validate(any_map& map, structure structure, const tally& total, std::
   for (std::size_t kind = 3; kind < workload::operation_kinds; ++kind) {
     const auto by = static_cast<operation>(kind);
     if (total.attempted[kind] + total.unfinished[kind] == 0) continue;
-    if (by > operation::iterate && !further_facts_of(by).visits) continue;
+    if (by > operation::iterate && !extra_facts_of(by).visits) continue;
     const bool spans = workload::facts_of(by).spans;
     if (by == operation::range || !spans) {
       const auto all = space.from(1, space.range());

@@ -71,17 +71,17 @@ struct validation {
 
 // Walks through the quiescent map and compares it with `total`, the sum of all threads' operations
 // on it, and with what each of the `workers` has seen and found at rest. If the walk ends, searches
-// for up to 100,000 keys that it met, and for those of up to 100,000 keys drawn with the trial's
-// seed that it did not meet, must agree with it, of a map in their values, too. So must a size, a
-// snapshot, an iteration, ranges over the whole map and over parts of it, and what else visits all
-// elements or parts, of those that the trial's operations had any of. To be called when no handle is
-// attached; attaches some.
+// must agree with it, in a map also in their values: for up to 100,000 keys that it met, and for up to
+// 100,000 keys drawn with the trial's seed, unless it met them. So must a size, a snapshot, an
+// iteration, ranges over the whole map and over parts of it, and other visits of all elements or
+// parts, if the trial's operations had such ones. To be called when no handle is attached; attaches
+// some.
 //
 // If the walk ends, the map's own invariants must hold, and it says what its shape is. Without a
 // walk that ends neither is called: they might not end.
 //
-// Of a multimap, searches must also find values that the walk met with their key. A queue has no
-// searches, and keys outside the key space.
+// In a multimap, searches must also find values that the walk met with their key. A queue has no
+// searches, and has keys outside the key space.
 [[nodiscard]] validation validate(any_map& map, structure structure, const tally& total,
                                   std::uint64_t seed, const value_rules& rules,
                                   std::span<const worker> workers);

@@ -100,7 +100,7 @@ class closed_loop {
     return next_ == last;
   }
 
-  // The same in segments: those of operations that are not timed, and each one that is.
+  // The same in segments: runs of operations that are not timed, and each one that is.
   void perform_timed(std::size_t last, tally& sums) {
     latency_recorder& latency = *self_.latency;
     for (;;) {
@@ -249,7 +249,7 @@ void measure_by(Loop loop, worker& self, const timetable& times, const std::stop
   bool under_way = false;
   loop.look_at_clock();
   std::uint64_t own_start = std::min(loop.now(), series_start);
-  // Of a replay each ends by its operations, and not by time. Others never come to the end of these.
+  // In a replay each ends by its operations, and not by time. Other trials never reach that number.
   const auto [in_warm_up, in_measured] = self.exactly.value_or(operation_counts{never, never});
   const std::uint64_t warm_up_end = self.exactly ? never : series_start;
   std::uint64_t left = in_warm_up;
@@ -322,11 +322,11 @@ void search_last_keys(worker& self) {
 
 namespace {
 
-// Numbers of `type` as strings, where they are; those of other types cost nothing to make.
+// Makes strings of numbers if `type` is strings; numbers of other types cost nothing to make.
 class string_maker {
  public:
-  explicit string_maker(const datum& type) {
-    if (type.type == datum::kind::bytes) codec_.emplace(type);
+  explicit string_maker(const type_spec& type) {
+    if (type.type == type_spec::kind::bytes) codec_.emplace(type);
   }
   void make(std::uint64_t number) {
     if (codec_) fixture::keep(codec_->encode(number));
@@ -347,7 +347,7 @@ void make_strings(const workload::operation_batch& batch, string_maker& keys,
 
 }  // namespace
 
-void time_generation(worker& self, const datum& key, const datum& value) {
+void time_generation(worker& self, const type_spec& key, const type_spec& value) {
   string_maker keys(key);
   string_maker values(value);
   const bool has_strings = keys.makes() || values.makes();

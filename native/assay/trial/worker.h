@@ -16,8 +16,8 @@
 #include "assay/host/usage.h"
 #include "assay/probe/recording.h"
 #include "assay/subject/any_map.h"
-#include "assay/subject/datum.h"
 #include "assay/subject/tally.h"
+#include "assay/subject/type_spec.h"
 #include "assay/subject/witness.h"
 #include "assay/trial/arrivals.h"
 #include "assay/trial/latency.h"
@@ -83,7 +83,7 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<unfinished_operation> unfinished;
   // The longest time between two readings of the clock. No measured operation took longer, and none
   // that is unfinished is older. It is the time of one operation where each is timed, in an open
-  // loop, and for rare operations everywhere; otherwise that of up to a batch of operations.
+  // loop, and for rare operations everywhere; otherwise the time of up to a batch of operations.
   std::uint64_t longest_ns = 0;
   std::uint64_t clock_reads = 0;  // between measured operations, in a closed loop
   std::optional<arrival_counts> arrival;
@@ -123,7 +123,7 @@ void search_last_keys(worker& self);
 // Measures how much processor time an operation takes to generate, with nothing done in between,
 // into `generation_ns`. Of a map of strings that includes making them, as the loop over the map does:
 // the key of each operation and the value of each insert.
-void time_generation(worker& self, const datum& key = {}, const datum& value = {});
+void time_generation(worker& self, const type_spec& key = {}, const type_spec& value = {});
 
 }  // namespace assay::trial
 

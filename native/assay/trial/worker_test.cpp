@@ -271,7 +271,7 @@ class slow_handle final : public any_handle {
 struct timed_notes {
   std::unique_ptr<worker> self = std::make_unique<worker>();
   std::vector<std::size_t> segments;
-  fixture::histogram durations;  // of all kinds
+  fixture::duration_histogram durations;  // of all kinds
 };
 
 timed_notes measure_timed(const slow_map& map, latency_sampling sampling,
@@ -295,7 +295,7 @@ timed_notes measure_timed(const slow_map& map, latency_sampling sampling,
 }
 
 // How many lasted at least so long.
-std::uint64_t count_from(const fixture::histogram& durations, std::uint64_t ns) {
+std::uint64_t count_from(const fixture::duration_histogram& durations, std::uint64_t ns) {
   std::uint64_t count = 0;
   for (const auto& bucket : durations.buckets()) {
     if (bucket.highest >= ns) count += bucket.count;
@@ -698,7 +698,7 @@ TEST(time_generation, makes_strings) {
   self.operations = any_operations();
   time_generation(self);
   const double of_numbers = self.generation_ns;
-  const datum text{.type = datum::kind::bytes, .least = 4096, .most = 4096};
+  const type_spec text{.type = type_spec::kind::bytes, .least = 4096, .most = 4096};
   time_generation(self, text);
   EXPECT_GT(self.generation_ns, 2 * of_numbers);
 }

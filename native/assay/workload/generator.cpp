@@ -16,7 +16,7 @@ namespace {
 
 using random::number_source;
 
-// A stream of a generator's seed, which itself is that of the engine.
+// A stream of a generator's seed. The engine uses the seed itself.
 constexpr std::uint64_t lengths_stream = 1;
 
 // Uniform indices and fractions as two parts of one number.

@@ -1,7 +1,7 @@
 // Laws that are constant over parts of the key range: a hot set, and weights from a file.
 //
 //     const strip_table table(empirical({1, 0, 3}, 300));   // 100 keys of 1/400, 100 never, ...
-//     table.draw(numbers, histogram{}, indices);
+//     table.draw(numbers, piecewise_constant{}, indices);
 
 #ifndef ASSAY_WORKLOAD_HISTOGRAM_H_
 #define ASSAY_WORKLOAD_HISTOGRAM_H_

@@ -49,7 +49,7 @@ std::unique_ptr<index_source> make_index_source(const key_space& space, const op
     case distribution_kind::zipf:
       return draw_from(zipf(keys.exponent, range));
     case distribution_kind::hot_set:
-      return strips_of(histogram{},
+      return strips_of(piecewise_constant{},
                        strip_table(hot_set(keys.operations_percent, keys.keys_percent, range)),
                        std::move(numbers), order);
     case distribution_kind::binomial:
@@ -64,8 +64,8 @@ std::unique_ptr<index_source> make_index_source(const key_space& space, const op
     case distribution_kind::latest:
       return std::make_unique<latest>(keys.exponent, range, place, std::move(numbers));
     case distribution_kind::empirical:
-      return strips_of(histogram{}, strip_table(empirical(keys.weights, range)), std::move(numbers),
-                       order);
+      return strips_of(piecewise_constant{}, strip_table(empirical(keys.weights, range)),
+                       std::move(numbers), order);
   }
   throw std::invalid_argument("distribution: uniform keys are drawn by the generator");
 }

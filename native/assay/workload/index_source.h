@@ -33,14 +33,14 @@ class index_source {
   index_source& operator=(const index_source&) = delete;
   virtual ~index_source() = default;
 
-  // Replaces `indices` by those of the next keys, and `fractions`, as many and at most
+  // Replaces `indices` by the next keys' indices, and `fractions`, as many and at most
   // operation_batch::capacity, by numbers that choose the operations: uniform over 64 bits and
   // independent of the indices. With options.draws == draws::two each is a number that the engine
   // drew for this alone. Neither sequence depends on how it is divided into calls.
   virtual void fill(std::span<std::uint64_t> indices, std::span<std::uint64_t> fractions) = 0;
 
-  // Replaces those of `indices` that depend on what is done with the key. Called once after each
-  // fill, with the same operations.
+  // Replaces the `indices` that depend on what is done with the key. Called once after each fill, with
+  // the same operations.
   virtual void settle(std::span<const operation> /*kinds*/, std::span<std::uint64_t> /*indices*/) {}
 
   // As those of generator.

@@ -93,7 +93,7 @@ class key_space {
   // The interval that begins at `key` and spans `length` >= 1 keys, or those that there are up to
   // the end of the space. A length of at least the range is all keys, whichever the first one.
   //
-  // The order is that of the keys as numbers, as maps have it. Sparse neighbours are not known
+  // The keys are ordered as numbers, as in maps. Sparse neighbours are not known
   // without sorting all of them, so `length` is an average there: keys lie `most / range` apart,
   // which makes (length - 1) such steps hold length - 1 keys beside the first, give or take the
   // square root.

@@ -23,20 +23,20 @@ struct mix {
   double size = 0;
   double snapshot = 0;
   double iterate = 0;
-  std::array<double, operation_kinds - named_operations> further{};  // from the next number on
+  std::array<double, operation_kinds - named_operations> extra{};  // from the next number on
 
-  // Of the operation of any number.
+  // The share of the operation with any number.
   [[nodiscard]] constexpr double& share(operation kind) {
     const std::array<double*, named_operations> named{&insert, &erase,    &find,   &range,
                                                       &size,   &snapshot, &iterate};
     const auto number = static_cast<std::size_t>(kind);
-    return number < named.size() ? *named[number] : further[number - named.size()];
+    return number < named.size() ? *named[number] : extra[number - named.size()];
   }
 
   // In the order of `operation`.
   [[nodiscard]] constexpr std::array<double, operation_kinds> shares() const {
     std::array<double, operation_kinds> all{insert, erase, find, range, size, snapshot, iterate};
-    std::ranges::copy(further, all.begin() + named_operations);
+    std::ranges::copy(extra, all.begin() + named_operations);
     return all;
   }
 
@@ -109,7 +109,7 @@ class operation_chooser {
   }
 
  private:
-  // Of the kinds up to the last that is drawn.
+  // Thresholds for the kinds up to the last that is drawn.
   [[nodiscard]] constexpr std::span<const std::uint64_t> thresholds() const {
     return std::span(from_).first(last_);
   }

@@ -1,6 +1,6 @@
 // A batch of map operations: what a generator fills and the trial loop performs.
 //
-// Keys and kinds stand in two arrays rather than one of pairs, so that a generator may fill and a
+// Keys and kinds are in two arrays rather than one of pairs, so that a generator may fill and a
 // reader may count either of them with vector instructions. A batch takes 4.6 KB and stays in the
 // first-level cache between the two.
 

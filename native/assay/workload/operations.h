@@ -32,8 +32,8 @@ struct operation_facts {
 [[nodiscard]] const operation_facts& facts_of(operation kind);
 [[nodiscard]] std::optional<operation> operation_named(std::string_view name);
 
-// The number of an operation, a new one if nobody has named it yet. Throws std::logic_error if one
-// of that name is rare or spans where this does not, if the name does not match, or if there are
+// The number of an operation, a new one if nobody has named it yet. Throws std::logic_error if an
+// operation with the name differs in `rare` or `spans`, if the name does not match, or if there are
 // too many. Not while another thread is inside a function of this header.
 operation add_operation(const operation_facts& facts);
 

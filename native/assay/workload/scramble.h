@@ -33,7 +33,7 @@ class scramble {
     std::uint64_t addend;
   };
 
-  // Of `range` > 0 indices.
+  // Scrambles `range` > 0 indices.
   scramble(std::uint64_t range, std::uint64_t seed,
            host::instruction_set instructions = host::best_instruction_set())
       : range_(range),

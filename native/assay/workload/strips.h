@@ -13,7 +13,7 @@
 // the law. A law that is constant over each strip, a histogram, keeps every key.
 //
 // 256 strips take 10 KB of a first-level cache and, for Zipf(0.99) over 10^9 keys, keep 96.7% of
-// the keys and evaluate the law for 0.2%: 2.6 ns a draw beside the numbers drawn for it. 64 strips
+// the keys and evaluate the law for 0.2%: 2.6 ns a draw, without the numbers drawn for it. 64 strips
 // take three times that, 1024 a sixth less. Rejection inversion (Hörmann and Derflinger 1996) needs
 // no table, but a logarithm and an exponential for each draw, and inverts a number of 53 bits: of
 // 2^40 keys each in the tail would get one of some 300 such numbers or one more.
@@ -56,7 +56,7 @@ class strip_table {
   // How many strips laws are divided into whose number of keys is larger.
   static constexpr std::size_t most_strips = 256;
 
-  // Of at least one hat that is not -infinity; throws std::invalid_argument otherwise.
+  // At least one hat must not be -infinity; throws std::invalid_argument otherwise.
   explicit strip_table(std::span<const hat> hats);
 
   // Draws one index from each two of `numbers` and writes those that are kept to `indices`, in
@@ -103,7 +103,7 @@ class strip_table {
 };
 
 // A law that is constant over each strip.
-struct histogram {
+struct piecewise_constant {
   [[nodiscard]] static bool keeps(const strip& /*strip*/, std::uint64_t /*index*/, double /*v*/) {
     return true;
   }

@@ -115,8 +115,8 @@ ASSAY_AVX2 void fill_avx2(words& state, std::uint64_t range, const operation_cho
   upper.store(state, lanes / 2);
 }
 
-// Of the product of each of eight numbers with the range: the high half and one more, which is the
-// key, and in the low 32 bits of `points` the higher ones of the low half.
+// The products of eight numbers with the range. A key is a product's high half plus one. The low 32
+// bits of `points` hold the upper bits of the product's low half.
 struct products {
   __m512i keys;
   __m512i points;

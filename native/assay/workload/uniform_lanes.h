@@ -5,7 +5,7 @@
 // at a time. It draws exactly what the general way draws from the same seed: products of 64-bit
 // numbers with a range are put together from products of 32 bits (two, or four for ranges of 2^32
 // and more), and nothing is rounded. With AVX-512 on a Zen 4 processor, which begins two of its
-// instructions a cycle, an operation takes 0.42 ns, of which 0.21 are the number; AVX2 takes 0.52,
+// instructions a cycle, an operation takes 0.42 ns, 0.21 of it for the number; AVX2 takes 0.52,
 // plain instructions 1.7.
 
 #ifndef ASSAY_WORKLOAD_UNIFORM_LANES_H_

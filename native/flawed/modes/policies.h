@@ -20,7 +20,7 @@
 
 namespace assay::flawed {
 
-// Of a thread's seed, beside those of workload/streams.h.
+// A stream of a thread's seed, in addition to those of workload/streams.h.
 inline constexpr std::uint64_t choice_stream = 100;
 
 // Every insert becomes an erase. Synchrobench decides by the sign of a number which of the two is
@@ -87,7 +87,7 @@ class updates_by_turns : public handle_in_front {
   progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
                    const task& task, tally& sums) override;
 
-  // Of the operations of `measured`, failed updates become searches, as they are counted.
+  // Failed updates among the operations of `measured` become searches, as they are counted.
   static void recount(tally& measured);
 
  private:

@@ -155,7 +155,7 @@ func (h *history) moments(columns map[int]int) []moment {
 			moments = append(moments, moment{op.Return, true, columns[op.Thread], op})
 		}
 	}
-	// Of moments at the same time calls come first, as they overlap; but a thread returns before it
+	// At the same time, calls come before returns, as they overlap; but a thread returns before it
 	// calls again.
 	sort.SliceStable(moments, func(i, j int) bool {
 		a, b := moments[i], moments[j]

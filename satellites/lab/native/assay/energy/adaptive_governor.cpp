@@ -390,7 +390,7 @@ void adaptive_governor::remember(const interval& last) {
     now_.misses *= kept;
     now_.instructions *= kept;
   } else {
-    // The last measurements of two frequencies: those of the two experiments, where there are two.
+    // The last measurements of two frequencies: of the two experiments, where there are two.
     if (!options_.cheaper_experiments && step_ == step::best) return;
     const std::size_t now = index_of(last.frequency);
     for (std::size_t i = 0; i < now_.by_frequency.size(); ++i) {
@@ -456,7 +456,7 @@ void adaptive_governor::weigh() {
   expected_loss_ = expected_cost_[best_] - 1;
 }
 
-// Of the frequencies that are worth trying, the one that says most: the farthest from those seen.
+// Returns the most informative frequency among those worth trying: the farthest from those seen.
 std::size_t adaptive_governor::experiment() const {
   double mean = 0;
   double seconds = 0;

@@ -11,7 +11,7 @@
 // A training says what power the whole machine takes with so many processors active. Where a domain is a part of the machine, its
 // governor reckons as if the others did what this one does: each active processor then has the same share of the power,
 // which as a factor of all costs changes no choice. So power and turbo are those of the processors that are active in the
-// machine; what the workload is, and whether it is another one now, is told by the domain alone.
+// machine; the domain alone shows what the workload is, and whether it is another one now.
 //
 // The second improvement of section 3.4, training that converges, is in training_options.
 
@@ -35,7 +35,7 @@ struct adaptive_options {
   // Experiments only while more knowledge is worth it, at frequencies that are nearly as cheap as the best; and the
   // rate of cache misses bounds how much can be waited for. Without: f_hi and f_lo in two intervals of ten.
   bool cheaper_experiments = false;
-  // All measurements since the workload changed, weighed by their noise, and those of a phase before that was like this one.
+  // All measurements since the workload changed, weighed by their noise, and those of an earlier phase like this one.
   // Without: the last two experiments.
   bool precise = false;
   // Hypotheses in which work on and off the chip overlaps by a half or wholly.
@@ -65,7 +65,7 @@ class adaptive_governor final : public governor {
  private:
   enum class step : std::uint8_t { high, low, best };
 
-  // Of a number of processors that was trained for; the rest by frequency.
+  // One for each number of processors that was trained for. The vectors have an item for each frequency.
   struct level {
     unsigned processors;
     std::size_t low;   // f_lo: the cheapest for a program that waits for memory
@@ -130,7 +130,7 @@ class adaptive_governor final : public governor {
   std::vector<kilohertz> frequencies_;
   std::vector<level> levels_;  // by processors, ascending
   std::vector<hypothesis> hypotheses_;
-  // Of each hypothesis, a row of all frequencies. Tables, as 64 governors have no room in a cache: the processor fetches ahead.
+  // One row for each hypothesis, with all frequencies. Tables let the processor fetch ahead, as 64 governors do not fit in a cache.
   std::vector<double> waiting_;       // share of the time
   std::vector<double> weighed_time_;  // to the power of exponent + 1
   std::vector<double> log_time_;

@@ -35,10 +35,10 @@ interval between(const reading& before, const reading& after, std::size_t domain
 
 void govern(platform& machine, const std::vector<governor*>& governors,
             const std::function<bool()>& over,
-            const std::function<void(std::size_t, const decision&)>& told) {
+            const std::function<void(std::size_t, const decision&)>& on_decision) {
   std::vector<governed> all(governors.size());
   const auto choose = [&](std::size_t domain, const decision& chosen) {
-    if (told) told(domain, chosen);
+    if (on_decision) on_decision(domain, chosen);
     governed& one = all[domain];
     if (chosen.frequency != one.frequency) machine.set(domain, chosen.frequency);
     one.frequency = chosen.frequency;

@@ -34,7 +34,7 @@ struct decision {
   std::string why;  // for people
 };
 
-// Of one domain.
+// Governs one domain.
 class governor {
  public:
   governor() = default;
@@ -47,11 +47,11 @@ class governor {
   [[nodiscard]] virtual decision next(const interval& last) = 0;
 };
 
-// Governs the domains of a platform, each with its own governor, until `over` says so, which is asked
-// after the decisions that are due together; `told` hears of each decision before it is carried out. Throws platform_error.
+// Governs the domains of a platform, each with its own governor, until `over` says so. `over` is called
+// after the decisions that are due together, `on_decision` before each decision is carried out. Throws platform_error.
 void govern(platform& machine, const std::vector<governor*>& governors,
             const std::function<bool()>& over,
-            const std::function<void(std::size_t domain, const decision&)>& told = {});
+            const std::function<void(std::size_t domain, const decision&)>& on_decision = {});
 
 }  // namespace assay::energy
 

@@ -89,7 +89,7 @@ training parse_training(const json_node& from) {
   return found;
 }
 
-// Of a training of this machine, what it measured at frequencies that may be used now. Throws platform_error.
+// Keeps what a training of this machine measured at frequencies that may be used now. Throws platform_error.
 training usable(training of, const real_platform& machine) {
   if (of.machine != machine.machine()) {
     throw platform_error("the training is of another machine, " + of.machine + "; this is " +
@@ -119,7 +119,7 @@ training usable(training of, const real_platform& machine) {
   return of;
 }
 
-// What could be governed here. Each part is tried by itself, so that all that is lacking is told.
+// What could be governed here. Each part is tried by itself, so that everything missing is reported.
 json look(std::unique_ptr<kernel> of) {
   json lacking = json::object();
   json policies = json::array();

@@ -19,7 +19,7 @@
 
 namespace assay::energy {
 
-// Of another root, and a file that can be read once waiting is over.
+// Makes a kernel for another root. The descriptor can be read once waiting is over.
 using kernel_maker = std::function<std::unique_ptr<kernel>(const std::filesystem::path&, int)>;
 
 // main() of the program; returns its status.

@@ -1,5 +1,5 @@
-// How a real platform reaches the kernel: files of /sys and /proc, counters, time. A test stands another one in
-// its place, which notes what is asked, or answers it itself.
+// How a real platform reaches the kernel: files of /sys and /proc, counters, time. A test replaces it by
+// another one, which notes requests, or answers them itself.
 
 #ifndef ASSAY_ENERGY_KERNEL_H_
 #define ASSAY_ENERGY_KERNEL_H_

@@ -25,7 +25,7 @@ struct domain {
   std::vector<kilohertz> frequencies;  // ascending, at least one
 };
 
-// Of the processors of a domain, since the platform was opened.
+// Counts of a domain's processors, since the platform was opened.
 struct counts {
   double instructions;
   double cache_misses;  // of the last level
@@ -57,7 +57,7 @@ class platform {
 
   // The same as long as the platform lives.
   [[nodiscard]] virtual const std::vector<domain>& domains() const = 0;
-  // Of which machine a training is: model of the processor, number of processors, frequencies.
+  // Identifies the machine of a training: model of the processor, number of processors, frequencies.
   [[nodiscard]] virtual std::string machine() const = 0;
 
   // One of the domain's frequencies.

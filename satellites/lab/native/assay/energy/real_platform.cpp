@@ -76,7 +76,7 @@ std::optional<double> microjoules(kernel& of, const std::string& place) {
   return static_cast<double>(value);
 }
 
-// Of "0-3,8" or "0 1 2"; what is no number ends it.
+// Parses "0-3,8" or "0 1 2", up to the first text that is not a number.
 std::vector<unsigned> numbers(std::string text) {
   std::ranges::replace(text, ',', ' ');
   std::istringstream words(text);
@@ -269,9 +269,10 @@ void real_platform::note(const std::string& text) {
 
 std::vector<std::string> real_platform::take_notes() { return std::exchange(notes_, {}); }
 
-// Opens the counters of what has come online, and drops those of what has gone, whose counts stay.
+// Opens the counters of processors that have come online, and drops those of processors that have gone,
+// whose counts stay.
 void real_platform::follow_processors() {
-  // A kernel without hotplug has no such file: all are online.
+  // A kernel without hotplug does not have this file: all are online.
   std::string online = read_if_there(*kernel_, cpu + "/online", &kernel::read_again);
   const bool waits = std::ranges::any_of(
       processors_, [](const auto& one) { return one.second.going_since.has_value(); });
@@ -323,7 +324,7 @@ bool real_platform::open(processor& of, unsigned number) {
   }
 }
 
-// Of domains whose processors were away: the kernel may have begun with another frequency.
+// Sets domains whose processors were away: the kernel may have begun with another frequency.
 void real_platform::set_again(const std::set<std::size_t>& domains) {
   for (const std::size_t domain : domains) {
     if (set_[domain] != 0) set(domain, set_[domain]);
@@ -357,7 +358,7 @@ bool real_platform::count(processor& of, unsigned number, double at) {
   return !stood_still;
 }
 
-// Of /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are in user.
+// Reads /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. User includes the times of guests.
 // It is read ten times a second, a line for each processor: streams took 52 us more for 64.
 void real_platform::add_busy_time() {
   static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));

@@ -146,13 +146,13 @@ double uniform(random::splitmix64& from) {
   return (static_cast<double>(from() >> 11U) + 0.5) * 0x1p-53;
 }
 
-// Of an instruction count without an end, nothing is left or done that could be counted.
+// With this many instructions a program never ends, and what it did or has left is not counted.
 constexpr double endless = 1e30;
 
 }  // namespace
 
 phase simulated_load(load which, unsigned threads) {
-  // The first waits for its own store, the second for each miss, of which it has 16.4 million a second (section 3.1.2.1).
+  // The first waits for its own store, the second for each of its 16.4 million misses a second (section 3.1.2.1).
   if (which == load::compute) {
     return {.instructions = endless,
             .threads = threads,
@@ -376,9 +376,9 @@ reading simulated_machine::read() {
   const double seconds = now_ - read_at_;
   if (seconds > 0) {
     for (of_domain& one : all_) {
-      one.told.instructions += noisy(one.since_read.instructions, seconds, hardware_.noise);
-      one.told.cache_misses += noisy(one.since_read.cache_misses, seconds, hardware_.noise);
-      one.told.busy_seconds += one.since_read.busy_seconds;
+      one.reported.instructions += noisy(one.since_read.instructions, seconds, hardware_.noise);
+      one.reported.cache_misses += noisy(one.since_read.cache_misses, seconds, hardware_.noise);
+      one.reported.busy_seconds += one.since_read.busy_seconds;
       one.since_read = {};
     }
     joules_told_ += noisy(joules_ - joules_read_, seconds, hardware_.noise_of_joules);
@@ -387,7 +387,7 @@ reading simulated_machine::read() {
   }
   reading found{.seconds = now_, .domains = {}, .joules = joules_told_};
   found.domains.reserve(all_.size());
-  for (const of_domain& one : all_) found.domains.push_back(one.told);
+  for (const of_domain& one : all_) found.domains.push_back(one.reported);
   return found;
 }
 
@@ -400,7 +400,7 @@ void simulated_machine::end_load() {
   rates_.reset();
 }
 
-// Frequencies are those of table 3.2. Voltages are ours: such that the static rows of table 3.2 come out, as
+// Frequencies are from table 3.2. We chose voltages that reproduce the static rows of table 3.2, as
 // satellites/lab/docs/governor-evaluation.md says.
 simulated_hardware simulated_xeon() {
   return {.name = "xeon",

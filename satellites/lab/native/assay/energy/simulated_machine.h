@@ -17,8 +17,8 @@
 //
 //     L = L0 / (1 - X / B)      X = sum of misses / t, solved for X
 //
-// The frequency f is the one that was asked for, or the turbo's limit for so many active cores if that is less. What is
-// asked for comes into force after a delay (Hackenberg et al. 2015: up to 0.5 ms on Haswell), and the domain stands still while it
+// The frequency f is the requested one, or the turbo's limit for so many active cores if that is less. A
+// request takes effect after a delay (Hackenberg et al. 2015: up to 0.5 ms on Haswell), and the domain halts while it
 // changes. With the voltage V(f) and the temperature T, the power of the processor's package is
 //
 //     core    = activity * C * V^2 * f                   (Mudge 2001)
@@ -97,7 +97,7 @@ struct simulated_hardware {
   double noise_of_joules = 0.02;
 };
 
-// Of table 3.1 of Bonnichsen (2016); and one of 64 cores with a frequency each, which is nobody's.
+// The machines of table 3.1 of Bonnichsen (2016), and an invented one: 64 cores, each with its own frequency.
 [[nodiscard]] simulated_hardware simulated_xeon();
 [[nodiscard]] simulated_hardware simulated_snuc();
 [[nodiscard]] simulated_hardware simulated_server();
@@ -157,7 +157,7 @@ class simulated_machine final : public platform {
     double changes_at;        // infinity: as wanted already
     double halted_until = 0;  // stands still
     counts since_read{};
-    counts told{};
+    counts reported{};
   };
   // What goes on until a frequency or the phase changes.
   struct rates {

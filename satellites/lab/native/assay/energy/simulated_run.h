@@ -31,7 +31,8 @@ struct improvements {
 // experiments, precision and overlap. Anything else: none that is adaptive, and false.
 [[nodiscard]] bool improvements_named(std::string_view name, improvements& found);
 
-// A model that is wrong: what was trained or assumed is multiplied, for the sensitivity to it.
+// A wrong model: what was trained or assumed is multiplied by these factors, to show how sensitive
+// results are to it.
 struct mistakes {
   double dynamic_power = 1;     // trained watts above those of the lowest frequency
   double memory_boundness = 1;  // m of all hypotheses
@@ -43,7 +44,7 @@ class simulated_bench {
   // Trains, once by the paper's procedure and once with all that improves training. Throws platform_error.
   simulated_bench(simulated_hardware hardware, std::uint64_t seed);
 
-  // Of the whole run, without noise. Governors are the adaptive ones; `static-MHZ`; `oracle`; and those of rival_named().
+  // The cost of the whole run, without noise. Governors are the adaptive ones; `static-MHZ`; `oracle`; and those of rival_named().
   // Throws platform_error.
   [[nodiscard]] run_cost run(const program& workload, std::string_view governor, double exponent,
                              std::uint64_t seed) const;

@@ -35,13 +35,13 @@ struct training_options {
   unsigned most_rounds = 100;
 };
 
-// All domains have the same frequencies, of the first. Throws platform_error, also where the platform has no
+// All domains have the same frequencies as the first. Throws platform_error, also where the platform has no
 // counter of energy. Takes 2 * frequencies * numbers of processors * seconds, times the rounds, of which there are at least 3
 // if it is to converge. Throws if it has not after most_rounds.
 [[nodiscard]] training train(platform& machine, const training_options& options);
 
-// For energy * time^exponent: the frequency at which a load with so many processors costs least, of those that it
-// was trained with; and its power at a frequency. The number of processors is one that was trained for.
+// For energy * time^exponent: among the trained frequencies, the one at which a load with this many processors
+// costs least; and its power at a frequency. The number of processors is one that was trained for.
 [[nodiscard]] kilohertz best_trained(const training& of, load which, unsigned processors,
                                      double exponent);
 [[nodiscard]] double trained_watts(const training& of, load which, unsigned processors,

@@ -141,7 +141,7 @@ struct alignas(page_bytes) page {
   std::uint64_t address;
   std::uint64_t transaction;  // which copied it last
   bool conflicts;
-  // Of each line, which instruction read and wrote it first. Only where there is a record.
+  // The instructions that read and wrote each line first. Only where there is a record.
   std::array<std::uint64_t, page_bytes / line_bytes> read_at;
   std::array<std::uint64_t, page_bytes / line_bytes> written_at;
 };
@@ -155,7 +155,7 @@ settings& chosen = *new settings;
 // Where XBEGIN was in the program's code. In order, and unchanged when the program runs.
 std::vector<std::uint64_t>& replaced_begins = *new std::vector<std::uint64_t>;
 bool has_cpuid = false;  // the kernel has CPUID raise SIGSEGV
-record* kept = nullptr;
+transaction_record* kept = nullptr;
 int page_map = -1;  // /proc/self/pagemap
 
 // By the calling thread, as the first one may have ended, and with it what the kernel knows by the process's number.
@@ -805,7 +805,7 @@ class emulator {
   std::uint64_t number_;  // of the thread
   random::splitmix64 draw_;
 
-  // Of the record alone.
+  // For the record alone.
   stack_range stack_;
   observed seen_;
   std::uint64_t at_ = 0;             // the instruction that is executed
@@ -1014,7 +1014,7 @@ const engine_side* start(const program_side* side) {
       std::getenv(settings_variable));  // NOLINT(concurrency-mt-unsafe): before main()
   stopped_threads::install();
   if (!chosen.record.empty()) {
-    kept = new record(chosen, *side, names);
+    kept = new transaction_record(chosen, *side, names);
     page_map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     // Empty until there is a transaction: whoever looks for it knows that the program was started.
     try {

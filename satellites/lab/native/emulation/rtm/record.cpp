@@ -44,12 +44,12 @@ void keep_first(std::uint64_t& kept, std::uint64_t value) {
 
 }  // namespace
 
-void record::add(const observed& transaction) {
+void transaction_record::add(const observed& transaction) {
   const std::scoped_lock alone(alone_);
-  place& at = places_[{transaction.begin, transaction.section}];
+  site& at = sites_[{transaction.begin, transaction.section}];
   if (at.ended.empty()) {
     at.ended.resize(names_.size());
-    at.number = places_.size() - 1;
+    at.number = sites_.size() - 1;
   }
   ++at.ended.at(transaction.why);
   ++at.threads[transaction.thread];
@@ -109,7 +109,7 @@ void record::add(const observed& transaction) {
   }
 }
 
-bool record::write() try {
+bool transaction_record::write() try {
   const std::scoped_lock alone(alone_);
   if (transactions_ != 0) write_all();
   return true;
@@ -118,12 +118,12 @@ bool record::write() try {
   return false;
 }
 
-void record::write_all() {
+void transaction_record::write_all() {
   json objects = json::array();
   program_.for_each_object(add_object, &objects);
   json sites = json::array();
-  for (std::size_t i = 0; i < places_.size(); ++i) sites.push_back(nullptr);
-  for (const auto& [key, at] : places_) {
+  for (std::size_t i = 0; i < sites_.size(); ++i) sites.push_back(nullptr);
+  for (const auto& [key, at] : sites_) {
     json ended = json::object();
     for (std::size_t i = 0; i < names_.size(); ++i) ended[std::string(names_[i])] = at.ended[i];
     json threads = json::array();

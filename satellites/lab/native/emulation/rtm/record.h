@@ -61,10 +61,10 @@ struct observed {
   std::vector<touched_line> lines;
 };
 
-class record {
+class transaction_record {
  public:
-  record(const settings& chosen, const program_side& program,
-         std::span<const std::string_view> names)
+  transaction_record(const settings& chosen, const program_side& program,
+                     std::span<const std::string_view> names)
       : chosen_(chosen),
         program_(program),
         names_(names),
@@ -83,7 +83,7 @@ class record {
     std::uint64_t detail = 0;
     std::vector<std::uint64_t> calls;
   };
-  struct place {
+  struct site {
     std::size_t number = 0;
     std::vector<std::uint64_t> ended;
     std::map<std::uint64_t, std::uint64_t> threads;  // transactions of each
@@ -109,7 +109,7 @@ class record {
   bool is_file_;      // which is replaced; others are written to once, at the end
   std::mutex alone_;  // guards all below
   std::uint64_t transactions_ = 0;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, place> places_;  // by begin and section
+  std::map<std::pair<std::uint64_t, std::uint64_t>, site> sites_;  // by begin and section
   // By line, number of the place, and thread.
   std::map<std::tuple<std::uint64_t, std::size_t, std::uint64_t>, shared_line> lines_;
   bool has_all_lines_ = true;

@@ -12,8 +12,8 @@ namespace assay::emulation {
 inline constexpr const char* settings_variable = "ASSAY_RTM_SETTINGS";
 
 struct settings {
-  // Of the cache that keeps what transactions write, in lines of 64 bytes: as the L1 of processors
-  // that have RTM. What they only read may be `read_ways` lines in each set, as it may leave the L1.
+  // The cache that keeps what transactions write, in lines of 64 bytes: as the L1 of processors that
+  // have RTM. Lines that they only read may be `read_ways` in each set, as these may leave the L1.
   unsigned sets = 64;
   unsigned ways = 8;
   unsigned read_ways = 128;
@@ -25,7 +25,7 @@ struct settings {
   std::string record;  // the file that is told of all transactions (record.h), or none
 
   [[nodiscard]] std::string to_text() const;
-  // Of to_text() alone, or the defaults of nothing.
+  // Parses what to_text() wrote; the defaults if there is no text.
   [[nodiscard]] static settings parse(const char* text);
 };
 

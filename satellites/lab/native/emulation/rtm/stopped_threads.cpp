@@ -43,11 +43,11 @@ std::atomic<std::size_t> count{0};
 // Odd while threads are to be stopped.
 std::atomic<std::uint32_t> stops{0};
 
-struct place {
+struct thread_slot {
   std::atomic<pid_t> thread{0};  // 0: free
   std::atomic<bool> away{false};
 };
-std::array<place, most_threads> places;
+std::array<thread_slot, most_threads> places;
 std::atomic<std::size_t> places_used{0};  // none after these was ever taken
 
 pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }

@@ -1,4 +1,4 @@
-#include "assay/subject/datum.h"
+#include "assay/subject/type_spec.h"
 
 #include <gtest/gtest.h>
 
@@ -27,14 +27,14 @@ std::vector<std::uint64_t> numbers() {
   return all;
 }
 
-datum bytes(std::uint32_t least, std::uint32_t most) {
-  return {.type = datum::kind::bytes, .least = least, .most = most};
+type_spec bytes(std::uint32_t least, std::uint32_t most) {
+  return {.type = type_spec::kind::bytes, .least = least, .most = most};
 }
 
-const std::vector<datum> key_types{bytes(8, 8),  bytes(9, 9),     bytes(16, 16),
-                                   bytes(8, 64), bytes(100, 103), bytes(4096, 4096)};
-const std::vector<datum> value_types{bytes(0, 0),  bytes(1, 1),     bytes(0, 9),
-                                     bytes(3, 40), bytes(100, 100), bytes(0, 4096)};
+const std::vector<type_spec> key_types{bytes(8, 8),  bytes(9, 9),     bytes(16, 16),
+                                       bytes(8, 64), bytes(100, 103), bytes(4096, 4096)};
+const std::vector<type_spec> value_types{bytes(0, 0),  bytes(1, 1),     bytes(0, 9),
+                                         bytes(3, 40), bytes(100, 100), bytes(0, 4096)};
 
 TEST(codec, of_numbers_is_nothing_or_their_low_bits) {
   const codec<std::uint64_t> whole;
@@ -50,7 +50,7 @@ TEST(codec, of_numbers_is_nothing_or_their_low_bits) {
 }
 
 TEST(codec, of_strings_gives_back_the_number_of_a_key) {
-  for (const datum& type : key_types) {
+  for (const type_spec& type : key_types) {
     codec<std::string> keys(type);
     for (const std::uint64_t number : numbers()) {
       const std::string key = keys.encode(number);
@@ -65,7 +65,7 @@ TEST(codec, of_strings_gives_back_the_number_of_a_key) {
 }
 
 TEST(codec, of_strings_orders_keys_as_their_numbers) {
-  for (const datum& type : key_types) {
+  for (const type_spec& type : key_types) {
     codec<std::string> keys(type);
     std::string last;
     const std::vector<std::uint64_t> all = numbers();
@@ -86,7 +86,7 @@ TEST(codec, of_strings_uses_every_length) {
 
 // Values stand for all 64 bits, of which short ones keep the low bytes and their own length.
 TEST(codec, of_strings_recognises_the_value_of_a_number) {
-  for (const datum& type : value_types) {
+  for (const type_spec& type : value_types) {
     codec<std::string> values(type);
     for (std::uint64_t number : numbers()) {
       number = random::mix64(number);
@@ -98,7 +98,8 @@ TEST(codec, of_strings_recognises_the_value_of_a_number) {
 }
 
 TEST(codec, of_strings_recognises_every_change_of_a_byte_and_of_the_length) {
-  for (const datum& type : {bytes(1, 1), bytes(5, 5), bytes(8, 8), bytes(13, 13), bytes(8, 40)}) {
+  for (const type_spec& type :
+       {bytes(1, 1), bytes(5, 5), bytes(8, 8), bytes(13, 13), bytes(8, 40)}) {
     codec<std::string> values(type);
     for (const std::uint64_t number : {1U, 2U, 1000U}) {
       const std::string value = values.encode(number);
@@ -135,7 +136,7 @@ TEST(codec, of_strings_does_not_allocate_when_it_encodes) {
 }
 
 TEST(codec, of_bare_strings_keeps_the_order_of_numbers) {
-  codec<std::string> bare({.type = datum::kind::bytes, .least = 0, .most = 64, .bare = true});
+  codec<std::string> bare({.type = type_spec::kind::bytes, .least = 0, .most = 64, .bare = true});
   const std::vector<std::uint64_t> ascending{
       0, 1, 2, 255, 256, 257, 511, 512, 1U << 24U, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
   std::vector<std::string> strings;

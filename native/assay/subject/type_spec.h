@@ -1,10 +1,10 @@
 // What the keys and values of a trial are.
 //
 // Operations are drawn as numbers: keys are numbers below 2^63, and values are numbers that say for
-// which key they were drawn (witness.h). A map of another type of key or value gets them translated, and what
-// it gives back is compared with the number that it should stand for:
+// which key they were drawn (witness.h). A map of another type of key or value gets them translated.
+// What it returns is compared with the number that it should represent:
 //
-//     codec<std::string> keys({.type = datum::kind::bytes, .least = 8, .most = 64});
+//     codec<std::string> keys({.type = type_spec::kind::bytes, .least = 8, .most = 64});
 //     map.find(keys.encode(42));       // a string of 8 to 64 bytes, the same for 42 every time
 //     keys.equals(found, 42);          // length and contents
 //     keys.decode(found);              // 42, or 0 if no number is written like that
@@ -13,8 +13,8 @@
 // one of strings allocates when it is built only, unless they are bare. Other types can be held as
 // soon as there is a codec of theirs.
 
-#ifndef ASSAY_SUBJECT_DATUM_H_
-#define ASSAY_SUBJECT_DATUM_H_
+#ifndef ASSAY_SUBJECT_TYPE_SPEC_H_
+#define ASSAY_SUBJECT_TYPE_SPEC_H_
 
 #include <algorithm>
 #include <array>
@@ -32,9 +32,8 @@
 
 namespace assay {
 
-// Numbers that were drawn before the trial, so that those of a datum follow any distribution and
-// are still the same for the same datum every time. 4096 of them: 32 KiB, as a cache of the first
-// level holds them.
+// Numbers that were drawn before the trial: values follow any distribution, and the same number
+// always gives the same value. There are 4096: 32 KiB, which fit in a first-level cache.
 class drawn_numbers {
  public:
   static constexpr unsigned bits = 12;
@@ -52,9 +51,9 @@ class drawn_numbers {
 };
 
 // What keys or values are: numbers, or byte strings of `least` to `most` bytes.
-struct datum {
+struct type_spec {
   enum class kind { uint64, uint32, bytes };
-  datum::kind type = kind::uint64;
+  type_spec::kind type = kind::uint64;
   std::uint32_t least = 8;
   std::uint32_t most = 8;
   bool bare = false;  // byte strings of the number alone, see codec<std::string>
@@ -62,26 +61,26 @@ struct datum {
   std::shared_ptr<const drawn_numbers> drawn{};
   unsigned bits = 64;  // of values that are numbers of 64 bits: a map may take fewer
 
-  friend bool operator==(const datum&, const datum&) = default;
+  friend bool operator==(const type_spec&, const type_spec&) = default;
 };
 
-inline constexpr std::array<std::string_view, 3> datum_kind_names{"uint64", "uint32", "bytes"};
+inline constexpr std::array<std::string_view, 3> type_kind_names{"uint64", "uint32", "bytes"};
 
 // How a map holds data of each kind.
 template <class T>
-inline constexpr datum::kind kind_of = datum::kind::bytes;
+inline constexpr type_spec::kind kind_of = type_spec::kind::bytes;
 template <>
-inline constexpr datum::kind kind_of<std::uint64_t> = datum::kind::uint64;
+inline constexpr type_spec::kind kind_of<std::uint64_t> = type_spec::kind::uint64;
 template <>
-inline constexpr datum::kind kind_of<std::uint32_t> = datum::kind::uint32;
+inline constexpr type_spec::kind kind_of<std::uint32_t> = type_spec::kind::uint32;
 
 // Between numbers and data of type T. Each has:
 //
 //     encode(number)        the datum; a reference to it is good until the next call
 //     kept(number)          what its datum shows of `number`: short ones do not hold all of it
-//     decode(datum)         that, or 0 if `datum` is not one
-//     equals(datum, number) whether `datum` is that of `number`, all of it
-//     rank(datum)           of keys: a number in the order of the keys, without a look at the rest
+//     decode(datum)         the kept number, or 0 if `datum` is not an encoded one
+//     equals(datum, number) whether `datum` is the encoded `number`, all of it
+//     rank(datum)           for keys: a number in the order of the keys, from a few bytes alone
 template <class T>
 class codec;
 
@@ -89,7 +88,7 @@ class codec;
 template <std::unsigned_integral T>
 class codec<T> {
  public:
-  explicit codec(const datum& = {}) {}
+  explicit codec(const type_spec& = {}) {}
   static T encode(std::uint64_t number) { return static_cast<T>(number); }
   static std::uint64_t kept(std::uint64_t number) { return encode(number); }
   static std::uint64_t decode(T datum) { return datum; }
@@ -109,12 +108,12 @@ class codec<T> {
 template <>
 class codec<std::string> {
  public:
-  explicit codec(const datum& datum)
-      : least_(datum.least),
-        lengths_(datum.most - datum.least + std::uint64_t{1}),
-        bare_(datum.bare),
-        drawn_(datum.drawn) {
-    text_.reserve(datum.most);
+  explicit codec(const type_spec& type)
+      : least_(type.least),
+        lengths_(type.most - type.least + std::uint64_t{1}),
+        bare_(type.bare),
+        drawn_(type.drawn) {
+    text_.reserve(type.most);
   }
 
   const std::string& encode(std::uint64_t number) {
@@ -195,7 +194,7 @@ class codec<std::string> {
     return big_endian(first);
   }
 
-  // Of a number in so few bytes: these and how many they are, which take 7 bytes and one.
+  // What is left of a number in this many bytes: the bytes and their number, in 7 bytes and one.
   static std::uint64_t kept(std::uint64_t number, std::size_t length) {
     if (length >= word) return number;
     return (number & ((std::uint64_t{1} << (8 * length)) - 1)) | std::uint64_t{length} << 56;
@@ -213,7 +212,7 @@ class codec<std::string> {
   std::string text_;
 };
 
-// Of values: that of their type, but that numbers may be drawn. Each also has
+// The codec of values: their type's, except that numbers may be drawn. Each also has
 //
 //     differs(datum, hash, bits)  whether its number is not checked(hash, ..., bits.check), or the
 //                                 rest of it is not that of its number
@@ -230,7 +229,7 @@ class value_codec : public codec<V> {
 template <std::unsigned_integral V>
 class value_codec<V> {
  public:
-  explicit value_codec(const datum& datum = {}) : drawn_(datum.drawn) {}
+  explicit value_codec(const type_spec& type = {}) : drawn_(type.drawn) {}
   [[nodiscard]] V encode(std::uint64_t number) const {
     return static_cast<V>(drawn_ == nullptr ? number : (*drawn_)(number));
   }
@@ -249,7 +248,7 @@ class value_codec<V> {
 // Between a thread's numbers and what its map holds.
 template <class K, class V>
 struct translator {
-  explicit translator(const datum& key_type = {}, const datum& value_type = {})
+  explicit translator(const type_spec& key_type = {}, const type_spec& value_type = {})
       : key(key_type), last_key(key_type), value(value_type) {}
 
   codec<K> key;
@@ -259,4 +258,4 @@ struct translator {
 
 }  // namespace assay
 
-#endif  // ASSAY_SUBJECT_DATUM_H_
+#endif  // ASSAY_SUBJECT_TYPE_SPEC_H_
