@@ -101,43 +101,32 @@ def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened
 def _print(compared: "Compared") -> None:
     from rich.console import Console
 
-    from assay.analysis.verdicts import verdict_word
     from assay.report import words
+    from assay.report.answers import answer_row
     from assay.report.terminal import print_finding
-    from assay.words import condition_name, counted, percent
+    from assay.words import counted, percent
 
     console = Console()
     for finding in compared.findings:
         print_finding(finding, console)
-    comparisons = compared.comparisons
+    baseline = compared.comparisons[0].baseline
     for changes in compared.changes:
-        _print_changes(changes, compared, comparisons[0].baseline)
+        _print_changes(changes, compared, baseline)
     typer.echo(
-        f"{compared.metric} against {comparisons[0].baseline}, {compared.better} is better, "
+        f"{compared.metric} against {baseline}, {compared.better} is better, "
         f"equivalent within {words.effect(compared)}, "
         f"intervals of {percent(compared.confidence)} {words.together(compared.correction)}\n"
     )
-    print_table(
-        ["condition", "of", "ratio", "interval", "pairs", "verdict", "note"],
-        [
-            [
-                condition_name(comparison.context) if comparison.context else "the two named",
-                comparison.level,
-                words.size(comparison),
-                words.ends(comparison, compared),
-                comparison.pairs,
-                verdict_word(comparison.verdict, compared.metric, compared.unit),
-                "; ".join(
-                    [note for note in (comparison.reason, words.zeros(comparison)) if note]
-                    + [
-                        f"{counted(count, 'block')} without a pair: {reason}"
-                        for reason, count in comparison.dropped.items()
-                    ]
-                ),
-            ]
-            for comparison in comparisons
-        ],
-    )
+    rows = []
+    for comparison in compared.comparisons:
+        row = answer_row(comparison, compared, compared.unit)
+        dropped = [
+            f"{counted(count, 'block')} without a pair: {reason}"
+            for reason, count in comparison.dropped.items()
+        ]
+        note = "; ".join(filter(None, [comparison.reason, row.zeros, *dropped]))
+        rows.append([row.context or "the two named", row.level, *row.exact, row.pairs, row.word, note])
+    print_table(["condition", "of", "ratio", "interval", "pairs", "verdict", "note"], rows)
 
 
 def _print_changes(changes: "Changes", compared: "Compared", first: object) -> None:

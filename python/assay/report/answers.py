@@ -6,7 +6,7 @@ Markdown, HTML, JUnit and pictures choose among these words; none of them writes
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from assay.analysis import Analysis, Comparison, ConditionSummary
@@ -161,77 +161,88 @@ class Answers:
 
 def answers_of(experiment: Experiment, analysis: Analysis) -> Answers:
     """Return the answers of a campaign as rows."""
-    factor = analysis.factor
+    factor, unit = analysis.factor, experiment.unit(analysis.metric)
     comparisons = {(tuple(of.context.values()), of.level): of for of in analysis.comparisons}
     contexts: dict[tuple[Level, ...], list[AnswerRow]] = {}
     for condition in analysis.conditions:
         context = {name: level for name, level in condition.levels.items() if name != factor}
         comparison = comparisons.get((tuple(context.values()), condition.levels[factor]))
         row = (
-            _baseline(condition, experiment, context)
+            AnswerRow(context=_name(context), level=str(condition.levels[factor]))
             if comparison is None
-            else answer_row(comparison, experiment, condition)
+            else answer_row(comparison, experiment.comparison, unit)
         )
+        row = _with_condition(row, condition, comparison, experiment)
         contexts.setdefault(tuple(context.values()), []).append(row)
-    said = Counter(of.verdict for of in analysis.comparisons)
-    unit = experiment.unit(analysis.metric)
+    counts = Counter(comparison.verdict for comparison in analysis.comparisons)
     return Answers(
         contexts=tuple(ContextRows(tuple(rows)) for rows in contexts.values()),
-        aggregates=tuple(answer_row(of, experiment) for of in analysis.aggregates),
-        rungs=tuple(answer_row(of, experiment, level=words.rung(of)) for of in analysis.rungs),
-        also=tuple(answer_row(of, experiment) for of in analysis.also),
-        counts={verdict_word(of, analysis.metric, unit): said[of] for of in words.VERDICTS if said[of]},
+        aggregates=tuple(answer_row(whole, experiment.comparison, unit) for whole in analysis.aggregates),
+        rungs=tuple(
+            answer_row(rung, experiment.comparison, unit, words.rung(rung)) for rung in analysis.rungs
+        ),
+        also=tuple(
+            answer_row(further, experiment.comparison, experiment.unit(further.metric))
+            for further in analysis.also
+        ),
+        counts={
+            verdict_word(verdict, analysis.metric, unit): counts[verdict]
+            for verdict in words.VERDICTS
+            if counts[verdict]
+        },
         reported=tuple(_reported(experiment, analysis)),
     )
 
 
-def _baseline(condition: ConditionSummary, experiment: Experiment, context: Mapping[str, Level]) -> AnswerRow:
-    return AnswerRow(
-        context=condition_name(context) if context else "",
-        level=str(condition.levels[experiment.comparison.factor]),
-        condition=condition,
-        notes=words.notes(condition, None),
-        remarks=words.remarks(condition, None),
-        median=_median(condition, experiment),
-        median_in_unit=_median_in_unit(condition, experiment),
-    )
+def _name(context: Mapping[str, Level]) -> str:
+    return condition_name(context) if context else ""
 
 
-def answer_row(
-    answer: Answer,
-    experiment: Experiment,
-    condition: ConditionSummary | None = None,
-    level: Level | None = None,
-) -> AnswerRow:
-    """Return an answer and its words; `level` is what it is called where that is not its own level."""
-    metric, unit = answer.metric, experiment.unit(answer.metric)
+def answer_row(answer: Answer, effects: words.Effects, unit: str, level: str = "") -> AnswerRow:
+    """Return an answer and its words.
+
+    Args:
+        effects: how large an effect has to be, which says how many digits an interval takes.
+        unit: of the metric; empty where it has none.
+        level: what the answer is about, where that is not its level alone.
+    """
+    metric = answer.metric
     comparison = answer if isinstance(answer, Comparison) else None
     over = answer if isinstance(answer, Aggregate) else None
     return AnswerRow(
-        context=condition_name(answer.context) if answer.context else "",
-        level=str(answer.level if level is None else level),
+        context=_name(answer.context),
+        level=level or str(answer.level),
         answer=answer,
-        condition=condition,
         word=verdict_word(answer.verdict, metric, unit),
-        exact=Size(words.size(answer), words.ends(answer, experiment.comparison)),
-        brief=Size(*words.glance_size(answer, experiment)),
+        exact=Size(words.size(answer), words.ends(answer, effects)),
+        brief=Size(*words.glance_size(answer, effects)),
         p=p_value(answer.p_adjusted),
         pairs=str(answer.pairs),
         gate=answer.gate or "",
         by_itself=words.passes_alone(answer),
         dropped=words.dropped(answer),
         zeros=words.zeros(answer),
-        sentence=words.estimate(answer, metric, unit, experiment.comparison),
+        sentence=words.estimate(answer, metric, unit, effects),
         workloads="" if over is None else words.workloads(over),
         against=[
             (condition_name(workload), verdict_word(verdict, metric, unit))
             for workload, verdict in ([] if over is None else over.against)
         ],
         reservations=words.reservations(comparison, unit),
-        remarks=[] if condition is None else words.remarks(condition, comparison, unit),
-        notes=[] if condition is None else words.notes(condition, comparison, unit),
-        median="" if condition is None else _median(condition, experiment),
-        median_in_unit="" if condition is None else _median_in_unit(condition, experiment),
+    )
+
+
+def _with_condition(
+    row: AnswerRow, condition: ConditionSummary, comparison: Comparison | None, experiment: Experiment
+) -> AnswerRow:
+    unit = experiment.unit(experiment.comparison.metric)
+    return replace(
+        row,
+        condition=condition,
+        median=_median(condition, experiment),
+        median_in_unit=_median_in_unit(condition, experiment),
+        remarks=words.remarks(condition, comparison, unit),
+        notes=words.notes(condition, comparison, unit),
     )
 
 
@@ -269,7 +280,7 @@ def _measured_here(answers: Sequence[Answer], experiment: Experiment) -> str:
     if not answers:
         return "not measured"
     if len(answers) == 1:
-        row = answer_row(answers[0], experiment)
+        row = answer_row(answers[0], experiment.comparison, experiment.unit(answers[0].metric))
         return row.exact.value + (f" ({row.exact.interval})" if answers[0].interval else "")
     ratios = [answer.ratio for answer in answers if answer.ratio is not None]
     return f"{ratio(min(ratios))} to {ratio(max(ratios))} in {counted(ratios, 'context')}"

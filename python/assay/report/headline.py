@@ -176,7 +176,7 @@ def _sizes(report: Report, rows: Sequence[AnswerRow]) -> str:
     ratios = [answer.ratio for answer in answers if answer.ratio is not None]
     if rows[0].verdict not in ("faster", "slower") or len(ratios) < len(rows):
         return ""
-    low, high = (words.glance(end(ratios), report.experiment) for end in (min, max))
+    low, high = (words.glance(end(ratios), report.analysis) for end in (min, max))
     if low == high:
         return f": {low}{_times(report)}"
     if len(rows) > CONTEXTS_AT_MOST:

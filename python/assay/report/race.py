@@ -97,8 +97,8 @@ def _ratio(report: Report, comparison: Answer, inverse: bool) -> tuple[str, str]
     if inverse:
         value = _inverse(value)
         interval = interval and replace(interval, low=_inverse(interval.high), high=_inverse(interval.low))
-    ends = words.glance_interval(interval, report.experiment)
-    return words.glance(value, report.experiment), f" ({ends})" if ends else ""
+    ends = words.glance_interval(interval, report.analysis)
+    return words.glance(value, report.analysis), f" ({ends})" if ends else ""
 
 
 def _inverse(value: float) -> float:

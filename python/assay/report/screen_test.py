@@ -257,7 +257,7 @@ def test_a_ratio_has_another_digit_where_small_effects_count(value: float, coars
     experiment = example().experiment
     for percent, written in ((3, coarse), (1, fine)):
         comparison = experiment.comparison.model_copy(update={"smallest_effect_percent": percent})
-        assert words.glance(value, experiment.model_copy(update={"comparison": comparison})) == written
+        assert words.glance(value, comparison) == written
 
 
 @pytest.mark.parametrize("accepted", [False, True])

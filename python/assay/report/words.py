@@ -123,33 +123,33 @@ def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     return "varies" if condition.shape.note else number(condition.median)
 
 
-def glance(value: float | None, experiment: Experiment) -> str:
-    """Return a ratio as it stands where an answer is read at a glance, and not in the tables of all numbers.
+def glance(value: float | None, effects: Effects) -> str:
+    """Return a ratio for an answer that is read at a glance, and not in a table of all numbers.
 
     It has two digits after the point, three where effects below 2% count.
     """
-    return ratio(value, _digits(experiment))
+    return ratio(value, _digits(effects))
 
 
-def glance_size(estimate: Estimate, experiment: Experiment) -> tuple[str, str]:
+def glance_size(estimate: Estimate, effects: Effects) -> tuple[str, str]:
     """Return a ratio as `glance` does and its interval, or a difference with its own."""
     if estimate.difference is not None:
-        return size(estimate), ends(estimate, experiment.comparison) if estimate.interval else ""
-    return glance(estimate.ratio, experiment), glance_interval(estimate.interval, experiment)
+        return size(estimate), ends(estimate, effects) if estimate.interval else ""
+    return glance(estimate.ratio, effects), glance_interval(estimate.interval, effects)
 
 
-def glance_interval(value: Interval | None, experiment: Experiment) -> str:
+def glance_interval(value: Interval | None, effects: Effects) -> str:
     """Return the ends of the interval of such a ratio; nothing where there is none.
 
     They have more digits where rounding would hide on which side of 1 or of the smallest effect they lie.
     """
     if value is None:
         return ""
-    return _ends_of_ratio(value, experiment.comparison.smallest_effect_percent, _digits(experiment))
+    return _ends_of_ratio(value, effects.smallest_effect_percent, _digits(effects))
 
 
-def _digits(experiment: Experiment) -> int:
-    return 2 + (experiment.comparison.smallest_effect_percent < _FINE_PERCENT)
+def _digits(effects: Effects) -> int:
+    return 2 + (effects.smallest_effect_percent < _FINE_PERCENT)
 
 
 def clusters(values: Iterable[Cluster]) -> str:
