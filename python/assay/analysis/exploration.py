@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from assay.analysis.aggregate import means_by_block
 from assay.analysis.busy import without_busy
-from assay.analysis.false_discovery import benjamini_yekutieli, harmonic
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
 from assay.analysis.pairs import PlannedComparison, by_context, counted_trials, failures, pairs, wanted
 from assay.analysis.types import Analysis, Interval
@@ -217,9 +216,14 @@ def search(
     return tuple(sorted(_tested(parted, confidence), key=_certainty)), pairs_of_factors
 
 
+def _harmonic(number: int) -> float:
+    """Return 1 + 1/2 + ... + 1/number: what not knowing how p-values depend on each other costs."""
+    return float(np.sum(1 / np.arange(1, number + 1)))
+
+
 def _cost(tried: int, confidence: float) -> float:
     """Return by what the p-values are multiplied if all that are tried differ."""
-    return harmonic(tried) * RATE / (1 - confidence)
+    return _harmonic(tried) * RATE / (1 - confidence)
 
 
 def _fewest(cost: float) -> int:
@@ -334,12 +338,14 @@ def _parted(of_level: LogRatios, parts: tuple[Sides, Sides]) -> _Parted | None:
 
 def _tested(parted: Sequence[_Parted], confidence: float) -> list[Partition]:
     """Test partitions by sign flips of blocks, those with the same number of blocks together."""
+    from scipy.stats import false_discovery_control  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
+
     samples = [of_parts.samples() for of_parts in parted]
     same_size: dict[int, list[int]] = defaultdict(list)
     for index, (inside, _) in enumerate(samples):
         same_size[len(inside)].append(index)
     p = np.ones(len(parted))
-    family = ceil(len(parted) * harmonic(len(parted)))
+    family = ceil(len(parted) * _harmonic(len(parted)))
     share = RATE / (1 - confidence)
     estimates: list[tuple[tuple[float | None, Interval | None], ...]] = [((None, None),) * 3] * len(parted)
     for size, indices in same_size.items():
@@ -372,6 +378,6 @@ def _tested(parted: Sequence[_Parted], confidence: float) -> list[Partition]:
             p_adjusted=min(1.0, adjusted * share),
         )
         for of_parts, (sample, _), (inside, outside, change), alone, adjusted in zip(
-            parted, samples, estimates, p, benjamini_yekutieli(p), strict=True
+            parted, samples, estimates, p, false_discovery_control(p, method="by").tolist(), strict=True
         )
     ]
