@@ -1,4 +1,4 @@
-"""Finds the native programs and asks them what they can do."""
+"""Finds the native programs and reads what they can do."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ from assay.errors import AssayError
 _ROOT = Path(__file__).parents[2]
 _IS_CHECKOUT = (_ROOT / "CMakePresets.json").is_file()
 _BUILT = _ROOT / "build" / "release" / "bin" if _IS_CHECKOUT else Path(__file__).parent / "bin"
-"""Where `make build` puts programs, or where a wheel has them."""
+"""The folder in which `make build`, or a wheel, puts programs."""
 
 REMEDY = (
     "run make build"
     if _IS_CHECKOUT
     else "run make build in a checkout of Assay, and name its build/install/bin in ASSAY_PROGRAMS"
 )
-"""What gets a program that is not there."""
+"""How to get a program that is missing."""
 
 
 def find(name: str) -> Path:
@@ -45,7 +45,7 @@ def find(name: str) -> Path:
 
 
 def further_subjects() -> str:
-    """Return how to get the subjects that `make quickstart` left out; empty where none is."""
+    """Return how to get the subjects that `make quickstart` left out; "" if it left none out."""
     with contextlib.suppress(OSError):
         settings = (_BUILT.parent / "CMakeCache.txt").read_text(encoding="utf-8")
         if re.search("^ASSAY_ONLY_SUBJECTS:STRING=.", settings, re.M):
@@ -54,7 +54,7 @@ def further_subjects() -> str:
 
 
 def listing(program: Path) -> list[dict[str, Any]]:
-    """Ask a native program which subjects it has.
+    """List the subjects of a native program.
 
     Returns:
         For each its `name`, a `description`, its `structure` (map, multimap or queue), `max_threads` (the
@@ -79,7 +79,7 @@ def listing(program: Path) -> list[dict[str, Any]]:
 
 
 def engines(program: Path) -> list[dict[str, Any]]:
-    """Ask a native program which engines of random numbers it has.
+    """List the random engines of a native program.
 
     Returns:
         For each its `name`, a `description`, its `state_bits`, whether it is `available` here, and whether
@@ -92,7 +92,7 @@ def engines(program: Path) -> list[dict[str, Any]]:
 
 
 def events(program: Path) -> list[str]:
-    """Ask a native program which events libpfm knows here.
+    """List the events that libpfm knows on this machine.
 
     Raises:
         AssayError: the program does not answer.
@@ -101,7 +101,7 @@ def events(program: Path) -> list[str]:
 
 
 def entropy(program: Path) -> list[str]:
-    """Ask a native program where new seeds of an engine can come from here, besides other engines.
+    """List where new seeds of an engine can come from on this machine, besides other engines.
 
     Raises:
         AssayError: the program does not answer.
@@ -110,7 +110,7 @@ def entropy(program: Path) -> list[str]:
 
 
 def transactions(program: Path) -> dict[str, str]:
-    """Ask a native program which transactions it has here.
+    """Return which transactions a native program has on this machine.
 
     Returns:
         Their `name`; where that is `none`, `because` says why.

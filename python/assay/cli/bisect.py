@@ -136,7 +136,7 @@ def bisect(
 
 
 class _Search:
-    """A bisection as it goes."""
+    """A bisection in progress."""
 
     def __init__(
         self, runner: RevisionRunner, ends: "tuple[Revision, Revision]", store: Path, reporter: "Reporter"
@@ -147,7 +147,7 @@ class _Search:
         self._begun = 0  # campaigns
 
     def run(self, commits: int, within_s: float, *, merges: bool) -> "BisectionResult":
-        """Search in this many commits after the good end, some of which may be merges.
+        """Search this many commits after the good end; with `merges`, some of them are merges.
 
         Raises:
             AssayError: the ends cannot be compared, or there is too little time.
@@ -273,7 +273,7 @@ class _Search:
             self._to_come = max(1, self._to_come - 1)
 
     def _search(self, worst: "Benchmark", threshold: float) -> "tuple[Bisection, Benchmark]":
-        """Try one commit after another; return what is known, and how the oldest slower one compares."""
+        """Try one commit after another; return what is known, and how the oldest slower commit compares."""
         from assay.analysis.bisection import steps_of
         from assay.versions import Bisection
 
@@ -335,7 +335,7 @@ class _Search:
         return Step(revision, side, why, benchmark)
 
     def _suspects(self, left: "Suspects") -> "list[Suspect]":
-        """Return the commits that it may be, the newest first."""
+        """Return the commits that may be the first slow one, the newest first."""
         from assay.report.bisection import Suspect
 
         latest = left.commits[-1]
@@ -358,7 +358,7 @@ class _Search:
 
 
 def _least(report: "Report", benchmark: "Benchmark") -> float:
-    """Return the slowdown that is shown of a benchmark, as a ratio of times; 0 where none is."""
+    """Return the slowdown that a benchmark shows, as a ratio of times; 0 if it shows none."""
     from assay.analysis.bisection import least_slowdown
 
     interval = benchmark.comparison.interval
@@ -366,14 +366,14 @@ def _least(report: "Report", benchmark: "Benchmark") -> float:
 
 
 def _slowest(report: "Report", benchmarks: "Sequence[Benchmark]") -> "Benchmark":
-    """Return the benchmark that is shown to be slowest."""
+    """Return the benchmark with the largest slowdown that is shown."""
     return max(benchmarks, key=lambda benchmark: _least(report, benchmark))
 
 
 def _width(report: "Report") -> float | None:
-    """Return how narrow the interval of the slowest benchmark has to be, in percent, to search well by it.
+    """Return how narrow the slowest benchmark's interval must be for a good search, in percent.
 
-    None where it is narrow enough, and where there is a gate to search by, or no slowdown.
+    None if it is narrow enough, if a gate decides, or if there is no slowdown.
     """
     from assay.analysis.bisection import width_percent
     from assay.report.ab import benchmarks_of
@@ -388,7 +388,7 @@ def _width(report: "Report") -> float | None:
 
 
 def _threshold(report: "Report", worst: "Benchmark") -> float | None:
-    """Return by how many percent a commit is slower that is like the bad end; None where none is shown."""
+    """Return the slowdown in percent from which a commit counts as slow; None if the ends show none."""
     from assay.analysis import summarise
     from assay.analysis.bisection import threshold_percent
 

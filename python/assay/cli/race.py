@@ -202,7 +202,7 @@ def race(
         "wait_for_children": wait_for_children,
         "output": "same" if same_output else "discarded",
     }
-    asked = Race(
+    race = Race(
         entrants=sides,
         metric=_metric(metric, commands),
         better="lower" if commands else "",
@@ -214,14 +214,14 @@ def race(
         setup=setup,
     )
     path = _path(save, commands)
-    rehearsal = _experiment(asked, {"blocks": 1}, path, seed)
+    rehearsal = _experiment(race, {"blocks": 1}, path, seed)
     with cleaned_up(rehearsal, lambda line: typer.echo(line, err=True)):
-        experiment = _experiment(asked, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
+        experiment = _experiment(race, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
         if save:
             write(save, experiment.source, "--save")
         if save and save != STANDARD_OUTPUT:
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
-        note = _shell_start(experiment) if asked.uses_shell and asked.metric == "wall_ms" else ""
+        note = _shell_start(experiment) if race.uses_shell and race.metric == "wall_ms" else ""
         printed = save == STANDARD_OUTPUT
         _race(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
 
@@ -311,7 +311,7 @@ def _parameters(given: Sequence[tuple[str, list[str]]], commands: Sequence[str])
 
 
 def _path(save: Path | None, commands: Sequence[str]) -> Path:
-    """Return the file of the experiment, which commands run beside."""
+    """Return the file of the experiment; commands run in its folder."""
     if save in (None, STANDARD_OUTPUT):
         return Path("race.toml").absolute()
     if save.suffix != ".toml":
@@ -326,8 +326,8 @@ def _path(save: Path | None, commands: Sequence[str]) -> Path:
     return save.absolute()
 
 
-def _experiment(asked: "Race", design: Mapping[str, Any], path: Path, seed: int | None) -> "Experiment":
-    """Return the experiment that a race is.
+def _experiment(race: "Race", design: Mapping[str, Any], path: Path, seed: int | None) -> "Experiment":
+    """Return the experiment that a race describes.
 
     Raises:
         AssayError: there is a mistake in it.
@@ -339,7 +339,7 @@ def _experiment(asked: "Race", design: Mapping[str, Any], path: Path, seed: int 
     taken = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
     drawn = {} if seed is None else {"seed": seed}
     with strip_location(path):
-        return parse(race_text(asked, taken, {**design, **drawn}), path)
+        return parse(race_text(race, taken, {**design, **drawn}), path)
 
 
 def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet: bool) -> dict[str, Any]:

@@ -66,10 +66,10 @@ def sensitivity(
 
     loaded = overridden(load(experiment), seed=seed, only=only or (), settings=settings or ())
     loaded.check_honest("assay sensitivity")
-    asked = sensitive(
+    expanded = sensitive(
         loaded, configurations, replicates, None if randomness is None else _amounts(randomness)
     )
-    run_and_report(asked, store, as_json, quiet=quiet, page=not no_page, verbose=verbose)
+    run_and_report(expanded, store, as_json, quiet=quiet, page=not no_page, verbose=verbose)
 
 
 def _amounts(text: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""What commands share that end when their time is over: how long it is, and how many blocks fit into it."""
+"""Lengths of time that commands may take, and how many blocks fit into them."""
 
 import math
 import re
@@ -20,9 +20,9 @@ FEWEST_BLOCKS = 6
 USUAL_FEWEST = 8
 """Before the first look at the results."""
 
-_SHARE_OF_TIME = 0.9  # of what is left, that blocks are planned for: some groups are repeated
+_SHARE_OF_TIME = 0.9  # blocks are planned for this share of the time left: some groups are repeated
 _START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
-_ROUGHLY_S = 90.0  # a longer block is told in minutes
+_ROUGHLY_S = 90.0  # longer blocks are written in minutes
 _UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -31,7 +31,7 @@ class TooLittleTimeError(AssayError):
 
 
 def seconds(text: str) -> float:
-    """Return a length of time that somebody wrote, in seconds: 60s, 500ms, 5m."""
+    """Return a length of time in seconds: 60s, 500ms, 5m."""
     match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _UNITS_S:
         raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
@@ -57,12 +57,12 @@ def blocks_within(
     """Return how many blocks there is time for.
 
     Args:
-        experiment: whose blocks they are.
-        block_s: how long one takes.
+        experiment: has the blocks.
+        block_s: how long a block takes.
         left_s: the time that is left.
-        what: is in a block, for the message.
+        what: describes a block, for the message.
         shares: how many campaigns share the time of `--within`.
-        before_s: of it, that had passed before the rehearsal.
+        before_s: how much of that time had passed before the rehearsal.
 
     Raises:
         TooLittleTimeError: there is too little time for the fewest blocks that a verdict takes.
@@ -88,16 +88,16 @@ def fewest_blocks(experiment: "Experiment") -> int:
 def cut(
     fewest: int, ends: float, what: str, shares: int = 1, *, before_s: float = _START_S
 ) -> Callable[[float, float], None]:
-    """Return what ends a rehearsal when it has shown, long before its end, that there is too little time.
+    """Return a check that ends a rehearsal early if it has shown that there is too little time.
 
-    It raises TooLittleTimeError where blocks as long as the part of one that was run would not fit.
+    The check raises TooLittleTimeError if even blocks as short as the part that has run would not fit.
 
     Args:
-        fewest: blocks that a verdict takes.
+        fewest: the number of blocks that a verdict takes.
         ends: the moment of the monotonic clock when the time is over.
-        what: is in a block, for the message.
+        what: describes a block, for the message.
         shares: how many campaigns share the time of `--within`.
-        before_s: of it, that had passed before the rehearsal.
+        before_s: how much of that time had passed before the rehearsal.
     """
 
     def check(part_s: float, block_s: float) -> None:

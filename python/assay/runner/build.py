@@ -22,12 +22,12 @@ def run_builds(
 ) -> None:
     """Run each build step of the measured subjects once, in the folder of the file, however long it takes.
 
-    Of several revisions, each is built in its worktree.
+    If revisions are compared, each is built in its worktree.
 
     Args:
-        experiment: whose programs are to be built.
-        say: is told of each build that begins.
-        show_output: is given the last lines of a build that failed, safe for a terminal.
+        experiment: its programs are built.
+        say: gets a line when a build begins.
+        show_output: gets the last lines of a build that failed, safe for a terminal.
         stop: ends the build that is running.
 
     Raises:
@@ -48,9 +48,9 @@ def cleaned_up(
     """Run each cleanup step of the measured subjects once at the end, however it ends, by `kill -9` too.
 
     Args:
-        experiment: whose steps they are.
-        show_output: is that of `run_builds`.
-        temporary: where the folders of the steps are, if they are gone with it.
+        experiment: has the steps.
+        show_output: is as for `run_builds`.
+        temporary: contains the folders of the steps, if they are removed with it.
 
     Raises:
         CannotStartError: one failed.
@@ -97,7 +97,7 @@ def run_shell(
         "/bin/sh",
         "",
         environment=environment,
-        # Of standard error the end is kept, however much it is.
+        # The end of standard error is kept, however long it is.
         arguments=["-c", f"exec >&2\n{command}"],
         directory=folder,
         stop=stop,

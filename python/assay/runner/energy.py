@@ -7,7 +7,7 @@ MOST_DELAYS = 3
 
 
 def metrics(reported: Mapping[str, float], joules: float | None) -> dict[str, float]:
-    """Return a trial's energy metrics beside those that it reports.
+    """Return a trial's energy metrics, in addition to those that it reports.
 
     A command's are those of one run, from its start to its end. A trial that reports energy for each
     operation measured it over its measured interval; its delay is then 1 / throughput, of all threads.

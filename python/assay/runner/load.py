@@ -83,7 +83,7 @@ def metrics(
 
     Args:
         before, after: read just before its process and just after its end.
-        request: what it was asked: its threads and their pinning.
+        request: its threads and their pinning.
         reported: its own metrics.
     """
     if before is None or after is None or after.at - before.at < _SHORTEST_S:

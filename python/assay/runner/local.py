@@ -78,15 +78,15 @@ class _Calibration:
 class LocalExecutor:
     """Runs each trial in a process of its own on this machine, between two calibrations.
 
-    Short trials of a group may stand between the same two.
+    Short trials of a group may share the same two.
 
     Attributes:
         calibrate: the program that calibrates.
         stop: ends the trial that is running.
-        folder_of: where the command of a condition runs; without it, beside its program.
+        folder_of: the folder in which a condition's command runs; by default that of its program.
         surroundings_of: what the runner gives to the process of a condition; without it, nothing.
         patience_s: how long it waits, in all, for a busy host to become quiet.
-        say: is told that it waits, and given what a preparation printed that failed.
+        say: gets a line when the executor waits, and the output of a preparation that failed.
         binary_of: makes what a trial is started from, where it is not to be the program as it was built.
         tuned: trials run at the highest priority that is allowed.
         simulated: what is simulated of each trial that names events.
@@ -259,7 +259,7 @@ class LocalExecutor:
         return simulation
 
     def _folder(self, trial: PlannedTrial) -> Path:
-        """Return where a trial runs: a program that speaks the protocol beside itself."""
+        """Return the folder in which a trial runs; a program that speaks the protocol runs in its own."""
         if self.folder_of is None or trial.extract == "protocol":
             return Path(trial.program).parent
         return self.folder_of(trial.levels)
@@ -396,10 +396,10 @@ def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
 
 def _other_flaws(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """Say that a trial did not mislead as it was to, or did though it was not, or ""."""
-    asked, had = flaws_of(request), flaws_of(result)
-    if asked == had:
+    requested, had = flaws_of(request), flaws_of(result)
+    if requested == had:
         return ""
-    return f"the result has {marked(had) or 'no flaws'}, and the request {marked(asked) or 'none'}"
+    return f"the result has {marked(had) or 'no flaws'}, and the request {marked(requested) or 'none'}"
 
 
 def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:

@@ -4,7 +4,7 @@ The program's meter tells callgrind where the measured interval begins and ends,
 caches and does not count. What is simulated is one processor, the same on every host, so that its numbers are
 those of the program, its compiler, its draws and where its memory lies; not of the host's load.
 
-A second run simulates the translation lookaside buffers (TLB), if they are asked for: a TLB is a cache whose
+A second run simulates the translation lookaside buffers (TLB), if they are requested: a TLB is a cache whose
 lines are pages, and callgrind simulates caches of any line size.
 """
 
@@ -60,7 +60,7 @@ _BY_TLBS = {
 _SLOWDOWN = 50
 """A simulated run may take this many times as long as the trial before it is taken to be stuck."""
 PATIENCE_S = 60
-"""A simulated run that nobody asked for is given up after so long."""
+"""A simulated run that the experiment does not request is given up after this time."""
 _LONGEST_ARRAY = 2  # numbers for each operation that is performed, in warm-up and measured interval
 _LARGEST_BATCH = 512
 _LONGEST_INTERVAL_MS = 60_000
@@ -128,7 +128,7 @@ class Wanted:
 
     Attributes:
         operations: of each trial; 0: nothing is simulated.
-        patience_s: a run is given up after so long; None: it was asked for, and is waited for.
+        patience_s: a run is given up after this time; None: never, as the experiment requests it.
     """
 
     operations: int = 0
@@ -193,8 +193,8 @@ def simulate(
     counts: dict[str, int] = {}
     performed = 0.0
     for by, options in ((_BY_CACHES, _CACHES), (_BY_TLBS, _TLBS)):
-        asked = [name for name in names if name in by]
-        if not asked:
+        requested = [name for name in names if name in by]
+        if not requested:
             continue
         try:
             totals, performed = _collected(
@@ -203,12 +203,12 @@ def simulate(
                 binary,
                 options,
                 lambda under, request: attempt(under, request, timeout_s),
-                from_start=not _OF_LAST_LEVEL.isdisjoint(asked),
+                from_start=not _OF_LAST_LEVEL.isdisjoint(requested),
             )
         except (_NotSimulatedError, CannotStartError) as problem:
-            unavailable |= dict.fromkeys(asked, str(problem))
+            unavailable |= dict.fromkeys(requested, str(problem))
         else:
-            counts |= {name: sum(totals[event] for event in by[name]) for name in asked}
+            counts |= {name: sum(totals[event] for event in by[name]) for name in requested}
     return Simulation(performed, counts, unavailable, time.monotonic() - began)
 
 

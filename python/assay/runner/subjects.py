@@ -1,4 +1,4 @@
-"""Asks the programs of an experiment which subjects they have, once they are built."""
+"""Lists the subjects of an experiment's programs, once they are built."""
 
 import json
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ Listing = Mapping[str, Mapping[str, Any]]
 def listings(experiment: Experiment, stop: StopSignals | None = None) -> dict[str, Listing]:
     """Return table of [subjects] -> the subjects of its program, where that speaks the protocol.
 
-    Programs that are not measured are not asked. One that is not there yet, or that cannot say, has none. It
-    is asked as `docs/reference/protocol.md` says: with `--list` after its arguments, and nothing on standard
-    input.
+    Programs that are not measured are not run. A program that does not exist yet, or cannot list its
+    subjects, has none. It runs as `docs/reference/protocol.md` says: with `--list` after its arguments, and
+    nothing on standard input.
 
     Raises:
         Interrupted: `stop` was signalled.
@@ -40,12 +40,12 @@ def listings(experiment: Experiment, stop: StopSignals | None = None) -> dict[st
 
 
 def subjects_of(program: Path) -> Listing:
-    """Return the subjects of a program that speaks the protocol; of any other program none."""
+    """Return the subjects of a program that speaks the protocol; any other program has none."""
     return _listing(Program(table="program", path=program), [], None)
 
 
 def kinds(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
-    """Return measured subject -> what it is: a map, a multimap, a queue, or nothing; of those that say so."""
+    """Return measured subject -> "map", "multimap", "queue" or "nothing", for subjects that say so."""
     own = {name: entry for listing in listed.values() for name, entry in listing.items()}
     ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
     return {
@@ -57,7 +57,7 @@ def kinds(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, st
 
 
 def reclamations(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
-    """Return measured subject -> how it frees what was erased, of those that say so."""
+    """Return measured subject -> how it frees erased elements, for subjects that say so."""
     own = {name: entry for listing in listed.values() for name, entry in listing.items()}
     ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
     return {
@@ -68,7 +68,7 @@ def reclamations(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[
 
 
 def _listing(program: Program, arguments: list[str], stop: StopSignals | None) -> Listing:
-    """Return what a program answers; nothing where it cannot be asked, or answers something else."""
+    """Return the subjects that a program lists; none if it cannot run, or prints something else."""
     try:
         if b"--list" not in program.path.read_bytes():  # it would be a trial of a program that ignores it
             return {}

@@ -13,7 +13,7 @@ from assay.runner.tool_output import read
 from assay.words import one_line, printable, shortened
 
 _CATCH2_TAG = "[!benchmark]"
-"""Of test cases that Catch2 leaves out unless they are asked for: where benchmarks usually are."""
+"""A tag of test cases that Catch2 runs only on request, where benchmarks usually are."""
 
 
 def benchmarks_of(
@@ -69,7 +69,10 @@ def benchmarks_of(
         benchmarks = read(printed, tool).benchmarks
     except ValueError as error:
         raise CannotStartError(f"{printable(program)} does not list its benchmarks: {error}") from error
-    return {of.name: {BENCHMARK: of.name, CHOOSES: chooses(tool, of.test_case)} for of in benchmarks}
+    return {
+        benchmark.name: {BENCHMARK: benchmark.name, CHOOSES: chooses(tool, benchmark.test_case)}
+        for benchmark in benchmarks
+    }
 
 
 def _why(ended: Ended) -> str:

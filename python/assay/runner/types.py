@@ -42,9 +42,9 @@ class Outcome:
             `calibration_error`.
         started_at: when its process was started, UTC.
         wall_s: how long its process lived, seconds.
-        derived: metrics that the laboratory computed, beside those of the result.
+        derived: metrics that Assay computed in addition to those of the result.
         program_sha256: digest of the bytes of the program that ran, by which a replay knows it again.
-        build_id: that of the same program, in hexadecimal; empty where it has none.
+        build_id: the build id of the same program, in hexadecimal; empty if it has none.
         host: name of a setting of the host -> what it was when the trials of the group began, or what the
             trial itself says that it met.
     """

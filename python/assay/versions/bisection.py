@@ -1,15 +1,15 @@
-"""The search for the commit that made something worse: no git and no measurement, but the decisions.
+"""Decides which commit to try next in a search for the commit that made something worse.
 
 Commits of side branches may be bad for a reason of their own, and what is good may have been bad before. So a
 commit is named only when it was found bad and each of its parents good:
 
-1. At any time `bad` was found bad, and descends from a commit of `good`, each of which was found good.
-   On a way from one to the other there is a bad commit whose parent on that way is good.
-2. The commits on these ways are halved until only `bad` is left: those that no commit of `good` contains, as
-   `git bisect` does. Which commit is next rests on the hope that ancestors of good commits are good.
-3. Then that hope is tested: each parent of `bad` that has no answer is asked about. If one is bad, the
-   search goes on from there: between it and a good ancestor, which may be where it and the good end forked.
-   If there is none (`inherited`), no commit is named.
+1. At any time `bad` was found bad, and descends from a commit in `good`, which were all found good.
+   On each path between the two there is a bad commit whose parent on that path is good.
+2. The commits on these paths are halved until only `bad` is left, as `git bisect` does: commits that a commit
+   in `good` contains are not tried. This assumes that ancestors of good commits are good.
+3. Then the assumption is tested: each parent of `bad` that has no answer is tried. If one is bad, the search
+   goes on between it and a good ancestor, which may be the commit where it and the good end forked. If there
+   is no good ancestor (`inherited`), no commit is named.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,16 +20,16 @@ Answer = Literal["good", "bad", "skipped"]
 
 
 class Ancestry(Protocol):
-    """What the search needs to know of commits; a `Repository` does, and simulations without git do."""
+    """Knows the history; a `Repository` does, and so do simulations without git."""
 
     def suspects(self, good: Sequence[str], bad: str) -> list[str]:
-        """Return the ancestors of `bad`, and it, that descend from one of `good`, and that none contains.
+        """Return `bad` and those of its ancestors that no commit in `good` contains, the newest last.
 
-        The newest is last. One of `good` has to be an ancestor of `bad`.
+        They descend from a commit in `good`, which must be an ancestor of `bad`.
         """
 
     def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
-        """Return the suspect to try, or None if there is none beside `bad`."""
+        """Return the suspect to try, or None if only `bad` is left."""
 
     def parents(self, commit: str) -> list[str]:
         """Return the parents of a commit."""
@@ -43,14 +43,14 @@ class Ancestry(Protocol):
 
 @dataclass(frozen=True)
 class Suspects:
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
-        commits: one of them is the first bad one; the newest last.
-        skipped: those of them about which nothing could be said -> why.
-        unknown: parents of theirs that were not asked about.
-        inherited: parents of theirs that are bad as well, and of which no good ancestor is known -> the
-            commit where they and the good end forked.
+        commits: one of them is the first bad commit; the newest last.
+        skipped: commits among them that could not be judged -> why.
+        unknown: their parents that were not tried.
+        inherited: their parents that are bad too and have no known good ancestor -> the commit where the
+            parent and the good end forked.
     """
 
     commits: tuple[str, ...]
@@ -60,17 +60,17 @@ class Suspects:
 
     @property
     def named(self) -> str | None:
-        """The commit that was found bad, and each of its parents good; None where there is none."""
+        """The commit that is bad and whose parents are all good; None if the search has found none."""
         is_certain = len(self.commits) == 1 and not self.unknown and not self.inherited
         return self.commits[0] if is_certain else None
 
 
 class Bisection:
-    """Asks about one commit after the other.
+    """A search, which needs an answer about one commit after the other.
 
     Attributes:
         bad: the oldest commit that was found bad, in the part of the history that is searched.
-        next: the commit to say something about; None at the end.
+        next: the commit to try; None at the end.
     """
 
     def __init__(self, ancestry: Ancestry, good: str, bad: str) -> None:
@@ -82,7 +82,7 @@ class Bisection:
         self.next = self._next()
 
     def record_answer(self, commit: str, answer: Answer, why: str = "") -> None:
-        """Take the answer about a commit; where it is skipped, `why`: did not build, undecided."""
+        """Record the answer about a commit; `why` says why it is skipped: did not build, undecided."""
         self._answers[commit] = answer
         if answer == "skipped":
             self._why[commit] = why
@@ -92,12 +92,12 @@ class Bisection:
 
     @property
     def good(self) -> str:
-        """The latest answer about an ancestor of `bad` that is good."""
+        """The ancestor of `bad` that was found good last."""
         return self._good_ancestors(self.bad)[-1]
 
     @property
     def suspects(self) -> Suspects:
-        """What the answers so far leave."""
+        """The commits that the answers so far leave."""
         commits, parents = self._left()
         return Suspects(
             commits=tuple(commits),
@@ -112,7 +112,7 @@ class Bisection:
 
     @property
     def reversals(self) -> list[tuple[str, str]]:
-        """Pairs of a commit that was found bad and a later one, which contains it, that was found good."""
+        """Pairs of a bad commit and a later good commit that contains it."""
         return [
             (bad, good)
             for bad in self._found("bad")
@@ -127,7 +127,7 @@ class Bisection:
         return [good for good in self._found("good") if self._ancestry.descends(commit, good)]
 
     def _older_bad(self) -> str | None:
-        """Return a bad ancestor of `bad` before which a good one is known."""
+        """Return a bad ancestor of `bad` that has a good ancestor."""
         for commit in self._found("bad"):
             if (
                 commit != self.bad
@@ -138,11 +138,11 @@ class Bisection:
         return None
 
     def _excluded(self) -> list[str]:
-        """Return the good commits; what contains `bad` says nothing about the ancestors of `bad`."""
+        """Return the good commits that do not contain `bad`: the others say nothing about its ancestors."""
         return [good for good in self._found("good") if not self._ancestry.descends(good, self.bad)]
 
     def _left(self) -> tuple[list[str], list[str]]:
-        """Return the suspects, the newest last, and those of their parents that were not found good."""
+        """Return the suspects, the newest last, and their parents that were not found good."""
         queue = self._ancestry.suspects(self._excluded(), self.bad)[::-1]
         seen = {*queue, *self._found("good")}
         parents: list[str] = []
@@ -151,7 +151,7 @@ class Bisection:
                 if parent in seen:
                     continue
                 seen.add(parent)
-                # Whether a skipped one may be the first bad one, its parents say.
+                # A skipped parent may be the first bad commit: its own parents must be looked at, too.
                 (queue if self._answers.get(parent) == "skipped" else parents).append(parent)
         return queue[::-1], parents
 

@@ -1,4 +1,4 @@
-"""Whether a worktree holds what the user has: git's settings can make other files of the same commit."""
+"""Checks that a worktree has the user's files: git's settings can check the same commit out differently."""
 
 import os
 import stat
@@ -36,13 +36,13 @@ class OtherFilesError(AssayError):
 
 
 def require_same(revision: Revision, folder: Path, root: Path, commit: str) -> None:
-    """Hold the files of a checkout that was just made to those that the user has of the same commit.
+    """Check that a new checkout has the same files as the user's checkout of the same commit.
 
     Args:
         revision: for messages, and for the files that are not committed.
         folder: the checkout, of the revision or of one of its submodules.
-        root: that of the user.
-        commit: what is checked out.
+        root: the user's checkout.
+        commit: the commit that is checked out.
 
     Raises:
         OtherFilesError: a file is another one, or a pointer to one.
@@ -58,20 +58,20 @@ def require_same(revision: Revision, folder: Path, root: Path, commit: str) -> N
 
 
 def entries_of(folder: Path) -> dict[str, list[str]]:
-    """Return the files of what is checked out -> mode, kind and hash."""
+    """Return file -> mode, kind and hash in the commit that is checked out."""
     entries = (entry.partition("\t") for entry in names(git(folder, "ls-tree", "-r", "-z", "HEAD")))
     return {path: facts.split() for facts, _, path in entries}
 
 
 def _unchanged(revision: Revision, root: Path, entries: Mapping[str, list[str]]) -> set[str]:
-    """Return the new files of a working tree, of which git compares nothing, that are as they were then."""
+    """Return the new files of a working tree that have not changed since; git compares only known files."""
     new = [name for name in revision.changed if name in entries and (root / name).is_file()]
     hashes = git(root, "hash-object", "--", *new).split() if new else []
     return {name for name, found in zip(new, hashes, strict=True) if entries[name][2] == found}
 
 
 def _pointer(path: Path) -> str:
-    """Return what is to be done if a file only says where another one is."""
+    """Return the remedy if a file is only a pointer to another one; else ""."""
     if path.is_symlink():
         found = None if path.exists() or _ANNEX not in str(path.readlink()) else b"/annex/objects/"
     elif path.is_file() and path.stat().st_size <= _POINTER_AT_MOST:
@@ -86,7 +86,7 @@ def _pointer(path: Path) -> str:
 
 
 def _difference(name: str, root: Path, folder: Path) -> str:
-    """Return how a file in a new checkout is not as the user has it, and what is to be done."""
+    """Return how a file in a new checkout differs from the user's, with the remedy; "" if it does not."""
     theirs, ours = root / name, folder / name
     if not os.path.lexists(theirs):
         return ""  # a sparse checkout leaves it out
@@ -132,7 +132,7 @@ def _ends(content: bytes) -> str:
 
 
 def _reasons(name: str, folder: Path) -> Iterator[str]:
-    """Yield the settings and attributes by which git makes something else of a file."""
+    """Yield the settings and attributes with which git changes a file when it checks it out."""
     fields = names(git(folder, "check-attr", "-z", *_ATTRIBUTES, "--", name))
     for attribute, value in zip(fields[1::3], fields[2::3], strict=True):
         if value not in _UNSET:

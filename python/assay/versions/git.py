@@ -19,7 +19,7 @@ _OF_A_HOOK = (
 _SETTINGS = {
     # Hooks are for what the user does.
     "core.hooksPath": "/dev/null",
-    # These would leave a process, or files beside the user's index.
+    # These would leave a process running, or files next to the user's index.
     "core.fsmonitor": "false",
     "core.splitIndex": "false",
     # A warning about ends of lines must not keep a file out of a snapshot.
@@ -28,7 +28,7 @@ _SETTINGS = {
 _SAID_AT_MOST = 300  # characters
 
 DIFFERENCES = ("--name-only", "-z", "--no-renames", "--ignore-submodules=untracked")
-"""What `git diff` and its kind are told where the names of changed files are wanted."""
+"""Options of `git diff` and similar commands, to list the names of changed files."""
 
 
 class GitError(AssayError):

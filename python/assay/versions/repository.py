@@ -1,4 +1,4 @@
-"""What git knows of the user's project. Nothing here changes the checkout, its index, branches or stash."""
+"""Reads the user's project from git. Nothing here changes the checkout, its index, branches or stash."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -25,8 +25,8 @@ class Revision:
     """A commit, or the working tree as it was at a moment.
 
     Attributes:
-        commit: its hash; of a working tree with changes, that of a commit made of it.
-        name: what the user calls it: main, HEAD~3.
+        commit: its hash; for a working tree with changes, the hash of a commit made from it.
+        name: as the user calls it: main, HEAD~3.
         subject: the first line of its message.
         committed_at: when it was committed.
         tree: the hash of its files: equal where all files are.
@@ -56,7 +56,7 @@ class Repository:
 
     Attributes:
         root: its top folder.
-        first_parent: of a merge only the first parent counts in searches: what was merged came with it.
+        first_parent: searches follow only the first parent of a merge.
     """
 
     root: Path
@@ -85,10 +85,10 @@ class Repository:
 
     @staticmethod
     def commit_of(folder: Path) -> Revision | None:
-        """Return the commit that a folder has checked out, and which files of git's differ from it.
+        """Return the commit that a folder has checked out, and which files in git differ from it.
 
-        Files that git does not know do not count: results are often written beside the code. None outside
-        of git, without it and before the first commit.
+        Files that git does not know do not count: results are often written next to the code. None if git is
+        not installed, outside a repository, and before the first commit.
         """
         with suppress(AssayError):
             repository = Repository.find(folder)
@@ -97,11 +97,11 @@ class Repository:
 
     @property
     def git_folder(self) -> Path:
-        """Where the repository itself is, also for one of several worktrees."""
+        """The folder of the repository itself, which all worktrees share."""
         return (self.root / git(self.root, "rev-parse", "--git-common-dir").removesuffix("\n")).resolve()
 
     def revision(self, name: str) -> Revision:
-        """Return what a name stands for, in any of the ways of gitrevisions(7).
+        """Return the revision that a name means, in any form that gitrevisions(7) describes.
 
         Raises:
             AssayError: there is no such commit, or not in this shallow clone.
@@ -115,9 +115,8 @@ class Repository:
     def working_tree(self) -> Revision:
         """Return HEAD if all is committed, else a commit of the files as they are, which no branch names.
 
-        Files that git does not know are part of it, but for those that it is told to ignore. The commit is
-        made with a copy of the index, which knows what need not be read again, and which files a sparse
-        checkout leaves out.
+        It includes files that git does not know, except ignored ones. The commit is made with a copy of the
+        index, which knows which files need not be read again, and which ones a sparse checkout leaves out.
 
         Raises:
             AssayError: nothing is committed yet, or files within a submodule are changed.
@@ -171,19 +170,19 @@ class Repository:
         return commits.split()
 
     def suspects(self, good: Sequence[str], bad: str) -> list[str]:
-        """Return the ancestors of `bad`, and it, that descend from one of `good`, and that none contains.
+        """Return `bad` and those of its ancestors that no commit in `good` contains, the newest last.
 
-        The newest is last. One of `good` has to be an ancestor of `bad`.
+        They descend from a commit in `good`, which must be an ancestor of `bad`.
         """
         return self._listed("--reverse", "--topo-order", bad, *_not(good)).split()
 
     def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
-        """Return the suspect to ask about next, as `git bisect` chooses; None: nothing is left to ask.
+        """Return the suspect to try next, as `git bisect` chooses; None if none is left.
 
-        Its answer leaves the fewest suspects. Instead of a skipped one it is the next best.
+        Its answer leaves the fewest suspects. Skipped commits are passed over for the next best.
         """
-        # Of several equally good ones the two options name different ones; `git bisect` uses both like this.
-        # A plain `--bisect` would also read how far a bisection of the user's has come.
+        # If several are equally good, the two options choose differently; `git bisect` uses both like this.
+        # A plain `--bisect` would also read the state of a bisection that the user has begun.
         printed = self._listed("--bisect-all" if skipped else "--bisect-vars", bad, *_not(good))
         commits = re.findall(r"^(?:bisect_rev=')?([0-9a-f]{40,})", printed, re.MULTILINE)
         return next((commit for commit in commits if commit != bad and commit not in skipped), None)
@@ -204,7 +203,7 @@ class Repository:
         return git(self.root, "merge-base", one, other).strip()
 
     def has_merges(self, good: Revision, bad: Revision) -> bool:
-        """Return whether a commit between two has several parents, all of which a search looks at."""
+        """Return whether a search between two commits meets a merge and follows all of its parents."""
         merges = git(self.root, "rev-list", "--merges", "--max-count=1", *_range(good, bad), "--")
         return bool(merges) and not self.first_parent
 

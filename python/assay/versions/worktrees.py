@@ -1,4 +1,4 @@
-"""Checkouts of several revisions beside the user's own, built, and gone at the end whatever happens."""
+"""Checkouts of several revisions, built apart from the user's own, and removed at the end in any case."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,10 +27,10 @@ class Worktrees:
     """While entered, each revision has a worktree, built.
 
     Attributes:
-        folders: label -> its worktree. All such paths are of one length: it moves the stack of what runs
-            there, and with it performance (Mytkowicz et al., 2009).
-        changed_by_build: label -> the files of git's that the build changed.
-        temporary: where they are.
+        folders: label -> its worktree. All paths have the same length: it moves the stack of programs that
+            run there, and so changes their performance (Mytkowicz et al., 2009).
+        changed_by_build: label -> the files in git that the build changed.
+        temporary: contains the worktrees.
     """
 
     folders: Mapping[str, Path]
@@ -47,15 +47,15 @@ class Worktrees:
         show_output: Callable[[str], None],
         stop: StopSignals | None = None,
     ) -> None:
-        """Take what is to be there.
+        """Take the revisions to check out.
 
         Args:
-            repository: of the revisions.
-            revisions: label -> what is checked out for it.
+            repository: has the revisions.
+            revisions: label -> the revision.
             build: a command for the shell, run at the top of each worktree.
-            say: is told of each build that begins, and what a worktree lacks.
-            show_output: is given the last lines of a build that failed, safe for a terminal.
-            stop: ends what is running.
+            say: gets a line when a build begins, or when a worktree lacks something.
+            show_output: gets the last lines of a build that failed, safe for a terminal.
+            stop: ends the running step.
         """
         self._repository = repository
         self._revisions = revisions
@@ -113,7 +113,7 @@ class Worktrees:
                 continue
             source = git_folder / "modules" / key.removeprefix("submodule.").removesuffix(".path")
             if not source.exists() and (root / path / ".git").is_dir():
-                source = root / path / ".git"  # of a clone that was there before it became a submodule
+                source = root / path / ".git"  # a clone that later became a submodule
             if not source.exists():
                 self._say(
                     f"{revision}: the submodule {printable(path)} is not in your clone and stays empty; "
@@ -134,11 +134,11 @@ class Worktrees:
             self._add_submodules(revision, folder / path, root / path, source)
 
     def _changed_by_build(self, label: str) -> tuple[str, ...]:
-        """Build a worktree, and return which files of git's that changed."""
+        """Build a worktree, and return which files in git the build changed."""
         if self._build is None:
             return ()
         revision, folder = self._revisions[label], self.folders[label]
-        # Rules for ends of lines can make files differ from what was just checked out.
+        # Rules for line ends can make files differ from the commit as soon as they are checked out.
         before = differing(folder, revision.commit)
         self._say(f"building {printable(label)}, {revision}: {printable(self._build)}")
         try:

@@ -1,4 +1,4 @@
-"""`assay lesson`: a flawed measurement beside an honest one, on this machine."""
+"""`assay lesson`: compares a flawed measurement with an honest one, on this machine."""
 
 import os
 import sys

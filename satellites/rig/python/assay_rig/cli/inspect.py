@@ -1,4 +1,4 @@
-"""`assay inspect`: one function beside a reference version of it."""
+"""`assay inspect`: compares a function with its reference version."""
 
 import secrets
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def inspect(
     with StopSignals() as stop:
         try:
             program, fuzzer = build_functions(project, say, lambda line: typer.echo(line, err=True), stop)
-            experiment = _of(name, overridden(load(project.folder / "experiment.toml"), seed=drawn))
+            experiment = _only(name, overridden(load(project.folder / "experiment.toml"), seed=drawn))
             say(f"looking for inputs with different answers for {seconds} s")
             where = fuzzer.parent
             fuzzed = search(fuzzer, name, seconds=seconds, seed=drawn, folder=where, stop=stop)
@@ -129,7 +129,7 @@ def inspect(
     if as_json:
         print_json({"seed": drawn, **_as_json(found), "page": str(page), "again": again})
     else:
-        for line in _told(found):
+        for line in _lines(found):
             typer.echo(line)
         typer.echo(f"page: {page}")
         typer.echo(f"again: {again}")
@@ -149,7 +149,7 @@ def _no_such_function(name: str, directory: Path | None, known: "dict[str, Path]
     return f"there is no function {name}: no experiment.toml {where} describes it; {hint}"
 
 
-def _of(name: str, experiment: "Experiment") -> "Experiment":
+def _only(name: str, experiment: "Experiment") -> "Experiment":
     """Return the experiment with a function and its reference version, of all that it compares."""
     from assay.experiment import overridden
 
@@ -175,12 +175,12 @@ def _timed(experiment: "Experiment", path: Path, *, quiet: bool) -> "tuple[Repor
         return report, write_page(report, store)
 
 
-def _told(of: "Inspection") -> Iterator[str]:
+def _lines(inspection: "Inspection") -> Iterator[str]:
     """Yield the lines of the answer."""
     from assay.report.headline import headline
     from assay.report.trust import trust
 
-    name, fuzzed = of.name, of.fuzzed
+    name, fuzzed = inspection.name, inspection.fuzzed
     tried = f"{fuzzed.inputs:,} inputs in {elapsed(fuzzed.seconds)}"
     if fuzzed.result != "same":
         yield f"{name}: {_FAILED[fuzzed.result]}, found after {tried}"
@@ -196,15 +196,15 @@ def _told(of: "Inspection") -> Iterator[str]:
         yield f"repeat it: {fuzzed.again}"
         return
     yield f"Answers: the same for {tried}, which reached {fuzzed.covered} places of the code"
-    if of.report:
-        yield f"Time: {headline(of.report)}"
-        yield f"Trust: {trust(of.report).summary}"
+    if inspection.report:
+        yield f"Time: {headline(inspection.report)}"
+        yield f"Trust: {trust(inspection.report).summary}"
     yield ""
-    width = max((len(cost.name) for cost in of.costs), default=0)
+    width = max((len(cost.name) for cost in inspection.costs), default=0)
     yield f"{'of a call':{width}}  {name[:20]:>20} {'reference':>20}"
-    for cost in of.costs:
+    for cost in inspection.costs:
         yield f"{cost.name:{width}}  {cost.shown(cost.ours):>20} {cost.shown(cost.reference):>20}"
-    for each, profile in of.profiles.items():
+    for each, profile in inspection.profiles.items():
         if profile.functions:
             yield f"\nwhere the {profile.of} of {each} goes, by {profile.by}:"
         for line in profile.lines[:_SHOWN_LINES]:
@@ -212,18 +212,21 @@ def _told(of: "Inspection") -> Iterator[str]:
         if sum(line.share for line in profile.lines) < _MOST_OF_IT:
             for function, share in list(profile.functions.items())[:_SHOWN_LINES]:
                 yield f"  {share:>4.0%}  in {printable(function)}"[:_WIDTH]
-    for why in of.missing:
+    for why in inspection.missing:
         yield f"missing: {printable(why)}"
     yield ""
 
 
-def _as_json(of: "Inspection") -> dict[str, Any]:
-    comparison = of.report.analysis.comparisons[0] if of.report else None
+def _as_json(inspection: "Inspection") -> dict[str, Any]:
+    comparison = inspection.report.analysis.comparisons[0] if inspection.report else None
     return {
-        "function": of.name,
-        "answers": {**asdict(of.fuzzed), "file": str(of.fuzzed.file) if of.fuzzed.file else None},
-        "campaign": of.report.campaign.id if of.report else None,
+        "function": inspection.name,
+        "answers": {
+            **asdict(inspection.fuzzed),
+            "file": str(inspection.fuzzed.file) if inspection.fuzzed.file else None,
+        },
+        "campaign": inspection.report.campaign.id if inspection.report else None,
         **{key: getattr(comparison, key, None) for key in ("verdict", "ratio", "interval")},
-        "costs": [asdict(cost) for cost in of.costs],
-        "profiles": {name: asdict(profile) for name, profile in of.profiles.items()},
+        "costs": [asdict(cost) for cost in inspection.costs],
+        "profiles": {name: asdict(profile) for name, profile in inspection.profiles.items()},
     }
