@@ -77,7 +77,7 @@ def test_a_rule_about_a_text_is_checked_by_the_audit(assay: Assay, tmp_path: Pat
         PRINTS + '[ "$1" = work=1 ] && echo validate_result=success || echo validate_result=lost\n',
     )
     assay("run", "mine.toml", "--no-page")
-    findings = json.loads(assay("audit", "mine.toml", "--json", expect=1).stdout)["campaign_findings"]
+    findings = json.loads(assay("plan", "mine.toml", "--audit", "--json").stdout)["campaign_findings"]
     (message,) = [finding["message"] for finding in findings if finding["rule"] == "validate"]
     assert message.startswith("validate_result must equal 'success': 6 of 12 valid trials violate it")
     assert message.endswith(": 'lost').")

@@ -46,7 +46,7 @@ def test_the_tutorials_commands_run(tmp_path: Path, assay: Assay) -> None:
         assert words[0] == "assay"
         names += words[1:3]
         assay(*words[1:])
-    assert {"race", "audit", "plan", "run", "report", "export", "replay"} <= set(names)
+    assert {"race", "plan", "run", "report", "export", "replay"} <= set(names)
     for picture in tutorial.pictures():
         assert (tmp_path / "figures" / picture).stat().st_size > 1000
         assert (ROOT / "docs/tutorial" / picture).is_file(), "run: make pictures"

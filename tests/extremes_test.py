@@ -100,7 +100,7 @@ def test_every_command_ends_and_what_it_gives_programs_is_json(
 ) -> None:
     commands: list[tuple[str | Path, ...]] = [
         ("report", "--campaign", str(campaign)),
-        ("audit", "--campaign", str(campaign)),
+        ("report", "--audit", "--campaign", str(campaign)),
         ("plan", f"{name}.toml"),
         ("store", "compare", str(campaign), str(3 - campaign)),
         ("store", "query", "select throughput, also from trials", "--campaign", str(campaign)),

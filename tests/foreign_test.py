@@ -76,7 +76,7 @@ def test_a_real_file_of_each_tool_is_imported_and_audited(assay: Assay, tmp_path
     kept = json.loads(assay("store", "query", "select rule from findings", "--json").stdout)["rows"]
     assert {rule for (rule,) in kept} == rules | {"no-calibration"}
     errors = any(finding["severity"] == "error" for finding in imported["findings"])
-    audited = assay("audit", "--campaign", "1", "--json", expect=int(errors))
+    audited = assay("report", "--audit", "--json", "--fail-on", "error", expect=int(errors))
     assert {finding["rule"] for finding in imported["findings"]} == {
         finding["rule"] for finding in json.loads(audited.stdout)["campaign_findings"]
     }
@@ -101,7 +101,7 @@ def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Pat
         ("store", "compare", "1", "2"),
         ("store", "compare", "2", "1"),
         ("store", "compare", "benchmark=a", "benchmark=b", "--campaign", "2"),
-        ("explore", "2"),
+        ("report", "--explore", "--campaign", "2"),
         ("store", "export", "hyperfine", "--campaign", "2"),
         ("store", "export", "markdown", "--campaign", "2"),
         ("store", "export", "csv", "--campaign", "2"),
@@ -200,11 +200,11 @@ def test_hostile_names_inject_nothing(assay: Assay, tmp_path: Path) -> None:
         ("store", "list", "campaigns"),
         ("store", "list", "trials"),
         ("report", "--verbose"),
-        ("audit",),
+        ("report", "--audit"),
         ("store", "show", "1"),
         ("store", "query", "select * from trials"),
     )
-    printed = {words: assay(*words, expect=int(words == ("audit",))).stdout for words in commands}
+    printed = {words: assay(*words).stdout for words in commands}
     for text in printed.values():
         assert all(line.isprintable() for line in text.split("\n"))
     assert "failed" in printed[commands[0]]

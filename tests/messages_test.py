@@ -159,7 +159,7 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             " experiments/own.toml?",
         ),
         (
-            ["audit", "owm"],
+            ["plan", "owm", "--audit"],
             "owm: cannot be read: No such file or directory; did you mean experiments/own.toml?",
         ),
         (
@@ -214,9 +214,9 @@ program = "build/subject"
         ),
     ],
 )
-@pytest.mark.parametrize("command", ["audit", "run"])
+@pytest.mark.parametrize("options", [["plan", "--audit"], ["run"]])
 def test_a_subject_that_a_program_lacks_is_told_before_anything_runs(
-    assay: Assay, tmp_path: Path, command: str, names: str, listed: str, message: str
+    assay: Assay, tmp_path: Path, options: list[str], names: str, listed: str, message: str
 ) -> None:
     (tmp_path / "x.toml").write_text(OWN + names)
     program = tmp_path / "build" / "subject"
@@ -224,8 +224,8 @@ def test_a_subject_that_a_program_lacks_is_told_before_anything_runs(
     program.write_text(f"#!/bin/sh\n[ \"$*\" = --list ] && echo '{listed}'\n")
     program.chmod(0o755)
     line = 18 if names else 16
-    assert assay(command, "x.toml", expect=2).stderr == f"error: x.toml:{line}: subjects.{message}\n"
-    if command == "run":
+    assert assay(*options, "x.toml", expect=2).stderr == f"error: x.toml:{line}: subjects.{message}\n"
+    if options == ["run"]:
         assert json.loads(assay("store", "list", "campaigns", "--json").stdout)["campaigns"] == []
 
 
@@ -249,7 +249,7 @@ def test_a_program_that_cannot_list_its_subjects_is_not_refused_for_that(
     program = tmp_path / "build" / "subject"
     program.write_text(f"#!/bin/sh\n# --list\n{answers}\n")
     program.chmod(0o755)
-    assert "before it runs" in assay("audit", "x.toml").stdout
+    assert "before it runs" in assay("plan", "x.toml", "--audit").stdout
 
 
 def test_the_experiment_without_a_mistake_is_read() -> None:

@@ -407,7 +407,7 @@ def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> N
     page = pages["campaign-1/index.html"]
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
     run, report, audited, query = (shlex.split(command) for command in commands)
-    assert audited == ["assay", "audit", "--campaign", "1", "--store", str(store.path)]
+    assert audited == ["assay", "report", "--campaign", "1", "--audit", "--store", str(store.path)]
     written = store.path.parent / "assay-report" / "campaign-1" / "experiment.json"
     assert run == ["assay", "run", str(written), "--store", str(store.path)]
     assert report == ["assay", "report", "--campaign", "1", "--store", str(store.path)]

@@ -25,6 +25,6 @@ def test_a_tree_that_frees_nothing_is_found_out_and_one_that_frees_alike_is_not(
     assert (ways["ticket_bst"], ways["ticket_bst_leaking"]) == ("epochs", "never")
     for other, severities in (("ticket_bst_leaking", ["warning"]), ("natarajan_mittal_bst", [])):
         (tmp_path / "trees.toml").write_text(EXPERIMENT.format(other=other), encoding="utf-8")
-        audited = json.loads(assay("audit", "trees.toml", "--json").stdout)["experiment_findings"]
+        audited = json.loads(assay("plan", "trees.toml", "--audit", "--json").stdout)["experiment_findings"]
         found = [finding for finding in audited if finding["rule"] == "reclamation-differs"]
         assert [finding["severity"] for finding in found] == severities

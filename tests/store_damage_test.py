@@ -162,7 +162,7 @@ COMMANDS = (
     ["store", "list", "trials", "--campaign", "2"],
     ["report"],
     ["report", "--campaign", "2", "--json"],
-    ["audit", "--campaign", "2"],
+    ["report", "--audit", "--campaign", "2"],
     ["store", "query", "select count(*) from campaigns"],
     ["store", "query", "select * from trials", "--campaign", "2"],
     ["store", "query", "select * from trials", "--campaign", "1"],
@@ -172,7 +172,7 @@ COMMANDS = (
     ["trend", "maps"],
     ["store", "compare", "1", "2"],
     ["resume", "--campaign", "2"],
-    ["explore", "2"],
+    ["report", "--explore", "--campaign", "2"],
 )
 """Each damage meets every fourth, so that all meet many kinds and it takes a minute."""
 
@@ -225,7 +225,7 @@ def test_numbers_that_json_lacks_are_imported_as_text(tmp_path: Path, number: st
         ended = run_assay(tmp_path, "store", "import", name, "--store", "s.sqlite")
         assert ended.returncode == 0, ended.stderr
     for words in (
-        ["audit"],
+        ["report", "--audit"],
         ["report"],
         ["store", "check"],
         ["store", "export", "markdown", "--campaign", "1"],

@@ -1,25 +1,13 @@
-"""`assay audit`: what the rules say about an experiment and its campaign."""
+"""`assay plan FILE --audit`, `assay report --audit`: what the rules say of an experiment and its campaign."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assay.cli.completion import complete_experiments
-from assay.cli.options import (
-    DEFAULT_STORE,
-    BlocksOption,
-    CampaignOption,
-    JsonOption,
-    MinutesOption,
-    OnlyOption,
-    SetOption,
-    StoreOption,
-    end,
-    print_json,
-)
-from assay.errors import AssayError
+from assay.cli.options import end, print_json
 from assay.findings import SEVERITIES
 from assay.words import counted
 
@@ -36,67 +24,47 @@ TRIALS_AT_MOST = 10
 
 
 def audit(
-    experiment: Annotated[
-        Path | None, typer.Argument(metavar="EXPERIMENT", hidden=True, autocompletion=complete_experiments)
-    ] = None,
-    campaign: CampaignOption = None,
+    path: Path,
+    experiment: "Experiment | None" = None,
     *,
-    blocks: BlocksOption = None,
-    minutes: MinutesOption = None,
-    only: OnlyOption = None,
-    settings: SetOption = None,
-    fail_on: Annotated[
-        Literal["error", "warning"],
-        typer.Option(
-            metavar="LEVEL", help="End with exit code 1 where there is an `error`, or also a `warning`."
-        ),
-    ] = "error",
-    store: StoreOption = DEFAULT_STORE,
-    as_json: JsonOption = False,
+    campaign: int | None = None,
+    fail_on: Collection[str] | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Print what the audit finds in an experiment and its campaign.
+    """Print what the audit finds in an experiment and its latest campaign, or in a campaign alone.
 
-    EXPERIMENT is an experiment's file; without it, a campaign is audited alone. For a file, the audit makes
-    every check that `assay run` makes before it starts. If the store has campaigns of
-    this experiment, it then audits the latest one that asked the same. The store keeps the findings of a
-    campaign: `assay store query "select * from findings"`.
-
-    The exit code is 1 if a finding is an error (do not believe the verdicts), with --fail-on warning also if
-    one is a warning (know this before you believe them), and 2 if the experiment cannot run.
-
-    Example: `assay audit experiments/quickstart.toml`
+    Args:
+        path: the store's.
+        experiment: gets every check that `assay run` makes before it starts; None to audit a campaign alone.
+        campaign: its number; None for the one begun last, where there is no experiment.
+        fail_on: what ends with exit code 1.
+        as_json: print JSON.
     """
     from assay.audit import audit as audit_campaign
     from assay.audit import audit_experiment, audit_foreign
-    from assay.experiment import check, check_listed, load, overridden
+    from assay.experiment import check, check_listed
     from assay.runner.machine import host, present_machine
     from assay.runner.subjects import kinds, listings, reclamations
     from assay.store import Store
 
-    if experiment is not None and campaign is not None:
-        raise AssayError("--campaign: name a campaign or an experiment's file, not both")
-    if experiment is None and (blocks or minutes or only or settings):
-        raise AssayError("--blocks, --minutes, --only and --set change an experiment; name its file")
     of_file: list[Finding] = []
     of_campaign: list[Finding] = []
-    loaded, summary, note = None, None, ""
+    summary, note = None, ""
     if experiment is not None:
-        loaded = overridden(
-            load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
-        )
-        check(loaded, present_machine())
-        listed = listings(loaded)
-        check_listed(loaded, listed, built=False)
+        check(experiment, present_machine())
+        listed = listings(experiment)
+        check_listed(experiment, listed, built=False)
         of_file = audit_experiment(
-            loaded, {**host(), "subjects": kinds(loaded, listed), "reclaims": reclamations(loaded, listed)}
+            experiment,
+            {**host(), "subjects": kinds(experiment, listed), "reclaims": reclamations(experiment, listed)},
         )
-    if loaded is None or store.exists():
-        with Store.open(store, create=False) as opened:
-            summary, note = _campaign(opened, loaded, campaign)
+    if experiment is None or path.exists():
+        with Store.open(path, create=False) as opened:
+            summary, note = _campaign(opened, experiment, campaign)
             if summary is not None and summary.imported:
                 of_campaign = audit_foreign(opened.foreign_run(summary.id))
             elif summary is not None:
-                audited = opened.experiment(summary.id) if loaded is None or note else loaded
+                audited = opened.experiment(summary.id) if experiment is None or note else experiment
                 trials = opened.trials(summary.id)
                 of_campaign = audit_campaign(
                     audited,
@@ -119,7 +87,8 @@ def audit(
         )
     else:
         if summary is None or of_file or note:
-            _print_findings(f"{experiment}, before it runs", of_file)
+            name = experiment.path if experiment else ""
+            _print_findings(f"{name}, before it runs", of_file)
         if note:
             typer.echo(f"{note}\n")
         if summary is not None:
@@ -127,7 +96,7 @@ def audit(
             _print_findings(f"Campaign {summary.id} of {summary.experiment}, {ended}", new)
         severities = [finding.severity for finding in (*of_file, *new)]
         typer.echo(", ".join(counted(severities.count(severity), severity) for severity in SEVERITIES))
-    end([fail_on], (*of_file, *new))
+    end(fail_on, (*of_file, *new))
 
 
 def _campaign(

@@ -13,12 +13,10 @@ from assay import __version__
 from assay.cli import (
     aa,
     ab,
-    audit,
     bisect,
     browse,
     clocks,
     compare,
-    explore,
     export,
     host,
     import_,
@@ -67,8 +65,6 @@ app.command("ab", cls=Command, rich_help_panel=VERSIONS)(ab.ab)
 app.command("bisect", cls=Command, rich_help_panel=VERSIONS)(bisect.bisect)
 app.command("trend", cls=Command, rich_help_panel=VERSIONS)(trend.trend)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
-app.command("audit", cls=Command, rich_help_panel=RESULTS)(audit.audit)
-app.command("explore", cls=Command, rich_help_panel=RESULTS)(explore.explore)
 
 in_store = group("store", RESULTS, "List, show, compare, query and export results.", "assay store list")
 in_store.command("list", cls=Command)(browse.list_)

@@ -1,22 +1,13 @@
-"""`assay explore`: where a difference itself differs."""
+"""`assay report --explore`: where a difference itself differs."""
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.completion import complete_campaigns
-from assay.cli.options import (
-    DEFAULT_STORE,
-    CampaignOption,
-    JsonOption,
-    StoreOption,
-    VerboseOption,
-    print_json,
-    whole,
-)
-from assay.errors import AssayError
+from assay.cli.options import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,43 +22,20 @@ FURTHER = 1.75
 """How much further apart, as logarithms, the parts by two factors are that stand for those by one."""
 
 
-def explore(
-    number: Annotated[
-        int | None,
-        typer.Argument(
-            parser=whole(),
-            metavar="CAMPAIGN",
-            hidden=True,
-            autocompletion=complete_campaigns,
-            show_default=False,
-        ),
-    ] = None,
-    campaign: CampaignOption = None,
-    *,
-    verbose: VerboseOption = False,
-    store: StoreOption = DEFAULT_STORE,
-    as_json: JsonOption = False,
-) -> None:
-    """Say where a difference itself differs.
+def explore(path: Path, campaign: int | None, as_json: bool, *, verbose: bool) -> None:
+    """Print where a difference itself differs, in a campaign or in the one begun last.
 
-    A map may be twice as fast as another with four threads, and no faster with one. The command parts the
-    contexts of each comparison in two by the levels of each other factor, and of each pair of them, and
-    tests whether the ratio differs between the two parts. Of all that it finds, at most 5% is expected to be
-    false. It says how many partitions it tried. CAMPAIGN is a number, as `assay store list` has it, like that
-    of --campaign.
-
-    Example: `assay explore 3`
+    It parts the contexts of each comparison in two by the levels of each other factor, and of each pair of
+    them, and tests whether the ratio differs between the two parts.
     """
     from assay.analysis import summarise
     from assay.analysis.exploration import explore as explore_trials
     from assay.store import Store
 
-    if None not in (number, campaign) and number != campaign:
-        raise AssayError(f"--campaign {campaign}: the campaign is already given as {number}; name one")
-    with Store.open(store, create=False) as opened:
-        summary = opened.campaign(number if campaign is None else campaign)
-        experiment, trials = opened.experiment(summary.id), opened.trials(summary.id)
-    experiment.check_honest("assay explore")
+    with Store.open(path, create=False) as store:
+        summary = store.campaign(campaign)
+        experiment, trials = store.experiment(summary.id), store.trials(summary.id)
+    experiment.check_honest("assay report --explore")
     exploration = explore_trials(trials, experiment, summarise(trials, experiment))
     if as_json:
         partitions = [vars(partition) | {"found": partition.found} for partition in exploration.partitions]

@@ -1,4 +1,4 @@
-"""What `assay explore` prints."""
+"""What `assay report --explore` prints."""
 
 import json
 import math
@@ -43,7 +43,7 @@ def stored(folder: Path, effect: Callable[[Mapping[str, Level]], float], text: s
 
 
 def printed(*arguments: str, code: int = 0) -> str:
-    ended = CliRunner().invoke(app, ["explore", *arguments], catch_exceptions=False)
+    ended = CliRunner().invoke(app, ["report", "--explore", *arguments], catch_exceptions=False)
     assert ended.exit_code == code, ended.output
     return ended.stdout
 
@@ -51,14 +51,16 @@ def printed(*arguments: str, code: int = 0) -> str:
 def test_a_campaign_that_misleads_on_purpose_is_refused(tmp_path: Path) -> None:
     misleading = WITH_FACTORS.replace("[trial]\n", "[pitfall]\ndeliberate = true\n[trial]\n")
     store = stored(tmp_path, lambda _: 0, misleading)
-    ended = CliRunner().invoke(app, ["explore", "--store", store])
+    ended = CliRunner().invoke(app, ["report", "--explore", "--store", store])
     assert isinstance(ended.exception, AssayError)
-    assert "misleads on purpose; assay explore takes honest experiments alone" in str(ended.exception)
+    assert "misleads on purpose; assay report --explore takes honest experiments alone" in str(
+        ended.exception
+    )
 
 
 def test_a_planted_interaction_is_said_in_words_on_one_screen(tmp_path: Path) -> None:
     store = stored(tmp_path, lambda levels: -0.7 * (levels["threads"] != 1))
-    lines = printed("1", "--store", store).splitlines()
+    lines = printed("--campaign", "1", "--store", store).splitlines()
     assert lines[:2] == [
         "Campaign 1, maps: does a difference in throughput itself differ?",
         "11 partitions tried, by threads and mix, alone and by pairs; 10 blocks.",
@@ -69,8 +71,8 @@ def test_a_planted_interaction_is_said_in_words_on_one_screen(tmp_path: Path) ->
     assert lines[5].endswith("where threads=2 or 4")
     assert len(lines) < 24
     assert max(map(len, lines)) <= 80
-    assert printed("--campaign", "1", "--store", store).splitlines() == lines
-    assert len(printed("1", "--store", store, "--verbose").splitlines()) > len(lines)
+    assert printed("--store", store).splitlines() == lines
+    assert len(printed("--campaign", "1", "--store", store, "--verbose").splitlines()) > len(lines)
 
 
 def test_nothing_found_is_said_plainly(tmp_path: Path) -> None:
@@ -83,7 +85,7 @@ def test_pairs_of_factors_that_are_too_many_are_named_with_the_remedy(tmp_path: 
     mixes = "\n".join(f"m{find} = {{ insert = {100 - find}, erase = 0, find = {find} }}" for find in range(5))
     many = WITH_FACTORS.split("[factors.mix]")[0].replace("[1, 2, 4]", str([*range(1, 9)]))
     many += f"[factors.mix]\n{mixes}\n[trial]{WITH_FACTORS.split('[trial]')[1]}"
-    lines = printed("1", "--store", stored(tmp_path, lambda _: 0.3, many)).splitlines()
+    lines = printed("--campaign", "1", "--store", stored(tmp_path, lambda _: 0.3, many)).splitlines()
     assert "Pairs of factors were not tried: they make more than 300 partitions." in lines
     assert "To try them, run the experiment with fewer levels: --only FACTOR=LEVEL,LEVEL." in lines
     assert max(map(len, lines)) <= 80
@@ -91,7 +93,13 @@ def test_pairs_of_factors_that_are_too_many_are_named_with_the_remedy(tmp_path: 
 
 def test_json_has_every_partition_that_was_tried(tmp_path: Path) -> None:
     value = json.loads(
-        printed("1", "--json", "--store", stored(tmp_path, lambda levels: 0.5 * (levels["threads"] == 4)))
+        printed(
+            "--campaign",
+            "1",
+            "--json",
+            "--store",
+            stored(tmp_path, lambda levels: 0.5 * (levels["threads"] == 4)),
+        )
     )
     assert (value["tried"], value["pairs_of_factors"]) == (11, True)
     first = value["partitions"][0]
@@ -102,14 +110,14 @@ def test_json_has_every_partition_that_was_tried(tmp_path: Path) -> None:
     assert len(value["partitions"]) == 11
 
 
-def test_one_campaign_is_named(tmp_path: Path) -> None:
+def test_one_kind_of_answer_is_asked_for(tmp_path: Path) -> None:
     store = stored(tmp_path, lambda _: 0)
-    runner = CliRunner()
-    for arguments, said in (
-        (["1", "--campaign", "2"], "already given as 1"),
-        (["7"], "has no campaign 7"),
+    for options, said in (
+        (["--explore", "--campaign", "7"], "has no campaign 7"),
+        (["--explore", "--audit"], "give one"),
+        (["--audit", "--output", "site"], "give one"),
     ):
-        ended = runner.invoke(app, ["explore", *arguments, "--store", store])
+        ended = CliRunner().invoke(app, ["report", *options, "--store", store])
         assert said in str(ended.exception)
 
 

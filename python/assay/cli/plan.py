@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from assay.cli.audit import audit as audit_file
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
@@ -46,7 +47,7 @@ _SIMULATION_S = 4
 """A simulated trial of a small map takes about so long, the TLBs among them, until trials have said more."""
 
 LISTED = 8
-"""The most comparisons that an answer names; `--all` shows every one."""
+"""The most comparisons that an answer names; `--verbose` shows every one."""
 
 LEGEND = (
     "scatter: standard deviation of the ratio within groups; within: the share of its variance that comes"
@@ -88,35 +89,49 @@ def plan(
             " most, or by more than, so many percent. So does an experiment with a gate.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show every comparison.")] = False,
+    audit: Annotated[
+        bool,
+        typer.Option("--audit", help="Run and forecast nothing: print each finding of the audit in full."),
+    ] = False,
+    fail_on: Annotated[
+        Literal["error", "warning"] | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="With --audit: end with exit code 1 where a finding is an `error`; where one is a `warning`"
+            " or an error.",
+        ),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show every comparison.")] = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Say what will be decided, and how long the rest takes.
 
     EXPERIMENT is the experiment's file. The estimate rests on the latest campaigns of the experiment on this
-    host. If there are none, a pilot of 8 blocks runs first, which is kept like any other campaign.
+    host. If there are none, a pilot of 8 blocks runs first, which is kept like any other campaign. What the
+    audit finds in the experiment comes first, without its notes.
 
-    Example: `assay plan experiments/quickstart.toml`
+    --audit makes every check that `assay run` makes before it starts. If the store has campaigns of the
+    experiment, it also audits the latest one that asked the same, by the rules that the file has now.
+
+    Example: `assay plan experiments/quickstart.toml`, `assay plan my.toml --audit --fail-on error`
     """
     from assay.analysis.planning import FEWEST_PAIRS, gates
+    from assay.audit import audit_experiment
     from assay.experiment import check, load, overridden
     from assay.experiment.types import Blocks
-    from assay.runner.machine import present_machine
+    from assay.runner.machine import host, present_machine
     from assay.store import Store
 
     planned = overridden(
         load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
     )
-    if gate is not None:
-        if width is not None:
-            raise AssayError("--width and --gate ask for different forecasts; give one of them")
-        planned = planned.model_copy(update={"comparison": planned.comparison.gated(gate)})
-    until: Until = "verdict" if planned.comparison.gate_percent is None else "gate"
-    if width is not None:
-        until = width
-    elif gate is None and planned.design.blocks.until is not None:
-        until = planned.design.blocks.until
+    if audit:
+        audit_file(store, planned, fail_on=[fail_on] if fail_on else None, as_json=as_json)
+        return
+    if fail_on:
+        raise AssayError("--fail-on: belongs to --audit; leave it out, or add --audit")
+    planned, until = _with_goal(planned, width, gate)
     with Store.open(store) as opened:
         trials = _earlier(opened, planned)
         forecast = _forecast(planned, trials, until)
@@ -141,11 +156,13 @@ def plan(
     assert slowest is not None
     decides = isinstance(until, str)
     choice = gates(list(trials.values()), planned) if until == "gate" else ()
+    findings = audit_experiment(planned, host())
     assumes = ASSUMPTIONS_OF_DECISIONS if decides else ASSUMPTIONS
     if as_json:
         print_json(
             {
                 "experiment": planned.name,
+                "findings": findings,
                 "campaigns": sorted(trials),
                 "assumes": [assumes],
                 "blocks": slowest.blocks,
@@ -160,14 +177,34 @@ def plan(
     else:
         from rich.console import Console
 
+        from assay.report.terminal import print_finding
+
+        for finding in findings:
+            if finding.severity != "note":
+                print_finding(finding, Console())
         answer = (
             _of_decisions(planned, forecast, slowest) if decides else _of_widths(planned, forecast, slowest)
         )
         for line in (*answer, *_choice(forecast, choice), *_advice(planned, forecast, trials), assumes):
             Console().print(line, highlight=False, markup=False)
-        if every:
+        if verbose:
             _print(planned, forecast)
             Console().print(f"\n{LEGEND}", highlight=False, markup=False)
+
+
+def _with_goal(
+    experiment: "Experiment", width: float | None, gate: float | None
+) -> "tuple[Experiment, Until]":
+    """Return an experiment with the gate that the options name, and what is forecast."""
+    if gate is not None:
+        if width is not None:
+            raise AssayError("--width and --gate ask for different forecasts; give one of them")
+        experiment = experiment.model_copy(update={"comparison": experiment.comparison.gated(gate)})
+    if width is not None:
+        return experiment, width
+    if gate is None and experiment.design.blocks.until is not None:
+        return experiment, experiment.design.blocks.until
+    return experiment, "verdict" if experiment.comparison.gate_percent is None else "gate"
 
 
 def _forecast(experiment: "Experiment", trials: "Earlier", until: "Until") -> "Forecast | None":
@@ -265,7 +302,7 @@ def _of_decisions(
         takes = _takes(comparison.minutes or 0)
         yield f"  {takes}: {_name(experiment, comparison)} ({ratio(comparison.ratio)})"
     if len(rest) > LISTED:
-        yield f"  less: {len(rest) - LISTED} more, which --all shows"
+        yield f"  less: {len(rest) - LISTED} more, which --verbose shows"
 
 
 def _choice(forecast: "Forecast", gates: "Sequence[GateForecast]") -> Iterator[str]:

@@ -105,7 +105,9 @@ def run(
     titles = {rule.id: rule.title for rule in RULES}
     errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
     for title in dict.fromkeys(titles[finding.rule] for finding in errors):  # known before hours are spent
-        typer.echo(f"before it runs: {title}; more: {invocation('audit', str(experiment))}", err=True)
+        typer.echo(
+            f"before it runs: {title}; more: {invocation('plan', str(experiment), '--audit')}", err=True
+        )
     report = run_and_report(
         loaded,
         store,

@@ -167,7 +167,7 @@ def test_a_campaign_is_resumed_without_its_file_and_with_a_text_that_no_grammar_
         "resume --campaign 1",
         "resume",
         "report --campaign 2",
-        "audit --campaign 2",
+        "report --campaign 2 --audit",
         "store compare 1 2",
         "store query 'select * from trials'",
         "store export csv",
@@ -211,7 +211,7 @@ def test_a_campaign_of_another_version_of_assay_does_not_block_the_others(folder
         raw.commit()
     for line in (
         "report --campaign 1",
-        "audit --campaign 1",
+        "report --campaign 1 --audit",
         "store compare 1 2",
         "store export csv --campaign 1",
     ):
@@ -219,7 +219,7 @@ def test_a_campaign_of_another_version_of_assay_does_not_block_the_others(folder
         assert "another version of Assay wrote the experiment of campaign 1" in str(ended.exception), line
     for line in (
         "report",
-        "audit x.toml",
+        "plan x.toml --audit",
         "plan x.toml",
         "store list trials --campaign 1",
         "store query 'select 1'",

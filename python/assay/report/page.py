@@ -231,7 +231,7 @@ def _commands(report: Report, store: Store, resolved: Path) -> list[tuple[str, s
     return [
         ("the same plan again", f"assay run {shlex.quote(str(resolved))}{where}"),
         ("this page", f"assay report --campaign {campaign.id}{where}"),
-        ("the findings", f"assay audit --campaign {campaign.id}{where}"),
+        ("the findings", f"assay report --campaign {campaign.id} --audit{where}"),
         ("the medians", f"assay store query {query} --campaign {campaign.id}{where}"),
     ]
 

@@ -197,7 +197,7 @@ def _rig_of(
         typer.echo(line, err=True)
 
     if Path(name).suffix in {".toml", ".json"}:
-        remedy = f"give a map's name; {invocation('audit', name)} looks at an experiment"
+        remedy = f"give a map's name; {invocation('plan', name, '--audit')} looks at an experiment"
         raise AssayError(f"{name} is not a map but an experiment's file: {remedy}")
     described: dict[str, Path] = {}
     if program:

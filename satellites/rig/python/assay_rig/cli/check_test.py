@@ -254,7 +254,7 @@ def test_an_interrupt_ends_with_the_table_so_far(program: Path, monkeypatch: pyt
         ),
         (["second"], "second is described in more/experiment.toml: .*check second --directory more$"),
         (["secnd"], "no map secnd: .* did you mean second\\? .*check second --directory more$"),
-        (["experiment.toml"], "is not a map but an experiment's file: .*audit experiment.toml looks"),
+        (["experiment.toml"], "is not a map but an experiment's file: .*plan experiment.toml --audit looks"),
         (["mor"], "no map mor: .* did you mean more\\?$"),
     ],
 )
