@@ -177,8 +177,8 @@ def test_a_parameter_called_benchmark_does_not_take_the_place_of_the_name(
     (tmp_path / "a.json").write_text(json.dumps({"results": results}))
     assay("store", "import", "a.json")
     rows = (
-        json.loads(assay("store", "show", "1", "--all", "--json").stdout),
-        json.loads(assay("store", "show", "2", "--all", "--json").stdout),
+        json.loads(assay("store", "show", "1", "--verbose", "--json").stdout),
+        json.loads(assay("store", "show", "2", "--verbose", "--json").stdout),
     )
     assert [row["levels"] for row in rows] == [
         {"benchmark": "named", "parameter benchmark": value} for value in ("a", "b")

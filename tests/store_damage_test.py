@@ -167,7 +167,7 @@ COMMANDS = (
     ["store", "query", "select * from trials", "--campaign", "2"],
     ["store", "query", "select * from trials", "--campaign", "1"],
     ["store", "show", "6"],
-    ["store", "show", "6", "--all"],
+    ["store", "show", "6", "--verbose"],
     ["store", "export", "markdown", "--campaign", "2"],
     ["trend", "maps"],
     ["store", "compare", "1", "2"],

@@ -57,8 +57,8 @@ def list_(
             help="Of subjects: only those with it, as `range`. May be repeated.",
         ),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Of subjects: also variants that serve one experiment.")
+    variants: Annotated[
+        bool, typer.Option("--variants", help="Of subjects: also variants that serve one experiment.")
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Of subjects: what each can hold and do.")
@@ -75,7 +75,7 @@ def list_(
     """
     if campaign is not None and what != "trials":
         raise AssayError(f"--campaign: belongs to `assay store list trials`; leave it out to list {what}")
-    chosen = {"--ours": ours, "--structure": structure, "--with": operations, "--all": every}
+    chosen = {"--ours": ours, "--structure": structure, "--with": operations, "--variants": variants}
     for option, value in (chosen | {"--verbose": verbose}).items():
         if value and what != "subjects":
             raise AssayError(f"{option}: belongs to `assay store list subjects`; leave it out to list {what}")
@@ -87,7 +87,7 @@ def list_(
         if as_json:
             print_json({"subjects": subjects})
         else:
-            print_subjects(subjects, every=every, verbose=verbose)
+            print_subjects(subjects, variants=variants, verbose=verbose)
         return
     with _open(store) as opened:
         about: dict[str, Any] = {}
@@ -107,14 +107,14 @@ def list_(
 
 def show(
     trial: Annotated[int, typer.Argument(parser=whole(), metavar="TRIAL", hidden=True)],
-    every: Annotated[bool, typer.Option("--all", help="Show all of it.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the whole record.")] = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Show what one trial was and measured.
 
-    TRIAL is its number, as `assay store list trials` shows it. It fits a screen; --all shows the whole
-    record, and only --json has the buckets of its histograms.
+    TRIAL is its number, as `assay store list trials` shows it. It fits a screen; --verbose shows the
+    whole record, and only --json has the buckets of its histograms.
 
     Example: `assay store show 17`
     """
@@ -130,10 +130,10 @@ def show(
     if as_json:
         print_json(record)
         return
-    lines = outline(record) if every else summary(record, compared)
+    lines = outline(record) if verbose else summary(record, compared)
     typer.echo("\n".join(lines))
-    if not every:
-        typer.echo(f"all of it: {invocation('show', str(trial), '--all', store=store)}")
+    if not verbose:
+        typer.echo(f"all of it: {invocation('show', str(trial), '--verbose', store=store)}")
     subject = record["request"].get("subject", "")
     if record["status"] != "valid" and kinds.get(subject) == "map":
         typer.echo(f"look for the defect: {invocation('check', subject)}")

@@ -141,16 +141,16 @@ def test_show_says_in_short_what_a_trial_was_and_how_to_see_all_of_it(store: Pat
 
 
 def test_show_gives_the_whole_record_and_no_control_characters(store: Path) -> None:
-    shown = assay("store", "show", "2", "--all")
+    shown = assay("store", "show", "2", "--verbose")
     assert "\nstatus: crashed\nreason: ended by SIGSEGV\nexit_code: -11\n" in shown
     assert "\nstderr:\n  one\n  two \\x1b[31m\n" in shown
-    assert "\n  threads:\n    0:\n      seed: 0x1\n" in assay("store", "show", "1", "--all")
+    assert "\n  threads:\n    0:\n      seed: 0x1\n" in assay("store", "show", "1", "--verbose")
     with Store.open(store) as opened:
         assert json.loads(assay("store", "show", "2", "--json")) == {"version": 1} | opened.record_of(2)
 
 
 def test_show_leaves_the_buckets_of_histograms_to_json() -> None:
-    shown = assay("store", "show", "1", "--all")
+    shown = assay("store", "show", "1", "--verbose")
     assert "count: 5\n        buckets: 2, which --json shows\n" in shown
     assert "      sum: 77\n      buckets: 1, which --json shows\n" in shown
     assert "    buckets: [1, 2]\n" in shown

@@ -119,15 +119,6 @@ BlocksOption = Annotated[
     int | None,
     whole_option("Run this many blocks, at most 100,000, whatever the file says of `until`.", 1, 100_000),
 ]
-MinutesOption = Annotated[
-    float | None,
-    typer.Option(
-        parser=real(0.001, 1_000_000),
-        metavar="MINUTES",
-        help="End with the block in which this many minutes have passed, whatever the file says of"
-        " `until`; with --blocks, after that many blocks at the latest.",
-    ),
-]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -54,7 +54,7 @@ COMMANDS = {
     "store replay": ["1"],
     "sensitivity": [*SMALL, "--configurations", "2", "--replicates", "2"],
     "store query": ["select 1 as a, 1.5, 'b', null, 9e999"],
-    "check": ["std_map_mutex", "--check", "model", "--minutes", "0.001"],
+    "check": ["std_map_mutex", "--check", "model", "--within", "60ms"],
     "lab engines": ["wyrand", "--numbers", "1000"],
     "ab": ["--base", "HEAD~1", "--metric", "cost_ns", "./bench", "./new"],
     "bisect": ["--good", "HEAD~2", "--metric", "cost_ns", "./bench"],

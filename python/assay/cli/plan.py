@@ -15,7 +15,6 @@ from assay.cli.options import (
     BlocksOption,
     ExperimentArgument,
     JsonOption,
-    MinutesOption,
     OnlyOption,
     SetOption,
     StoreOption,
@@ -24,6 +23,7 @@ from assay.cli.options import (
     real,
 )
 from assay.cli.running import running_campaign
+from assay.cli.timed import WithinOption
 from assay.errors import AssayError
 from assay.words import agreed, condition_name, counted, duration, listed, number, percent, printable, ratio
 
@@ -68,7 +68,7 @@ def plan(
     experiment: ExperimentArgument,
     *,
     blocks: BlocksOption = None,
-    minutes: MinutesOption = None,
+    within: WithinOption = None,
     only: OnlyOption = None,
     settings: SetOption = None,
     width: Annotated[
@@ -124,7 +124,11 @@ def plan(
     from assay.store import Store
 
     planned = overridden(
-        load(experiment), blocks=blocks, minutes=minutes, only=only or (), settings=settings or ()
+        load(experiment),
+        blocks=blocks,
+        minutes=within and within / 60,
+        only=only or (),
+        settings=settings or (),
     )
     if audit:
         audit_file(store, planned, fail_on=[fail_on] if fail_on else None, as_json=as_json)

@@ -137,7 +137,7 @@ def test_the_answer_is_printed_for_a_person() -> None:
     assert "longer trials" in text
     assert "It rests on campaign 1. Equivalent is what differs by less than 3%. It assumes" in text
     assert "scatter:" not in text
-    assert re.search("noop +20 ", plan("--all").stdout)
+    assert re.search("noop +20 ", plan("--verbose").stdout)
 
 
 def test_what_is_clear_will_be_decided() -> None:

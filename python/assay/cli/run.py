@@ -15,7 +15,6 @@ from assay.cli.options import (
     ExperimentArgument,
     FailOnOption,
     JsonOption,
-    MinutesOption,
     NoPageOption,
     OnlyOption,
     QuietOption,
@@ -28,6 +27,7 @@ from assay.cli.options import (
     print_json,
 )
 from assay.cli.running import running_campaign
+from assay.cli.timed import WithinOption
 from assay.errors import AssayError
 from assay.words import agreed, counted, printable
 
@@ -51,7 +51,7 @@ def run(
     experiment: ExperimentArgument,
     *,
     blocks: BlocksOption = None,
-    minutes: MinutesOption = None,
+    within: WithinOption = None,
     seed: SeedOption = None,
     only: OnlyOption = None,
     settings: SetOption = None,
@@ -80,7 +80,7 @@ def run(
     --isolated they also have processors of their own. If `kill -9` ends it, the host stays tuned until `assay
     host restore`.
 
-    The campaign and its report keep what --blocks, --minutes, --seed, --only and --set changed.
+    The campaign and its report keep what --blocks, --within, --seed, --only and --set changed.
 
     Example: `assay run experiments/quickstart.toml --set threads=1,2`
     """
@@ -89,7 +89,12 @@ def run(
     from assay.runner.machine import host, present_machine
 
     loaded = overridden(
-        load(experiment), blocks=blocks, minutes=minutes, seed=seed, only=only or (), settings=settings or ()
+        load(experiment),
+        blocks=blocks,
+        minutes=within and within / 60,
+        seed=seed,
+        only=only or (),
+        settings=settings or (),
     )
     hopeless = too_few_for(loaded)
     if hopeless and anyway:

@@ -33,7 +33,7 @@ def listed_subjects(
     Args:
         entries: of `programs.listing`.
         ours: whether only maps of Assay's own are wanted.
-        structure: that is wanted; every one where none is given.
+        structure: that is wanted; variants one where none is given.
         operations: that a subject must have.
 
     Raises:
@@ -74,10 +74,10 @@ def listed_subjects(
     return subjects
 
 
-def print_subjects(subjects: Sequence[Subject], *, every: bool, verbose: bool) -> None:
+def print_subjects(subjects: Sequence[Subject], *, variants: bool, verbose: bool) -> None:
     """Print subjects by structure, each on a line that fits a terminal, or with all that it can do."""
     shown = [
-        subject for subject in subjects if every or not (subject["variant_of"] or subject["holds_nothing"])
+        subject for subject in subjects if variants or not (subject["variant_of"] or subject["holds_nothing"])
     ]
     width = shutil.get_terminal_size().columns
     order = get_args(Structure).index
@@ -98,9 +98,9 @@ def print_subjects(subjects: Sequence[Subject], *, every: bool, verbose: bool) -
             for line in (description, *_abilities(subject)):
                 typer.echo(textwrap.fill(line, width, initial_indent=" " * 6, subsequent_indent=" " * 8))
     hidden = len(subjects) - len(shown)
-    notes = [f"--all lists {hidden} more: variants for one experiment, and those that hold nothing"] * bool(
-        hidden
-    )
+    notes = [
+        f"--variants lists {hidden} more: variants for one experiment, and those that hold nothing"
+    ] * bool(hidden)
     notes += ["--verbose shows what each can hold and do"] * (not verbose)
     if notes:
         text = f"{counted(shown, 'subject')}; {'; '.join(notes)}."

@@ -71,7 +71,7 @@ def test_what_a_user_would_compare_is_listed_by_structure_on_lines_of_80() -> No
     ]
     assert all(len(line) <= 80 for line in lines)
     assert "3 subjects; --all lists 3 more" in lines[-2]
-    assert "noop" in printed("--all")
+    assert "noop" in printed("--variants")
     assert "at most 1 thread" in printed("--verbose")
     assert len(json.loads(printed("--json"))["subjects"]) == 6
 
@@ -89,7 +89,7 @@ def test_the_real_ones_are_told_apart_by_their_descriptions() -> None:
     ]
 
 
-@pytest.mark.parametrize("option", ["--ours", "--all", "--verbose", "--with=range", "--structure=map"])
+@pytest.mark.parametrize("option", ["--ours", "--variants", "--verbose", "--with=range", "--structure=map"])
 def test_campaigns_are_not_chosen_by_what_subjects_can_do(option: str) -> None:
     with pytest.raises(
         AssayError, match=r"belongs to `assay store list subjects`; leave it out to list trials"

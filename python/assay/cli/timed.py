@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from assay.cli.options import real
 from assay.errors import AssayError
@@ -23,6 +25,8 @@ USUAL_FEWEST = 8
 _SHARE_OF_TIME = 0.9  # blocks are planned for this share of the time left: some groups are repeated
 _START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
 _ROUGHLY_S = 90.0  # longer blocks are written in minutes
+LONGEST_S = 60_000_000
+"""About two years."""
 _UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -35,7 +39,23 @@ def seconds(text: str) -> float:
     match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
     if match is None or match[2] not in _UNITS_S:
         raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
-    return real(1e-3)(match[1]) * _UNITS_S[match[2]]
+    length_s = real(1e-3)(match[1]) * _UNITS_S[match[2]]
+    if length_s > LONGEST_S:
+        raise ValueError(f"{text} is too long; use {LONGEST_S // 3600:,}h or less")
+    return length_s
+
+
+WithinOption = Annotated[
+    float | None,
+    typer.Option(
+        "--within",
+        parser=seconds,
+        metavar="TIME",
+        help="End with the block in which this time has passed, 90s, 10m or 1h, whatever the file says of"
+        " `until`; with --blocks, after that many blocks at the latest.",
+    ),
+]
+"""For experiments as their files have them; other commands give all that they do a time of their own."""
 
 
 def written(length_s: float) -> str:

@@ -15,7 +15,7 @@ from assay.experiment.types import Blocks, Experiment, Level
 from assay.experiment.workload import files_of
 from assay.words import nearest, show
 
-_OPTIONS = {"blocks": "--blocks", "minutes": "--minutes", "seed": "--seed"}
+_OPTIONS = {"blocks": "--blocks", "minutes": "--within", "seed": "--seed"}
 
 
 def overridden(
@@ -41,7 +41,8 @@ def overridden(
     Raises:
         AssayError: a factor, a level or a value is not possible, or nothing is left to compare.
     """
-    options = {"--blocks": blocks, "--minutes": minutes, "--seed": seed}
+    within = None if minutes is None else f"{minutes:g}m"
+    options = {"--blocks": blocks, "--within": within, "--seed": seed}
     given = [f"{option} {value}" for option, value in options.items() if value is not None]
     given += [f"--set {rule}" for rule in settings] + [f"--only {rule}" for rule in only]
     if not given:

@@ -41,7 +41,7 @@ def test_blocks_minutes_and_seed_are_as_in_the_file(experiment: Experiment) -> N
     assert overridden(experiment, minutes=2).design == design("minutes = 2")
     both = overridden(experiment, minutes=2, blocks=4)
     assert both.design == design("minutes = 2\nblocks = 4")
-    assert both.overrides == ("--blocks 4", "--minutes 2")
+    assert both.overrides == ("--blocks 4", "--within 2m")
     assert overridden(experiment) is experiment
 
 

@@ -108,7 +108,7 @@ def test_what_was_seen_before_a_program_crashed_or_hung_is_told(tmp_path: Path) 
     assert "It crashed (SIGILL)" in done.stdout
     assert "1 transaction, 1 committed" in done.stdout
     hangs = compiled(tmp_path, f"int main() {{ {transaction} for (volatile int i = 0;; i = 1) {{}} }}", "-g")
-    done = advise("--timeout", 2, hangs)
+    done = advise("--within", "2s", hangs)
     assert done.returncode == 1
     assert "It did not end within 2 s" in done.stdout
 

@@ -207,7 +207,7 @@ def test_a_new_function_is_inspected_as_it_is_written_and_when_it_is_wrong() -> 
     experiment = Path("mine/experiment.toml")
     text = experiment.read_text().replace("duration_ms = 50", "duration_ms = 2").replace("= 12", "= 6")
     experiment.write_text(text + "\n[simulate]\noperations = 100\n")
-    ended = invoked("mine", "--seconds", "1", "--seed", "7", "--json", "--quiet")
+    ended = invoked("mine", "--within", "1s", "--seed", "7", "--json", "--quiet")
     assert ended.exit_code == 0, ended.output
     told = json.loads(ended.stdout)
     assert told["answers"]["result"] == "same"
@@ -225,7 +225,7 @@ def test_a_new_function_is_inspected_as_it_is_written_and_when_it_is_wrong() -> 
 
     source = Path("mine/mine.cpp")
     source.write_text(source.read_text().replace("number >= 1'000)", "number > 1'000)"))
-    ended = invoked("mine", "--seconds", "60", "--seed", "7")
+    ended = invoked("mine", "--within", "60s", "--seed", "7")
     assert ended.exit_code == 1
     assert "mine: DIFFERENT ANSWERS, found after" in ended.stdout
     assert re.search(r"input +\(1000\)\n  mine +3\n  reference +4\n", ended.stdout)

@@ -47,7 +47,7 @@ def observe(command: Sequence[str], settings: Settings, stop: StopSignals) -> Ob
             raise AssayError(f"{shown} ended before the emulator was in it: {said or 'it said nothing'}")
         trouble = ""
         if ended.timed_out:
-            trouble = f"It did not end within {elapsed(settings.timeout_s)} (--timeout), and was ended."
+            trouble = f"It did not end within {elapsed(settings.timeout_s)} (--within), and was ended."
         elif ended.exit_code < 0:
             trouble = f"It crashed ({signal_name(-ended.exit_code)})."
         elif ended.exit_code > 0:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.completion import complete_campaigns
-from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, real, whole_option
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, whole_option
+from assay.cli.timed import seconds
 from assay.errors import AssayError
 from assay.words import printable
 
@@ -25,12 +26,12 @@ def advise(
     sets: Annotated[int, whole_option("Of the cache: sets.", 1, _MOST)] = 64,
     ways: Annotated[int, whole_option("Lines written that a set keeps.", 1, _MOST)] = 8,
     read_ways: Annotated[int, whole_option("Lines read that a set keeps.", 1, _MOST)] = 128,
-    timeout: Annotated[
-        float,
+    within: Annotated[
+        Any,
         typer.Option(
-            parser=real(0.1, 1e6), metavar="SECONDS", help="End the program, or each trial, after this time."
+            parser=seconds, metavar="TIME", help="End the program, or each trial, after this time: 20s, 5m."
         ),
-    ] = 300.0,
+    ] = "5m",
     trial: Annotated[
         int | None, whole_option("Instead of a program: this trial of the store, again with its draws.")
     ] = None,
@@ -60,7 +61,7 @@ def advise(
 
     if sum(given is not None for given in (trial, campaign, command or None)) != 1:
         raise AssayError("name a program, or a trial with --trial, or a campaign with --campaign")
-    settings = Settings(sets=sets, ways=ways, read_ways=read_ways, timeout_s=timeout)
+    settings = Settings(sets=sets, ways=ways, read_ways=read_ways, timeout_s=within)
     with StopSignals() as stop:
         try:
             found: Judged | Judgement

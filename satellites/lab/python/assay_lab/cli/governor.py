@@ -8,6 +8,7 @@ import typer
 
 from assay import __version__
 from assay.cli.options import JsonOption, print_json
+from assay.cli.timed import seconds
 from assay.cli.usage import Command
 
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ def train(
     output: Annotated[
         Path, typer.Option("--output", help="Where the training is written; -: standard output.")
     ] = DEFAULT_TRAINING,
-    seconds: Annotated[
-        float,
-        typer.Option("--seconds", help="How long each load runs at each frequency.", min=0.001, max=3600),
-    ] = 1,
+    within: Annotated[
+        Any,
+        typer.Option(
+            parser=seconds, metavar="TIME", help="How long each load runs at each frequency: 500ms, 2s."
+        ),
+    ] = "1s",
     load_mib: Annotated[
         int, typer.Option("--load-mib", help="Memory of each thread that waits for memory.", min=1, max=2**20)
     ] = 256,
@@ -83,7 +86,7 @@ def train(
     _refuse(machine, "energy", "a training needs a counter of energy")
     request = {
         "action": "train",
-        "seconds": seconds,
+        "seconds": within,
         "processors": numbers_of_processors(system, machine),
         "load_bytes": load_mib * 2**20,
         "converged_within": converge / 100,

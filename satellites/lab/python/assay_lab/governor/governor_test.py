@@ -604,7 +604,7 @@ begin() {
     "$PYTHON" -c "$MAIN" run --training "$STATE/training" --optimize ED2 & running=$!
     until [ -e "$STATE/state.json" ]; do kill -0 $running; sleep 0.01; done
 }
-governor train --output "$STATE/training" --seconds 0.02 --load-mib 1 --converge 0; show
+governor train --output "$STATE/training" --within 20ms --load-mib 1 --converge 0; show
 begin; show; governor status; governor explain
 kill $running; wait $running; show
 begin; kill -9 $running; wait $running || echo killed; show

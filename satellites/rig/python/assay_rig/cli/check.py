@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from assay.cli.completion import complete_subjects
 from assay.cli.invocation import invocation
 from assay.cli.options import LARGEST_WHOLE, JsonOption, print_json, real, whole_option
+from assay.cli.timed import LONGEST_S, seconds
 from assay.errors import AssayError
 from assay.randomness import MOST_RANDOMNESS
 from assay.words import elapsed, listed, nearest, number, printable, shortened
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from assay.runner.process import StopSignals
     from assay_rig.checks import Outcome
 
-MINUTES = 0.3
+WITHIN_S = 18
 """Together, of all checks: nobody waits for more after each change of a map."""
-MOST_MINUTES = 100_000
 SHOWN_LINES = 12
 """Of what each check printed, where several failed."""
 _DID_WIDTH = 27
@@ -51,12 +51,12 @@ Sanitizer = Literal["address", "thread"]
 def check(
     name: Annotated[str, typer.Argument(metavar="NAME", hidden=True, autocompletion=complete_subjects)],
     *,
-    minutes: Annotated[
-        float,
+    within: Annotated[
+        Any,
         typer.Option(
-            parser=real(0.001, MOST_MINUTES), metavar="MINUTES", help="How long all checks may take together."
+            parser=seconds, metavar="TIME", help="How long all checks may take together: 30s, 10m, 1h."
         ),
-    ] = MINUTES,
+    ] = f"{WITHIN_S}s",
     checks: Annotated[
         list[str] | None,
         typer.Option(
@@ -106,7 +106,7 @@ def check(
     it. The exit code is 1 unless every check passed or had nothing to check. A check that had too little time
     for some of what it looks for says so, and has not passed.
 
-    Example: `assay check my_map --minutes 5`
+    Example: `assay check my_map --within 5m`
     """
     from rich.console import Console
 
@@ -121,7 +121,7 @@ def check(
         *(["--directory", str(directory)] if directory else []),
         *(["--program", str(program)] if program else []),
     ]
-    budget = ["--minutes", f"{minutes:g}"] if minutes != MINUTES else []
+    budget = ["--within", f"{within:g}s"] if within != WITHIN_S else []
     with StopSignals() as stop:
         try:
             rig = _rig_of(name, sanitizer, directory, program, stop)
@@ -136,7 +136,7 @@ def check(
             name,
             names,
             seed=chosen_seed,
-            seconds=60 * minutes,
+            seconds=within,
             randomness=randomness or 0,
             stop=stop,
         )
@@ -163,7 +163,7 @@ def check(
         incomplete = [outcome.check for outcome in outcomes if outcome.result == "incomplete"]
         if incomplete and not signum:
             only = [word for check in incomplete for word in ("--check", check)]
-            longer = ["--minutes", f"{min(10 * minutes, MOST_MINUTES):g}"]
+            longer = ["--within", f"{min(10 * within, LONGEST_S):g}s"]
             typer.echo(f"\nTen times as long: {invocation(*words, *only, *longer)}")
         crashed = next((outcome.check for outcome in wrong if (outcome.exit_code or 0) < 0), None)
         if crashed and project_built and not sanitizer:
@@ -384,7 +384,7 @@ def _print_advice(command: str, checks: Sequence[str], *, built: bool) -> None:
     """Print how rarer mistakes are found."""
     from assay_rig.checks import RANDOMISED
 
-    typer.echo(f"\nWhat is rare takes longer: {command} --minutes 10")
+    typer.echo(f"\nWhat is rare takes longer: {command} --within 10m")
     if "--randomness" not in command and set(checks).intersection(RANDOMISED):
         typer.echo(f"What takes a long delay: {command} --randomness 5")
     if built and "--sanitizer" not in command:

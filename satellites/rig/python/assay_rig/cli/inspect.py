@@ -1,5 +1,6 @@
 """`assay inspect`: compares a function with its reference version."""
 
+import math
 import secrets
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,6 +18,7 @@ from assay.cli.options import (
     print_json,
     whole_option,
 )
+from assay.cli.timed import seconds
 from assay.errors import AssayError
 from assay.words import elapsed, nearest, one_line, printable
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from assay_rig.page import Inspection
     from assay_rig.profile import Profile
 
-SECONDS = 5
+WITHIN_S = 5
 OUTPUT = Path("results/inspections")
 STORE = Path("results/inspections.sqlite")
 REFERENCE = "_reference"
@@ -44,12 +46,22 @@ _FAILED = {
 }
 
 
+def _whole_seconds(text: str) -> int:
+    """Return a length of time as libFuzzer takes it."""
+    return math.ceil(seconds(text))
+
+
 def inspect(
     name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
     *,
-    seconds: Annotated[
-        int, whole_option("How long to look for inputs with different answers.", 1, 1_000_000)
-    ] = SECONDS,
+    within: Annotated[
+        Any,
+        typer.Option(
+            parser=_whole_seconds,
+            metavar="TIME",
+            help="How long to look for inputs with different answers: 60s, 10m.",
+        ),
+    ] = f"{WITHIN_S}s",
     seed: Annotated[
         int | None,
         whole_option("Of the inputs and of the plan. Default: a new one.", 1, 2**32 - 1),
@@ -74,7 +86,7 @@ def inspect(
 
     The exit code is 1 if the answers differ, or if a call crashes, hangs or leaks.
 
-    Example: `assay inspect my_function --seconds 60`
+    Example: `assay inspect my_function --within 60s`
     """
     from assay.experiment import load, overridden
     from assay.files import check_writable
@@ -98,9 +110,9 @@ def inspect(
         try:
             program, fuzzer = build_functions(project, say, lambda line: typer.echo(line, err=True), stop)
             experiment = _only(name, overridden(load(project.folder / "experiment.toml"), seed=drawn))
-            say(f"looking for inputs with different answers for {seconds} s")
+            say(f"looking for inputs with different answers for {within} s")
             where = fuzzer.parent
-            fuzzed = search(fuzzer, name, seconds=seconds, seed=drawn, folder=where, stop=stop)
+            fuzzed = search(fuzzer, name, seconds=within, seed=drawn, folder=where, stop=stop)
         except Interrupted as interrupted:
             typer.echo("stopped; nothing has been measured", err=True)
             raise typer.Exit(128 + interrupted.signum) from None
@@ -122,7 +134,7 @@ def inspect(
         "inspect",
         name,
         *(["--directory", str(directory)] if directory else []),
-        *(["--seconds", str(seconds)] if seconds != SECONDS else []),
+        *(["--within", f"{within}s"] if within != WITHIN_S else []),
         *("--seed", str(drawn)),
         *([] if store == STORE else ["--store", str(store)]),
     )
