@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from assay.cli.invocation import invocation
 from assay.cli.options import end, print_json
 from assay.findings import SEVERITIES
 from assay.words import counted
@@ -97,6 +98,17 @@ def audit(
         severities = [finding.severity for finding in (*of_file, *new)]
         typer.echo(", ".join(counted(severities.count(severity), severity) for severity in SEVERITIES))
     end(fail_on, (*of_file, *new))
+
+
+def say_before(file: str, findings: "Sequence[Finding]") -> None:
+    """Name the rules of the errors and warnings in an experiment that has not run, a line for each."""
+    from assay.audit import RULES
+
+    titles = {rule.id: rule.title for rule in RULES}
+    serious = [finding for finding in findings if finding.severity != "note"]
+    for title in dict.fromkeys(titles[finding.rule] for finding in serious):
+        more = invocation("plan", file, "--audit")
+        typer.echo(f"before it runs: {title}; more: {more}", err=True)
 
 
 def _campaign(

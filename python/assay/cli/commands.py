@@ -39,8 +39,8 @@ app = typer.Typer(
     name="assay",
     cls=Headed,
     help="A laboratory for honest performance experiments on concurrent software.",
-    epilog="Example: `assay race 'gzip -6 <file' 'gzip -5 <file'`; `assay COMMAND -h` has more.\n\n"
-    "Exit codes: 0 fine; 1 something deserves a look; 2 wrong usage, environment or experiment.",
+    epilog="Example: `assay race 'gzip -6 <file' 'gzip -5 <file'`\n\n"
+    "`assay COMMAND -h` explains a command. More: docs/reference/commands.md",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,

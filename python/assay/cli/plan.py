@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.audit import audit as audit_file
+from assay.cli.audit import say_before
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
@@ -109,7 +110,7 @@ def plan(
 
     EXPERIMENT is the experiment's file. The estimate rests on the latest campaigns of the experiment on this
     host. If there are none, a pilot of 8 blocks runs first, which is kept like any other campaign. What the
-    audit finds in the experiment comes first, without its notes.
+    audit finds in the experiment comes first, a line for each rule.
 
     --audit makes every check that `assay run` makes before it starts. If the store has campaigns of the
     experiment, it also audits the latest one that asked the same, by the rules that the file has now.
@@ -181,11 +182,7 @@ def plan(
     else:
         from rich.console import Console
 
-        from assay.report.terminal import print_finding
-
-        for finding in findings:
-            if finding.severity != "note":
-                print_finding(finding, Console())
+        say_before(str(experiment), findings)
         answer = (
             _of_decisions(planned, forecast, slowest) if decides else _of_widths(planned, forecast, slowest)
         )

@@ -39,7 +39,14 @@ class Command(TyperCommand):
 
 
 class Headed(TyperGroup):
-    """An application that lists its commands under headings."""
+    """An application that lists its commands under headings, and options that most users need."""
+
+    def __init__(self, **attributes: Any) -> None:
+        """Hide the option that prints what `--install-completion` installs."""
+        super().__init__(**attributes)
+        for parameter in self.params:
+            if parameter.name == "show_completion":
+                parameter.hidden = True  # type: ignore[attr-defined] # an option has it
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each heading; headings that are not in `HEADINGS` come last."""
