@@ -75,14 +75,14 @@ def main() -> None:
 
 def _rows(store: Path) -> Iterator[tuple[str, bool]]:
     """Yield a table row for each experiment, and whether its promise was kept."""
-    yield identical(_assay("aa", "experiments/aa.toml", store))
+    yield identical(_run("experiments/aa.toml", store, "--identical"))
     for planted in PLANTED:
-        report = _assay("run", f"experiments/{planted.name}.toml", store)
+        report = _run(f"experiments/{planted.name}.toml", store)
         yield different(planted, report["analysis"]["comparisons"])
 
 
 def identical(report: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the row of identical code, from what `assay aa` prints, and whether its promise was kept."""
+    """Return the row of identical code, from what is printed, and whether its promise was kept."""
     alarms, kept = report["false_alarms"], bool(report["compatible"])
     rate = "no comparison has enough pairs"
     if alarms["interval"] is not None:
@@ -124,14 +124,14 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _assay(command: str, experiment: str, store: Path) -> dict[str, Any]:
-    """Run a command of assay and return what it prints as JSON, whatever its exit code."""
-    words = [sys.executable, "-m", "assay", command, experiment, "--store", str(store), "--json"]
+def _run(experiment: str, store: Path, *options: str) -> dict[str, Any]:
+    """Run an experiment and return what it prints as JSON, whatever its exit code."""
+    words = [sys.executable, "-m", "assay", "run", experiment, *options, "--store", str(store), "--json"]
     completed = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=False)  # noqa: S603
     try:
         printed: dict[str, Any] = json.loads(completed.stdout)
     except ValueError:
-        sys.exit(f"error: assay {command} {experiment} ended with {completed.returncode} and no result")
+        sys.exit(f"error: assay run {experiment} ended with {completed.returncode} and no result")
     return printed
 
 

@@ -64,7 +64,7 @@ At the limit the second amount is just not enough, which is where the interval m
 """
 
 DRAWN = ((12, 4), (100, 4), (20, 10))
-"""Configurations, and replicates of each; the first are those of `assay sensitivity` where nothing says."""
+"""Configurations, and replicates of each; the first are the usual ones of `assay run --sensitivity`."""
 
 SCATTERS = {
     "normal": ("normal", 0.05),

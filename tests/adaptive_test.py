@@ -266,7 +266,7 @@ def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
 
 def test_identical_code_is_compared_under_two_names(folder: Path) -> None:
     write("blocks = 12\nrepeat = 0")
-    assert "0 of 2" in " ".join(assay("aa", "x.toml").stdout.split())
+    assert "0 of 2" in " ".join(assay("run", "--identical", "x.toml").stdout.split())
     assert "0 of 2" in " ".join(assay("report").stdout.split())
     printed = json.loads(assay("report", "--json").stdout)
     alarms = printed["false_alarms"]
@@ -284,7 +284,7 @@ def test_too_many_alarms_about_identical_code_fail(folder: Path) -> None:
     factor = f"$(case $seed in {second}) echo 2 ;; *) echo 1 ;; esac)"
     for name in ("good", "other"):
         script(folder / name, SUBJECT.replace("FACTOR", factor), folder)
-    completed = assay("aa", "x.toml", expect=1)
+    completed = assay("run", "--identical", "x.toml", expect=1)
     printed = " ".join(completed.stdout.split())
     assert "2 of 2" in printed
     assert "not compatible" in printed

@@ -119,7 +119,7 @@ def test_sensitivity_draws_a_layout_for_each_configuration_and_says_where_it_can
     assay: Assay, tmp_path: Path
 ) -> None:
     write_commands(tmp_path, LINK)
-    done = assay("sensitivity", "x.toml", "--no-page", "--configurations", "4", "--replicates", "2")
+    done = assay("run", "--sensitivity", "x.toml", "--no-page", "--configurations", "4", "--replicates", "2")
     told = assay("report", "--verbose").stdout
     assert "The layout was not drawn: it has no link command." in told
     assert "Layouts of code and data were drawn for configurations" in told

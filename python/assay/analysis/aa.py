@@ -1,4 +1,4 @@
-"""How often identical code was called different: what `assay aa` measures of the laboratory itself."""
+"""How often identical code was called different: what `assay run --identical` measures of Assay itself."""
 
 from dataclasses import dataclass
 

@@ -11,7 +11,6 @@ import typer
 
 from assay import __version__
 from assay.cli import (
-    aa,
     ab,
     bisect,
     browse,
@@ -26,7 +25,6 @@ from assay.cli import (
     replay,
     report,
     run,
-    sensitivity,
     serve,
     store,
     trend,
@@ -59,8 +57,6 @@ app.command("race", cls=Command, rich_help_panel=MEASURE)(race.race)
 app.command("run", cls=Command, rich_help_panel=MEASURE)(run.run)
 app.command("resume", cls=Command, rich_help_panel=MEASURE)(run.resume)
 app.command("plan", cls=Command, rich_help_panel=MEASURE)(plan.plan)
-app.command("aa", cls=Command, rich_help_panel=MEASURE)(aa.aa)
-app.command("sensitivity", cls=Command, rich_help_panel=MEASURE)(sensitivity.sensitivity)
 app.command("ab", cls=Command, rich_help_panel=VERSIONS)(ab.ab)
 app.command("bisect", cls=Command, rich_help_panel=VERSIONS)(bisect.bisect)
 app.command("trend", cls=Command, rich_help_panel=VERSIONS)(trend.trend)

@@ -39,7 +39,7 @@ pathological = 0.1
 SMALL = ["x.toml", "--only", "threads=1", "--no-page"]
 COMMANDS = {
     "run": SMALL,
-    "aa": ["x.toml"],
+    "run --identical": ["x.toml"],
     "report": ["--campaign", "1"],
     "report --audit": [],
     "store compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
@@ -52,7 +52,7 @@ COMMANDS = {
     "store list subjects": [],
     "store show": ["1"],
     "store replay": ["1"],
-    "sensitivity": [*SMALL, "--configurations", "2", "--replicates", "2"],
+    "run --sensitivity": [*SMALL, "--configurations", "2", "--replicates", "2"],
     "store query": ["select 1 as a, 1.5, 'b', null, 9e999"],
     "check": ["std_map_mutex", "--check", "model", "--within", "60ms"],
     "lab engines": ["wyrand", "--numbers", "1000"],

@@ -1,6 +1,6 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.audit import say_before
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
@@ -27,6 +28,13 @@ from assay.cli.options import (
     print_json,
 )
 from assay.cli.running import running_campaign
+from assay.cli.sensitivity import (
+    ConfigurationsOption,
+    RandomnessOption,
+    ReplicatesOption,
+    SensitivityOption,
+    with_configurations,
+)
 from assay.cli.timed import WithinOption
 from assay.errors import AssayError
 from assay.words import agreed, counted, printable
@@ -58,6 +66,13 @@ def run(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Run it even if it has too few blocks for any verdict.")
     ] = False,
+    identical: Annotated[
+        bool, typer.Option("--identical", help="Compare instead each condition with a copy of itself.")
+    ] = False,
+    sensitivity: SensitivityOption = False,
+    configurations: ConfigurationsOption = None,
+    replicates: ReplicatesOption = None,
+    randomness: RandomnessOption = None,
     tuned: TunedOption = False,
     isolated: IsolatedOption = False,
     quiet: QuietOption = False,
@@ -80,39 +95,45 @@ def run(
     --isolated they also have processors of their own. If `kill -9` ends it, the host stays tuned until `assay
     host restore`.
 
+    --identical says in how many comparisons identical code was called different. The exit code is 1 also if
+    that is more than the promised 5% allows, or if no comparison had enough pairs to tell.
+
+    --sensitivity says how far what [perturb] calls arbitrary moves the results. Near each condition
+    configurations are drawn: with nothing perturbed, with each thing alone, and with everything; each is run
+    several times. It says how far their medians lie apart, how wrong a comparison of two single systems would
+    be, how much randomness in every trial is enough, and which level of a factor is less sensitive than its
+    first.
+
     The campaign and its report keep what --blocks, --within, --seed, --only and --set changed.
 
     Example: `assay run experiments/quickstart.toml --set threads=1,2`
     """
-    from assay.audit import RULES, audit_experiment, too_few_for
-    from assay.experiment import check, load, overridden
-    from assay.runner.machine import host, present_machine
+    from assay.analysis.aa import false_alarms
+    from assay.audit import audit_experiment
+    from assay.experiment import load, overridden
+    from assay.runner.machine import host
 
+    _check_options(
+        {"--sensitivity": sensitivity, "--identical": identical},
+        {"--configurations": configurations, "--replicates": replicates, "--randomness": randomness},
+        {"--blocks": blocks, "--within": within},
+    )
     loaded = overridden(
-        load(experiment),
+        load(experiment, identical=identical),
         blocks=blocks,
         minutes=within and within / 60,
         seed=seed,
         only=only or (),
         settings=settings or (),
     )
-    hopeless = too_few_for(loaded)
-    if hopeless and anyway:
-        loaded = loaded.model_copy(update={"overrides": (*loaded.overrides, "--anyway")})
-    elif hopeless and "--anyway" not in loaded.overrides:  # of a campaign whose experiment.json this is
-        check(loaded, present_machine())  # what is wrong in the file comes first
-        comparisons, needed = hopeless
-        raise AssayError(
-            f"{experiment}: {counted(loaded.design.blocks.most, 'block')} can decide none of"
-            f" {counted(comparisons, 'comparison')}; it takes {needed} (--blocks {needed});"
-            " --anyway runs it as it is"
-        )
-    titles = {rule.id: rule.title for rule in RULES}
-    errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
-    for title in dict.fromkeys(titles[finding.rule] for finding in errors):  # known before hours are spent
-        typer.echo(
-            f"before it runs: {title}; more: {invocation('plan', str(experiment), '--audit')}", err=True
-        )
+    if identical:
+        loaded.check_honest("assay run --identical")
+    elif sensitivity:
+        loaded = with_configurations(loaded, configurations, replicates, randomness)
+    else:
+        loaded = _with_enough_blocks(loaded, anyway=anyway)
+        errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
+        say_before(str(experiment), errors)  # before hours are spent
     report = run_and_report(
         loaded,
         store,
@@ -123,7 +144,47 @@ def run(
         tuned=tuned,
         isolated=isolated,
     )
+    if identical and not false_alarms(report.analysis).compatible:
+        raise typer.Exit(1)  # the report says why
     end(fail_on, report.findings, report.analysis.answers)
+
+
+def _check_options(
+    questions: Mapping[str, bool], of_sensitivity: Mapping[str, object], of_length: Mapping[str, object]
+) -> None:
+    """Refuse options that contradict each other, or belong to another one."""
+    if all(questions.values()):
+        raise AssayError("--identical and --sensitivity ask different things; give one of them")
+    for option, value in of_sensitivity.items():
+        if value is not None and not questions["--sensitivity"]:
+            raise AssayError(f"{option}: belongs to --sensitivity; leave it out, or add --sensitivity")
+    for option, value in of_length.items():
+        if value is not None and questions["--sensitivity"]:
+            raise AssayError(f"{option}: --sensitivity takes --configurations and --replicates in its place")
+
+
+def _with_enough_blocks(experiment: "Experiment", *, anyway: bool) -> "Experiment":
+    """Return an experiment whose blocks can decide something, or which is to run anyway.
+
+    Raises:
+        AssayError: they can decide nothing.
+    """
+    from assay.audit import too_few_for
+    from assay.experiment import check
+    from assay.runner.machine import present_machine
+
+    hopeless = too_few_for(experiment)
+    if hopeless and anyway:
+        return experiment.model_copy(update={"overrides": (*experiment.overrides, "--anyway")})
+    if hopeless and "--anyway" not in experiment.overrides:  # of a campaign whose experiment.json this is
+        check(experiment, present_machine())  # what is wrong in the file comes first
+        comparisons, needed = hopeless
+        raise AssayError(
+            f"{experiment.path}: {counted(experiment.design.blocks.most, 'block')} can decide none of"
+            f" {counted(comparisons, 'comparison')}; it takes {needed} (--blocks {needed});"
+            " --anyway runs it as it is"
+        )
+    return experiment
 
 
 def resume(

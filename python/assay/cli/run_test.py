@@ -131,22 +131,22 @@ def test_a_command_whose_metric_is_not_found_ends_the_campaign_with_the_reason(f
 
 def test_identical_code_is_asked_for_without_moving_the_lines_of_mistakes(folder: Path) -> None:
     (folder / "x.toml").write_text(EXPERIMENT.replace('"noop"', '"nope"'))
-    ended = CliRunner().invoke(app, ["aa", "x.toml"])
+    ended = CliRunner().invoke(app, ["run", "--identical", "x.toml"])
     assert str(ended.exception).startswith('x.toml:5: factors.subject: there is no subject "nope"')
 
 
-@pytest.mark.parametrize("command", ["aa", "sensitivity"])
-def test_what_misleads_on_purpose_answers_no_question_about_the_code(folder: Path, command: str) -> None:
+@pytest.mark.parametrize("option", ["--identical", "--sensitivity"])
+def test_what_misleads_on_purpose_answers_no_question_about_the_code(folder: Path, option: str) -> None:
     flawed = '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n'
     (folder / "x.toml").write_text(EXPERIMENT.replace("[trial]\n", flawed))
-    message = str(CliRunner().invoke(app, [command, "x.toml"]).exception)
-    assert f"flawed on purpose: never_inserts; assay {command} takes honest experiments alone" in message
+    message = str(CliRunner().invoke(app, ["run", option, "x.toml"]).exception)
+    assert f"flawed on purpose: never_inserts; assay run {option} takes honest experiments alone" in message
     assert not (folder / "results").exists()
 
 
 def test_a_campaign_of_identical_code_keeps_an_experiment_that_says_so(folder: Path) -> None:
     (folder / "x.toml").write_text(EXPERIMENT)
-    CliRunner().invoke(app, ["aa", "x.toml"])
+    CliRunner().invoke(app, ["run", "--identical", "x.toml"])
     with Store.open(folder / "results" / "assay.sqlite") as store:
         kept = store.experiment(1)
     assert kept.identical

@@ -39,14 +39,14 @@ class Command(TyperCommand):
 
 
 class Headed(TyperGroup):
-    """An application that lists its commands under headings, and options that most users need."""
+    """An application that lists its commands under headings."""
 
-    def __init__(self, **attributes: Any) -> None:
-        """Hide the option that prints what `--install-completion` installs."""
-        super().__init__(**attributes)
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write all options but that which prints what `--install-completion` installs, then the commands."""
         for parameter in self.params:
-            if parameter.name == "show_completion":
-                parameter.hidden = True  # type: ignore[attr-defined] # an option has it
+            if isinstance(parameter, TyperOption) and parameter.name == "show_completion":
+                parameter.hidden = True
+        super().format_options(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each heading; headings that are not in `HEADINGS` come last."""

@@ -83,7 +83,8 @@ def compare(sides: Sequence[Side]) -> Compared:
     for side, other in combinations(sides, 2):
         if side.held_in == other.held_in and side.condition == other.condition:
             raise AssayError(
-                f"{side.name} and {other.name} are the same; `assay aa EXPERIMENT` compares identical code"
+                f"{side.name} and {other.name} are the same; `assay run EXPERIMENT --identical`"
+                " compares identical code"
             )
     for side in sides:
         _check_metric(first, side)

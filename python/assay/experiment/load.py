@@ -126,7 +126,7 @@ def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
     Args:
         text: the file's text.
         path: the file; programs are looked for from its folder.
-        identical: compare every condition with a second copy of itself (`assay aa`).
+        identical: compare every condition with a second copy of itself (`assay run --identical`).
 
     Raises:
         AssayError: the text holds a mistake.

@@ -45,7 +45,7 @@ def sensitive(
         raise AssayError(f"{where}perturb: nothing is; name what may vary, such as key_range = 0.01")
     for factor in (PERTURBED, CONFIGURATION):
         if factor in experiment.changes:
-            raise AssayError(f"{where}factors.{factor}: assay sensitivity has one of this name; rename it")
+            raise AssayError(f"{where}factors.{factor}: --sensitivity has one of this name; rename it")
     largest, numbers = max(moved.amounts.values(), default=0.0), moved.scaled(1).names()
     if randomness is None:
         randomness = [scale for scale in RANDOMNESS if numbers and largest * scale <= 1]

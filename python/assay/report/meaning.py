@@ -134,10 +134,10 @@ def _commands(report: Report, store: Path, resolved: Path) -> dict[str, str]:
     file = shlex.quote(str(experiment.path if experiment.path.exists() else resolved))
     where = f" --store {shlex.quote(str(store.absolute()))}"
     valid = (str(trial.id) for trial in report.trials if trial.status == "valid")
-    again = f"assay {'aa' if experiment.identical else 'run'} {file}"
+    again = f"assay run {file}{' --identical' * experiment.identical}"
     values = (
         f"assay store replay {next(valid, 'TRIAL')}{where}",
-        f"assay sensitivity {file}{where}",
+        f"assay run {file} --sensitivity{where}",
         f"{again}{where}",
         f"{again}{_another_factor(experiment)}{where}",
     )

@@ -90,7 +90,7 @@ def test_where_nothing_was_moved_sensitivity_is_the_command() -> None:
     shown = told(campaign(drawn={}))
     assert shown.moved == ()
     assert shown.rows[0].cells[1] == ""
-    assert shown.commands["robust"].startswith(f"assay sensitivity {RESOLVED} --store ")
+    assert shown.commands["robust"].startswith(f"assay run {RESOLVED} --sensitivity --store ")
     assert shown.commands["reproducible"].startswith(f"assay run {RESOLVED} --store ")
 
 
