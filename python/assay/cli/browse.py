@@ -133,7 +133,7 @@ def show(
     lines = outline(record) if verbose else summary(record, compared)
     typer.echo("\n".join(lines))
     if not verbose:
-        typer.echo(f"all of it: {invocation('show', str(trial), '--verbose', store=store)}")
+        typer.echo(f"all of it: {invocation('store', 'show', str(trial), '--verbose', store=store)}")
     subject = record["request"].get("subject", "")
     if record["status"] != "valid" and kinds.get(subject) == "map":
         typer.echo(f"look for the defect: {invocation('check', subject)}")

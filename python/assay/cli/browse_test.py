@@ -132,7 +132,7 @@ def test_show_says_in_short_what_a_trial_was_and_how_to_see_all_of_it(store: Pat
     assert first == "Trial 1: valid, 0.25 s"
     assert second.startswith("campaign 1 of maps, block 0, 2025-01-31 00:00:00 UTC")
     assert third == "subject=good, threads=2"
-    assert last.endswith(f" show 1 --all --store {quote(str(store))}")
+    assert last.endswith(f" store show 1 --verbose --store {quote(str(store))}")
     assert "throughput 12.35M" in assay("store", "show", "1")
     shown = assay("store", "show", "2")
     assert "Trial 2: crashed, 0.5 s" in shown

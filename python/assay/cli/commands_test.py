@@ -6,6 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from assay.cli.commands import app, satellites
+from assay.cli.usage import HEADINGS
 
 
 def paths(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -28,4 +29,25 @@ def test_the_help_of_every_command_is_plain_and_shows_an_example(path: tuple[str
 
 def test_no_command_is_missing() -> None:
     others = {found.name for _, found in satellites()}
-    assert len([path for path in PATHS if not others.intersection(path[:1])]) == 34
+    assert len([path for path in PATHS if not others.intersection(path[:1])]) == 30
+
+
+def test_the_first_list_is_one_screen_of_headed_commands() -> None:
+    shown = CliRunner().invoke(app, [], env={"COLUMNS": "80"}).output
+    assert len(shown.splitlines()) <= 40
+    headings = re.findall(r"^(\w.*):$", shown, re.MULTILINE)
+    assert headings[: len(HEADINGS) + 1] == ["Options", *HEADINGS]
+    assert len(re.findall(r"^  [a-z]+ +[A-Z]", shown, re.MULTILINE)) <= 15
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--identical", "--sensitivity"], "give one of them"),
+        (["--replicates", "3"], "--replicates: belongs to --sensitivity"),
+        (["--sensitivity", "--blocks", "3"], "--blocks: --sensitivity takes"),
+        (["--sensitivity", "--within", "3s"], "--within: --sensitivity takes"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words: list[str], said: str) -> None:
+    assert said in str(CliRunner().invoke(app, ["run", "x.toml", *words]).exception)

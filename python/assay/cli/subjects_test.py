@@ -70,7 +70,7 @@ def test_what_a_user_would_compare_is_listed_by_structure_on_lines_of_80() -> No
         "tbb_queue",
     ]
     assert all(len(line) <= 80 for line in lines)
-    assert "3 subjects; --all lists 3 more" in lines[-2]
+    assert "3 subjects; --variants lists 3 more" in lines[-2]
     assert "noop" in printed("--variants")
     assert "at most 1 thread" in printed("--verbose")
     assert len(json.loads(printed("--json"))["subjects"]) == 6
