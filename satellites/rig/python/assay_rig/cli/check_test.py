@@ -100,12 +100,12 @@ def test_what_each_check_did_comes_first_then_the_answer(program: Path) -> None:
     assert begun[:3] == ["model", "stress", "sound:"]
     assert "\n\nsound: no mistake found (seed 7)\n" in ended.stdout
     assert "3 histories, 1.2M" in ended.stdout
-    assert "--minutes 10" in lines[-2]
+    assert "--within 10m" in lines[-2]
     assert "--randomness 5" in lines[-1]
 
 
 def test_a_failure_is_shown_whole_with_the_command_that_repeats_it(program: Path) -> None:
-    ended = run("wrong", "--program", str(program), "--seed", "7", "--minutes", "0.01")
+    ended = run("wrong", "--program", str(program), "--seed", "7", "--within", "600ms")
     assert ended.exit_code == 1
     assert "\n\nwrong: stress failed (seed 7)\n" in ended.stdout
     assert "FAILED: 1 key is missing" in ended.stdout
@@ -116,7 +116,7 @@ def test_a_failure_is_shown_whole_with_the_command_that_repeats_it(program: Path
     again = ended.stdout.splitlines()[-1]
     assert again.startswith("again: ")
     named = f"check wrong --program {quote(str(program))}"
-    assert again.endswith(f"{named} --check stress --minutes 0.01 --seed 7")
+    assert again.endswith(f"{named} --check stress --within 0.6s --seed 7")
     assert checked(program, "wrong", "--check", "model")["checks"][0]["result"] == "passed"
 
 
@@ -181,10 +181,10 @@ def test_a_map_that_prints_to_standard_output_is_told(program: Path) -> None:
 
 def test_a_check_that_does_not_end_is_killed(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rig, "GRACE_S", 0.1)
-    [outcome] = checked(program, "lost", "--minutes", "0.001", expect=1)["checks"]
+    [outcome] = checked(program, "lost", "--within", "60ms", expect=1)["checks"]
     assert (outcome["result"], outcome["exit_code"]) == ("failed", None)
     assert outcome["found"].startswith("did not end in ")
-    shown = run("lost", "--program", str(program), "--minutes", "0.001")
+    shown = run("lost", "--program", str(program), "--within", "60ms")
     assert "\nlost: did not end in " in shown.stdout, shown.output
 
 
@@ -211,7 +211,7 @@ def test_what_there_was_no_time_for_is_not_called_free_of_mistakes(program: Path
     assert ended.exit_code == 1
     assert "no mistake found" not in ended.stdout
     assert "slow: stress found no mistake so far, but had too little time (seed 7)\n" in ended.stdout
-    assert ended.stdout.endswith(f"check slow --program {quote(str(program))} --check stress --minutes 3\n")
+    assert ended.stdout.endswith(f"check slow --program {quote(str(program))} --check stress --within 3m\n")
     stress = checked(program, "slow", expect=1)["checks"][-1]
     assert (stress["result"], stress["exit_code"]) == ("incomplete", 2)
     assert stress["found"] == "no time for 7000 operations: there were 12"
