@@ -45,7 +45,7 @@ def audit(
     """Return what the rules say of a campaign: the most severe first, then in the order of the rules.
 
     Args:
-        experiment: what was asked.
+        experiment: the question.
         trials: the campaign's ended trials.
         host: what is known of the machine; `processors` is its number of processors.
         analysis: what `summarise` says of the trials, where that is known already.

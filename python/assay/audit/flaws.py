@@ -46,7 +46,7 @@ def flawed_on_purpose(evidence: Evidence) -> Iterator[Finding]:
 def mix_not_performed(evidence: Evidence, trial: StoredTrial) -> float | None:
     """Return by how much the share of an operation differs from its mix, beyond what is chance.
 
-    None of roles, each of which has a mix of its own, and where the mix was moved at random.
+    Left out are conditions with roles, each of which has a mix, and those whose mix was moved at random.
     """
     settings = evidence.settings(trial)
     throughput = trial.metrics.get("throughput", 0)
@@ -125,9 +125,9 @@ def idle_processors(evidence: Evidence, trial: StoredTrial) -> float | None:
     return max(0.0, 1 - allowed / int(min(threads, processors)))
 
 
-@rule("nominal-time", "Rates are over the time that was asked for", f"{ANOMALIES}, section 4")
+@rule("nominal-time", "Rates are over the requested time", f"{ANOMALIES}, section 4")
 def nominal_time(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions all of whose trials measured for exactly the time that they were asked for.
+    """Find conditions all of whose trials measured for exactly the requested time.
 
     No thread ends an operation at that very nanosecond, so nobody has looked when it did.
     """
@@ -139,7 +139,7 @@ def nominal_time(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"In {counted(where, 'condition')} rates are over the time that was asked for, and not over the time"
+        f"In {counted(where, 'condition')} rates are over the requested time, and not over the time"
         " that passed: a last operation that takes longer is counted, and its time is not.",
         "Divide each thread's operations by the time from the common start to the end of its last one.",
         "error",
@@ -147,7 +147,7 @@ def nominal_time(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _asked_ms(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the time that was drawn for a trial; None of a command, which is asked for none."""
+    """Return the time that was drawn for a trial; None for a command, which gets none."""
     duration_ms: int | None = evidence.settings(trial).get("duration_ms")
     if duration_ms is None or "duration_ms" not in trial.perturbation:
         return duration_ms
@@ -238,11 +238,11 @@ def _was_filled_by_inserts_alone(evidence: Evidence, trial: StoredTrial) -> bool
 
 @limited(
     "other-key-range",
-    "Maps have another size than was asked for",
+    "Maps have another size than the requested one",
     f"{ANOMALIES}, section 4.2",
     "In {conditions} the map began with another number of elements than its key range and its mix lead to,"
     " {worst} more or fewer at worst: keys are drawn from another range.",
-    "Draw keys from the range that was asked for: a range that is rounded up to a power of two is up to twice"
+    "Draw keys from the requested range: a range that is rounded up to a power of two is up to twice"
     " as large.",
     limit=0.05,
 )
@@ -292,7 +292,7 @@ class _First(NamedTuple):
 
     elements: float
     share: float
-    """Of inserts among updates."""
+    """Share of inserts among updates."""
 
 
 def _at_first(evidence: Evidence, trial: StoredTrial) -> _First | None:
@@ -321,7 +321,7 @@ def _at_first(evidence: Evidence, trial: StoredTrial) -> _First | None:
 
 
 _KNOWN = {"insert", "erase", "find", "range", "size", "snapshot", "iterate"}
-"""Operations of which it is known what they add and remove."""
+"""Operations whose additions and removals are known."""
 
 
 def _is_map(evidence: Evidence, settings: dict[str, Any]) -> bool:

@@ -124,7 +124,7 @@ def _largest_ratio(evidence: Evidence, group: Sequence[StoredTrial], metric: str
 
 
 _DISTURBED = 0.03
-"""Of their processor time threads lose less than this to other work on a quiet host."""
+"""On a quiet host threads lose a smaller share of their processor time to other work."""
 
 
 @rule("busy-host", "Other work took processor time", f"{BENCHMARKING}, system load; docs/statistics.md")
@@ -158,7 +158,7 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
             f" (busy_processes): threads lost up to {whole_percent(worst)} of their processor time.",
             tuple(f"{name}: {whole_percent(share)}" for name, share in deliberate.items()),
             {"conditions": len(deliberate), "worst_percent": 100 * worst},
-            "Nothing, if the question is about load; other work would not be told from it.",
+            "Nothing, if the question is about load; the audit cannot tell other work from it.",
             "note",
         )
 
@@ -332,7 +332,7 @@ def host_differences(hosts: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[
     "measurements on a virtual machine, which the page of host-changed gives",
 )
 def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
-    """Find valid trials of which it is not known whether the host changed."""
+    """Find valid trials that do not say whether the host changed."""
 
     without: list[StoredTrial] = []
     without_core_to_core: list[StoredTrial] = []
@@ -470,7 +470,7 @@ def frequency_scaling(evidence: Evidence) -> Iterator[Finding]:
     f"{RANDOMNESS}, section 3.1, principle P1, and section 4.3; {WRONG_DATA}",
 )
 def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
-    """Find processes that all have the same layout of memory, as they report or as was asked for."""
+    """Find processes that all have the same layout of memory, by their reports or by request."""
     reported = {
         subject
         for subject, contents in _environments(evidence).items()
@@ -518,7 +518,7 @@ def one_layout(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _environment(evidence: Evidence, trial: StoredTrial, settings: Mapping[str, Any]) -> str:
-    """Return what tells the environment of a trial from others: without an allocator that was asked for.
+    """Return what distinguishes the environment of a trial from others, without a requested allocator.
 
     The runner has checked that the process used that one, so that it is a setting like any other.
     """
@@ -550,7 +550,7 @@ def _environments(
 
 
 def _inside(content: Any, *keys: str) -> Any:
-    """Return what stands at some keys of an environment, which is a program's own and may be anything."""
+    """Return the value at some keys of an environment, which is a program's own and may be anything."""
     for key in keys:
         content = content.get(key) if isinstance(content, dict) else None
     return content

@@ -1,4 +1,4 @@
-"""Rules of one shape: a number of each condition, of which some are beyond a limit."""
+"""Rules of one shape: each condition has a number, and some numbers are beyond a limit."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -16,7 +16,7 @@ from assay.words import condition_name, counted
     f"{BENCHMARKING}, central tendency; Hartigan & Hartigan, The Dip Test of Unimodality, 1985",
 )
 def several_clusters(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions of which no single value is typical."""
+    """Find conditions without a typical value."""
     conditions = evidence.analysis.conditions
     scattered = [condition for condition in conditions if condition.shape.note]
     if scattered:
@@ -117,7 +117,7 @@ _LEAST_BYTES = 2**20  # a baseline's least: less is pages of code and the alloca
     f"{ANOMALIES}, section 5",
     "In {conditions} the memory in use is more than {limit} that of {baseline}, {worst} at worst: memory"
     " may not be given back.",
-    "Look at memory beside throughput, in longer trials too: a subject that leaks gets slower or fails"
+    "Look at memory as well as throughput, in longer trials too: a subject that leaks gets slower or fails"
     " later.",
     limit=_LARGEST_RATIO,
     shown="{:.3g} times".format,
@@ -125,7 +125,7 @@ _LEAST_BYTES = 2**20  # a baseline's least: less is pages of code and the alloca
     evidence_name="worst_ratio",
 )
 def memory_use(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> its memory in use over that of its baseline, where both are known."""
+    """Return name of condition -> its memory in use over its baseline's, where both are known."""
 
     def used(_evidence: Evidence, trial: StoredTrial) -> float | None:
         before, peak = map(trial.metrics.get, ("resident_before_bytes", "peak_resident_bytes"))

@@ -127,7 +127,7 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
 
 @rule("less-than-a-cycle", LEFT_OUT, "docs/guide/fixtures.md")
 def less_than_a_cycle(evidence: Evidence) -> Iterator[Finding]:
-    """Find trials of which a call takes less than a cycle of the processor.
+    """Find trials whose call takes less than a cycle of the processor.
 
     A time of 0 is one that the clock cannot tell from nothing: `missing_metric` finds it.
     """
@@ -337,7 +337,7 @@ paged = limited(
     f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
     "In {conditions} the slowest thread of the typical trial has less than {limit} of the mean"
     " throughput, {worst} at worst: the sum hides that some threads starve.",
-    "Report fairness beside throughput, and compare slowest_thread_share too (comparison.also).",
+    "Report fairness with throughput, and compare slowest_thread_share too (comparison.also).",
     limit=0.5,
     severity="note",
     below=True,

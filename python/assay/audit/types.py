@@ -93,7 +93,7 @@ class Evidence:
         return self.by_condition(self.valid)
 
     def by_condition(self, trials: Iterable[StoredTrial]) -> dict[str, list[StoredTrial]]:
-        """Return name of condition -> those of some trials that ran in it, where there are any.
+        """Return name of condition -> which of some trials ran in it, where any did.
 
         The conditions are in the experiment's order.
         """

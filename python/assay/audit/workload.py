@@ -14,7 +14,7 @@ from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import condition_name, counted, listed
 
-_FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits are those of keys
+_FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits become the keys' low bits
 _MEAN = "_mean_ns"
 _KEEPS_UP = 0.95  # of the rate of arrivals
 
@@ -129,7 +129,7 @@ def reclamation_differs(evidence: Evidence) -> Iterator[Finding]:
             f", and {', '.join(sorted(never))} {'frees' if len(never) == 1 else 'free'} nothing: it saves"
             " that time and pays for more memory."
             if never
-            else ": part of the difference between them is that of reclamation."
+            else ": reclamation is part of the difference between them."
         ),
         "Compare subjects that reclaim alike (`assay store list subjects --verbose` says how each does),"
         " unless reclamation is the question.",
@@ -366,7 +366,7 @@ def updates_without_effect(evidence: Evidence, trial: StoredTrial) -> float | No
 def effect_of_updates(settings: Mapping[str, Any], trial: StoredTrial) -> float | None:
     """Return how often an update changed something, over how often it would with random keys.
 
-    None of roles, which have mixes of their own, and where either kind of update is not asked for.
+    Conditions with roles, which have mixes of their own, or without either kind of update are left out.
     """
     mix = settings.get("mix", {})
     inserts, erases = mix.get("insert", 0), mix.get("erase", 0)

@@ -1,4 +1,4 @@
-"""Which verdicts of one campaign another one does not share: what each says of its own comparisons."""
+"""Which verdicts of one campaign another one does not share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class ChangedVerdict:
         condition: factor -> level, that which was compared among them.
         baseline: with which level.
         across: the factors over whose levels it was made; empty in one context.
-        before, after: the verdict of the first side and that of the other.
+        before, after: the verdicts of the first side and of the other.
         ratio_before, ratio_after: of the level to the baseline.
     """
 
@@ -38,7 +38,7 @@ class ChangedVerdict:
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of the verdicts of the first side on another.
+    """The verdicts of the first side that another side does not share.
 
     Attributes:
         side: the other's name.
@@ -52,7 +52,7 @@ class Changes:
 
 
 def changes(first: Analysis, others: Sequence[tuple[str, Analysis]]) -> tuple[Changes, ...]:
-    """Return for each other campaign, given with its name, what became of the verdicts of the first."""
+    """Return for each other campaign, given with its name, which verdicts of the first it does not share."""
     result = []
     for name, other in others:
         theirs = {_key(answer): answer for answer in other.answers}

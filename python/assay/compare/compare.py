@@ -1,7 +1,7 @@
 """Compares sides block by block.
 
 The unit is the block. Two conditions of one campaign meet in each of its blocks, within minutes of each
-other. The blocks of two campaigns never ran beside each other: the first of one is set against the first of
+other. The blocks of two campaigns never ran side by side: the first of one is set against the first of
 the other, and whatever changed in between, in the code or in the host, is in the ratio. A finding says so.
 
 A campaign that may end early counts as far as its last planned look, at the confidence of that look.
@@ -44,7 +44,7 @@ BlockValues = Mapping[int, list[float] | str]
 
 @dataclass(frozen=True)
 class Compared:
-    """What sides have to say of each other.
+    """The comparison of several sides with the first.
 
     Attributes:
         metric, better, smallest_effect_percent, smallest_effect: as the first side's experiment has
@@ -54,7 +54,7 @@ class Compared:
         correction: "family" where they hold with it all together, "none" where each does by itself.
         comparisons: by condition, then by side; `context` is the condition (empty where sides are
             conditions), `level` and `baseline` are the sides' names. They are one family.
-        changes: of each later side what became of the verdicts of the first; empty where sides are
+        changes: which verdicts of the first side each later side does not share; empty if sides are
             conditions.
         findings: what to know before believing them.
     """

@@ -1,4 +1,4 @@
-"""What is to be known before a comparison across campaigns is believed: rules as those of the audit."""
+"""Rules on comparisons across campaigns, as the audit has them: what to know before believing one."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -166,7 +166,7 @@ RULES: tuple[Rule[Sequence[Side]], ...] = (
 
 
 def _other_campaigns(sides: Sequence[Side]) -> list[Side]:
-    """Return one side of each campaign but that of the first."""
+    """Return one side of each campaign but the first."""
     by_campaign = {side.held_in: side for side in reversed(sides)}
     return [side for held_in, side in reversed(by_campaign.items()) if held_in != sides[0].held_in]
 

@@ -1,4 +1,4 @@
-"""What a comparison of two revisions came to: is it slower now, by how much, how far to trust it."""
+"""The result of a comparison of two revisions: is it slower now, by how much, how far to trust it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class Benchmark:
         unit: of the metric.
         verdict: in the words for the metric.
         why: it is undecided; empty where it is not.
-        design: what was asked: it says how many digits an interval takes.
+        design: the requested comparison, which says how many digits an interval takes.
     """
 
     name: str
@@ -84,14 +84,14 @@ class Benchmark:
 
     @property
     def change(self) -> str:
-        """By how much the metric changes, without its interval."""
+        """By how much the metric changes."""
         if self.comparison.difference is not None:
             return size(self.comparison)
         return "-" if self.comparison.ratio is None else change(self.comparison.ratio)
 
     @property
     def interval(self) -> str:
-        """The ends of the interval of that."""
+        """The interval's ends."""
         if self.comparison.difference is not None and self.comparison.interval is not None:
             return ends_of_difference(self.comparison, self.design)
         return ends(self.comparison.interval, self.design)
@@ -112,7 +112,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a comparison of two revisions came to.
+    """The result of a comparison of two revisions.
 
     Attributes:
         revisions: level -> what was measured; the baseline first.
@@ -195,7 +195,7 @@ def answer_of(
     same_programs: Sequence[str] = (),
     minutes_needed: float | None = None,
 ) -> Answer:
-    """Return what a campaign that compares two revisions came to; the arguments are those of `Answer`."""
+    """Return the result of a campaign that compares two revisions; `Answer` explains the arguments."""
     experiment, analysis = report.experiment, report.analysis
     assert experiment.revisions is not None
     return Answer(

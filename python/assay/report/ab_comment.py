@@ -1,4 +1,4 @@
-"""The comment on a pull request that says what a comparison of two revisions came to, in Markdown."""
+"""The comment on a pull request with the result of a comparison of two revisions, in Markdown."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -11,7 +11,7 @@ from assay.report.metrics import name_of_metric
 from assay.words import counted, elapsed, printable
 
 _ROWS_AT_MOST = 10
-"""Of benchmarks that are not regressions; others are folded."""
+"""Benchmarks that are shown if they are not regressions; others are folded."""
 
 _MARKS = {NO_REGRESSION: "✅", REGRESSION: "❌"}
 _UNDECIDED = "⚠️"

@@ -1,4 +1,4 @@
-"""What a bisection came to: which commit made it slower, by how much, and what could not be told."""
+"""The result of a bisection: which commit made it slower, by how much, and what is not known."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class BisectionResult:
         shown: how the bad end compares with the good one, in the benchmark in which it is slowest.
         answer: of that: "slower", "not slower" or "undecided".
         threshold_percent: a commit that is slower by more is like the bad end; None where none is searched.
-        suspects: the commit, or those that cannot be told apart, the newest first; none without a slowdown.
+        suspects: the commit, or several that cannot be told apart, the newest first; none without a slowdown.
         named: the only suspect was compared, and each of its parents is not slower.
         first_parent: no other parent of a merge was looked at.
         unknown: parents of suspects that were not compared.
@@ -82,7 +82,7 @@ class BisectionResult:
         others: further benchmarks that are slower at the bad end.
         took_s: the time that was spent on measuring.
         minutes_needed: of measuring, until the ends are decided; None where they are, or nobody knows.
-        gate_percent: what was asked for; None without a gate.
+        gate_percent: the requested gate; None without one.
     """
 
     ends: tuple[Revision, Revision]
@@ -199,7 +199,7 @@ def _described(suspect: Suspect) -> str:
 
 
 def _look(bisected: BisectionResult) -> str:
-    """Return the command that shows what the commit changed, or those that cannot be told apart."""
+    """Return the command that shows what the commit changed, or the suspected commits."""
     if len(bisected.suspects) == 1:
         return f"git show {bisected.suspects[0].revision.short}"
     newest, oldest = bisected.suspects[0].revision.short, bisected.suspects[-1].revision.short

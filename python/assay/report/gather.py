@@ -24,7 +24,7 @@ class Report:
     Attributes:
         numbers: levels of a condition, in the order of the factors -> its number from 1.
         decisions: what the runner decided, in the order of time.
-        example: the result of the first trial that told its environment; empty where none did.
+        example: the result of the first trial that reported its environment; empty if none did.
         records: numbers of trials -> their raw records, read from the store while that is open.
     """
 
@@ -66,7 +66,7 @@ class Report:
         return self.numbers[tuple(measured.levels[factor] for factor in self.experiment.factors)]
 
     def context(self, summary: ConditionSummary) -> dict[str, Level]:
-        """Return the levels of a condition less that of the compared factor."""
+        """Return the levels of a condition, without the compared factor."""
         return {name: level for name, level in summary.levels.items() if name != self.analysis.factor}
 
 

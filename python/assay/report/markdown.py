@@ -34,7 +34,7 @@ def summary(report: Report) -> str:
         f"## {text(campaign.question)}",
         text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(text, trusted.reasons)]),
-        text(f"{metric} over that of {analysis.baseline}; {analysis.better} is better."),
+        text(f"{metric} as a ratio to {analysis.baseline}; {analysis.better} is better."),
         *([text(gate.sentences(report))] if gated else []),
         *_sensitivity(report),
         table(

@@ -20,7 +20,7 @@ from assay.report.gather import Report
 from assay.words import counted, number, ratio
 
 QUALITIES = ("repeatable", "robust", "reproducible", "predictive")
-"""Of a verdict, by ever larger changes that it survives."""
+"""Qualities of a verdict, by ever larger changes that it survives."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class MeaningSection:
     Attributes:
         moved: what was moved at random in some trial, by the names of `[perturb]`.
         commands: quality -> what measures it, of those that have not been measured of every verdict.
-        asked_otherwise: where no other campaign asked the same, what the latest one requested differently.
+        asked_otherwise: if no other campaign has the same question, how the latest one's differs.
     """
 
     rows: tuple[MeaningRow, ...]

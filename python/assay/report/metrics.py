@@ -1,4 +1,4 @@
-"""The metrics that the reference defines: their units, and where their definitions stand."""
+"""The metrics that the reference defines: their names, their units and where they are defined."""
 
 import re
 from functools import cache
@@ -27,7 +27,7 @@ def unit_of(metric: str) -> str:
 
 
 def unit_in(experiment: Experiment, metric: str) -> str:
-    """Return the unit of a metric in an experiment, as it stands behind a number wherever a person reads it.
+    """Return the unit of a metric in an experiment, as it follows a number wherever a person reads it.
 
     An extraction rule says it, or the reference where the metric is of the trial protocol, or the name's end.
     Counts and shares have none, nor has what is not known.

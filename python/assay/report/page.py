@@ -50,7 +50,7 @@ def campaign_files(
     Args:
         report: the campaign.
         store: holds its raw records.
-        folder: where the files will stand.
+        folder: where the files will be.
         guide: the rules that have a page in the guide.
     """
     yield "experiment.toml", report.campaign.source
@@ -239,7 +239,7 @@ def _commands(report: Report, store: Store, resolved: Path) -> list[tuple[str, s
 def _environments(
     report: Report, store: Store, digests: list[tuple[str, int]]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return what trials told of the machine and the program, with how many did, for (digest, count)."""
+    """Return what trials reported of the machine and the program, with how many did, for (digest, count)."""
     first = {trial.environment: trial.id for trial in reversed(report.trials)}
     records = store.records_of([first[digest] for digest, _ in digests])
     return [

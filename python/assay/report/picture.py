@@ -1,6 +1,6 @@
 """Pictures that answer: ratios with intervals by context, to the baseline, best first, and from rung to rung.
 
-Where the experiment says what others report of its levels, these stand in its order, beside what is reported.
+If the experiment says what others report, levels have its order, and a bar shows what is reported.
 It is HTML, so that it is there at once, prints, and needs no script. Better is to the right.
 """
 
@@ -66,7 +66,7 @@ class Picture:
         ticks: places and labels.
         one: the place of a ratio of 1, or of a difference of 0.
         band: begin and width of what counts as equivalent.
-        backward: whether smaller ratios are better, and stand to the right.
+        backward: whether smaller ratios are better, and are to the right.
         reported: whether some row shows what others report.
     """
 
@@ -245,7 +245,7 @@ def _wholes(report: Report, axis: _Axis) -> Iterator[Panel]:
 
 
 def _sorted(rows: list[PictureRow], report: Report) -> list[PictureRow]:
-    """Return the best first and those without a ratio last; beside others' reports, in the file's order."""
+    """Return the best first and rows without a ratio last; in the file's order if others report ratios."""
     if report.experiment.reported:
         levels = [str(level) for level in report.experiment.factors[report.analysis.factor]]
         return sorted(rows, key=lambda row: levels.index(row.level))

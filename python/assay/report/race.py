@@ -1,4 +1,4 @@
-"""What a race came to, in a few lines: who is faster, by how much, how far to trust it."""
+"""The result of a race in a few lines: who is faster, by how much, how far to trust it."""
 
 import math
 from collections.abc import Iterator, Sequence

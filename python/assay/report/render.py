@@ -1,4 +1,4 @@
-"""How pages are made: Jinja templates that escape whatever comes from outside, and the scripts beside them.
+"""How pages are made: Jinja templates that escape whatever comes from outside, and the scripts next to them.
 
 Names, reasons and output of programs are escaped in HTML by Jinja's autoescape, and in blocks of JSON by its
 `tojson`, which also escapes `<`, `>`, `&` and `'`. No page has a script in its text, and the policy in
@@ -30,7 +30,7 @@ def render(template: str, templates: Path = _TEMPLATES, **content: Any) -> str:
 
 
 def write_scripts(directory: Path, *names: str) -> None:
-    """Write files that stand beside the templates, and `vega.js` where this version of it is missing.
+    """Write files from the folder of the templates, and `vega.js` where this version of it is missing.
 
     Without vl-convert, which carries it, one that is there stays. Otherwise it is empty, and the page's own
     script names the remedy in the place of each chart.
@@ -99,5 +99,5 @@ def _shown(value: Any) -> Any:
 
 
 def _code(text: str) -> Markup:
-    """Return text as HTML in which what stands between backticks is code."""
+    """Return text as HTML, in which text between backticks is code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(_shown(text))))  # noqa: S704 - escaped right here

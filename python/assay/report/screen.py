@@ -77,7 +77,7 @@ def _beginning(report: Report) -> Iterator[Text]:
     if campaign.stopped:
         yield Text(printable(f"It ended early: {campaign.stopped}."))
     if not report.experiment.varied:
-        ratio = f"{analysis.metric} as a ratio to that of {analysis.baseline}; {analysis.better} is better"
+        ratio = f"{analysis.metric} as a ratio to {analysis.baseline}; {analysis.better} is better"
         yield Text(printable(ratio))
     yield Text()
 
@@ -152,7 +152,7 @@ def _trust(report: Report, width: int) -> Iterator[Text]:
 
 
 def _zeros(answers: Sequence[Answer]) -> list[str]:
-    """Return of which answers values are 0, or are compared by difference."""
+    """Return which answers rest on values of 0, or are compared by difference."""
     said = [(answer, words.zeros(answer)) for answer in answers]
     places = [condition_name({**answer.context, "level": answer.level}) for answer, _ in said]
     return [printable(f"{place}: {text}") for place, (_, text) in zip(places, said, strict=True) if text]
@@ -224,7 +224,7 @@ def _row(name: str, cells: Sequence[Text], *, widths: Sequence[int], style: str 
 
 
 def _parts(widths: Mapping[str, int], width: int) -> list[list[str]]:
-    """Return the headings of the columns, as many together as fit beside each other."""
+    """Return the headings of the columns, as many together as fit next to each other."""
     parts: list[list[str]] = []
     left = 0
     for heading, takes in widths.items():

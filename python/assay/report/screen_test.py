@@ -48,7 +48,7 @@ FINDINGS = [
 
 GOLDEN = """\
 quickstart: 400 trials in about 3 minutes, all valid (campaign 1)
-throughput as a ratio to that of std_map_shared_mutex; higher is better
+throughput as a ratio to std_map_shared_mutex; higher is better
 
 threads=1                 mix=searches      mix=updates       over all
  std_map_shared_mutex     10.3M op/s        3.09M op/s

@@ -158,7 +158,7 @@ def _between(condition: Condition) -> str:
 
 
 def about(condition: Condition, experiment: Experiment) -> list[str]:
-    """Return what there is to say of a condition beside its table, in sentences."""
+    """Return what is known of a condition and is not in its table, in sentences."""
     whole = condition.perturbed.get(EVERYTHING)
     if whole is None or whole.single.interval is None:
         return further(condition, experiment)
@@ -173,7 +173,7 @@ def about(condition: Condition, experiment: Experiment) -> list[str]:
 
 
 def further(condition: Condition, experiment: Experiment) -> list[str]:
-    """Return what `about` says beside the answer."""
+    """Return what `about` says after the answer."""
     told = []
     metric = experiment.comparison.metric
     if zeros := sum(of.count for of in condition.zeros.values()):

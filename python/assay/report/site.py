@@ -56,7 +56,7 @@ SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "page.js", "tria
 
 
 def site_of(store: Store) -> Path:
-    """Return the folder of a store's site: that of `assay.sqlite` is `assay-report` beside it."""
+    """Return the folder of a store's site: for `assay.sqlite` it is `assay-report` next to it."""
     return _site_of(store.path)
 
 
@@ -73,7 +73,7 @@ def write_site(
 
     Args:
         store: what the site shows.
-        directory: the site's folder, made where it is missing; by default that of `site_of`.
+        directory: the site's folder, made where it is missing; by default what `site_of` returns.
         gather: returns the report of a campaign that has changed.
 
     Raises:
@@ -147,7 +147,7 @@ def _prepared(store: Store, directory: Path | None) -> Path:
 
 
 def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone: bool = False) -> Path:
-    """Write the pages of a campaign; `page_alone` where those of its trials are there as they should be."""
+    """Write the pages of a campaign; `page_alone` if the pages of its trials are up to date."""
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
 
     folder = directory / f"campaign-{report.campaign.id}"
@@ -223,7 +223,7 @@ def _write_histories(store: Store, directory: Path, only: str | None = None) -> 
 def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
     """Return a digest of all that a campaign's pages depend on: trials and decisions are only ever added.
 
-    What other campaigns say, of which its page tells too, is in `_beside`.
+    What its page says of other campaigns is in `_beside`.
     """
     decisions = store.decisions(campaign.id)
     return _digest(
@@ -236,7 +236,7 @@ def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
 
 
 def _beside(campaign: CampaignSummary, store: Store) -> str:
-    """Return a digest of what a campaign's page tells of other campaigns."""
+    """Return a digest of what a campaign's page says of other campaigns."""
     if campaign.imported:
         return _digest((ours.id, ours.ended) for ours in ours_beside(store))
     replicated = about_sensitivity(campaign, store)
@@ -330,7 +330,7 @@ def _metrics(markdown: MarkdownIt) -> str:
 
 
 def _without_files(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Yield what stands in a paragraph, without links that lead out of the page."""
+    """Yield the tokens of a paragraph, without links that lead out of the page."""
     out = False
     for token in tokens:
         if token.type == "link_open" and not str(token.attrs["href"]).startswith("#"):

@@ -69,7 +69,7 @@ def print_report(report: Report, console: Console) -> None:
 def _print_verdicts(report: Report, rows: Sequence[AnswerRow], console: Console) -> None:
     """Print the conditions of a context, each but the baseline with its comparison."""
     gated = report.analysis.gate_percent is not None
-    # Of 80 columns, names have 27, and 17 beside a gate.
+    # Names have 27 of 80 columns, or 17 if there is a gate.
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
     table.add_column(_text(report.analysis.factor), overflow="fold", ratio=1)
     for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
@@ -129,7 +129,7 @@ def _print_pathological(report: Report, console: Console) -> None:
 def _print_inside(report: Report, console: Console) -> None:
     """Print throughput and longest operation of each role, and latencies: medians over the valid trials.
 
-    A campaign whose trials tell of neither has no such table.
+    A campaign whose trials report neither has no such table.
     """
     rows = []
     for condition in report.experiment.conditions():

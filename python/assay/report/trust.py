@@ -53,7 +53,7 @@ def trust(report: Report) -> Trust:
 
 
 def short(finding: Finding, length: int) -> str:
-    """Return a finding in a few words: what its rule is about, and those of its numbers that fit.
+    """Return a finding in a few words: what its rule is about, and as many of its numbers as fit.
 
     Of a rule of the user's own it is the message, which may be longer.
     """

@@ -43,9 +43,9 @@ def record(report: Report | ForeignReport, store: Store) -> None:
 
 
 def elsewhere(campaign: CampaignSummary, store: Store) -> list[OtherCampaignVerdict]:
-    """Return the verdicts of the other campaigns that asked the same, as they were recorded last.
+    """Return the verdicts of other campaigns with the same question, as they were recorded last.
 
-    Comparisons that have no ratio are not among them.
+    Comparisons without a ratio are left out.
     """
     hosts = {other.id: other.host.get("name", "") for other in store.campaigns()}
     wanted = _asked(store, campaign.id)
@@ -64,9 +64,9 @@ def elsewhere(campaign: CampaignSummary, store: Store) -> list[OtherCampaignVerd
 
 
 def asked_otherwise(campaign: CampaignSummary, store: Store) -> str:
-    """Return what the latest other campaign of the experiment with verdicts requested differently.
+    """Return how the question of the experiment's latest other campaign with verdicts differs.
 
-    Empty where one asked the same, or there is none.
+    Empty if another campaign has the same question, or if there is no other.
     """
     others = [number for number in store.verdicts(campaign.experiment) if number != campaign.id]
     wanted = _asked(store, campaign.id)

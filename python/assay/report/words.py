@@ -22,7 +22,7 @@ VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided")
 
 
 def interval(value: Interval | None) -> str:
-    """Return the ends of the interval of a ratio."""
+    """Return an interval's ends."""
     return "-" if value is None else f"{ratio(value.low)} to {ratio(value.high)}"
 
 
@@ -32,7 +32,7 @@ def size(estimate: Estimate, digits: int = 3) -> str:
 
 
 class Effects(Protocol):
-    """Whatever says how large an effect has to be."""
+    """How large an effect has to be."""
 
     @property
     def smallest_effect_percent(self) -> float:
@@ -44,7 +44,7 @@ class Effects(Protocol):
 
 
 def ends(estimate: Estimate, effects: Effects | None = None) -> str:
-    """Return the ends of its interval, with as many digits as the verdict that is read off them takes."""
+    """Return its interval's ends, with so many digits that the verdict can be read off them."""
     if estimate.interval is None:
         return "-"
     if estimate.difference is None:
@@ -65,7 +65,7 @@ def digits_that_say(
     rounded: Callable[[float, int], float],
     fewest: int,
 ) -> int:
-    """Return how many digits the ends of an interval take so that what is read off them stays the same."""
+    """Return how many digits an interval's ends need so that what is read off them stays the same."""
     for digits in range(fewest, _MOST_DIGITS):
         low, high = rounded(interval.low, digits), rounded(interval.high, digits)
         if says(replace(interval, low=low, high=high)) == says(interval):
@@ -111,8 +111,8 @@ def rung(answer: Answer) -> str:
 def typical(condition: ConditionSummary, *, accept_invalid: bool) -> str:
     """Return the median where it is typical of the values, else in one word why it is not.
 
-    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work. Nor do
-    those in which nothing happens: a reader would take the speed of an empty map for that of a map.
+    Trials that are not valid leave none, unless they are accepted: survivors may have skipped work. Trials in
+    which nothing happens leave none either: a reader would take the speed of an empty map for a map's speed.
     """
     if _failed(condition) and not accept_invalid:
         return "-"
@@ -188,7 +188,7 @@ def gate(analysis: Analysis) -> str:
 
 
 def passes_alone(answer: Answer) -> str:
-    """Return by which interval a comparison passes the gate where that is not the one that is shown."""
+    """Return by which interval a comparison passes the gate, if it is not the one that is shown."""
     alone = answer.by_itself
     return f"passes the gate by its interval uncorrected for the family, {interval(alone)}" if alone else ""
 
@@ -206,7 +206,7 @@ def p_column(experiment: Experiment) -> str:
 
 
 def together(correction: str) -> str:
-    """Return whether a confidence is that of all intervals of a family together."""
+    """Return whether a confidence holds for all intervals of a family together."""
     return "together" if correction == "family" else "each"
 
 
@@ -291,7 +291,7 @@ def pathological_bound(experiment: Experiment) -> str:
 
 
 def idle(analysis: Analysis) -> str:
-    """Return of how many conditions trials measured nothing, and what the first one's did; empty of none."""
+    """Return in how many conditions trials measured nothing, and what the first did; empty if in none."""
     found = [condition for condition in analysis.conditions if condition.idle]
     if not found:
         return ""
@@ -312,7 +312,7 @@ def statuses(counts: Mapping[Status, int]) -> str:
 
 
 def notes(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
-    """Return what has to be said beside the numbers of a condition, if anything."""
+    """Return what a reader has to know with the numbers of a condition."""
     if comparison is not None and comparison.withheld:
         return reservations(comparison, unit)
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
@@ -321,7 +321,7 @@ def notes(condition: ConditionSummary, comparison: Comparison | None, unit: str 
 
 
 def remarks(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
-    """Return what `notes` says, less what stands in columns of its own on a page."""
+    """Return what `notes` says, less what has a column of its own on a page."""
     if comparison is not None and comparison.withheld:
         return reservations(comparison, unit)
     return [note for note in (_failed(condition), *reservations(comparison, unit)) if note]

@@ -1,6 +1,6 @@
 """The one way in which factors and metrics are drawn: a `Chart`, of the experiment's file or of every report.
 
-Nothing is pooled: a mark stands for one condition. Each combination of the levels of the facets gets a
+Nothing is pooled: a mark is one condition. Each combination of the levels of the facets gets a
 figure, all on the same axes.
 """
 
@@ -58,7 +58,7 @@ def draw(
     """Return a figure of a chart for each combination of the levels of the facets.
 
     Args:
-        shared: what else stands in the titles.
+        shared: what else the titles say.
         beside: the conditions of a figure -> what else is drawn with them, and what to say of it.
     """
     drawing = Drawing(panels, chart, conditions)
@@ -98,7 +98,7 @@ def _nothing(panels: Panels, chart: Chart, conditions: Sequence[Condition]) -> s
 
 
 def _only(panels: Panels, chart: Chart, conditions: Sequence[Condition], free: Collection[str]) -> str:
-    """Return what the filter leaves of its factors, and where those factors stand that are not seen."""
+    """Return the levels that the filter leaves, and the level of each factor that is not seen."""
     parts = []
     for factor, names in panels.names.items():
         levels = dict.fromkeys(condition.levels[factor] for condition in conditions)

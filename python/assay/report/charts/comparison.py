@@ -182,7 +182,7 @@ def _ratios(panels: Panels) -> list[Figure | None]:
 
 
 def _aggregates(panels: Panels) -> list[Figure]:
-    """Return the ratios over several workloads with those of the workloads."""
+    """Return the ratios over several workloads, and each workload's own."""
     analysis = panels.report.analysis
     names = panels.names[panels.factor]
     groups: dict[tuple[tuple[str, Level], ...], list[Aggregate]] = {}

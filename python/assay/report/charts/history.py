@@ -22,12 +22,12 @@ NAMED = 24
 
 LABEL = 7  # characters of a hash
 HEIGHT = 220
-STEPS = ("better", "worse", "changed")  # of which verdicts have the colors
+STEPS = ("better", "worse", "changed")  # the verdicts' colors are theirs
 ABOUT = {"commit": "commit", "date": "of", "subject": "subject"}
 
 
 def figures(history: History, experiment: Experiment) -> Iterator[Figure]:
-    """Yield a figure for each series on a scale of its own; those of the host's calibrations come last."""
+    """Yield a figure for each series on a scale of its own; the host's calibrations come last."""
     for place, metric in enumerate(dict.fromkeys(of.metric for of in every(history)), 1):
         series = [of for of in every(history) if of.metric == metric]
         for number, of in enumerate(series, 1):
@@ -38,7 +38,7 @@ def figures(history: History, experiment: Experiment) -> Iterator[Figure]:
 
 
 def every(history: History) -> tuple[Measurements, ...]:
-    """Return the series of a history, and those of the host's calibrations."""
+    """Return the series of a history, and of the host's calibrations."""
     return (*history.series, *history.calibrations)
 
 

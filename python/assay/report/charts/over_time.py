@@ -24,7 +24,7 @@ CALIBRATED = 500  # trials at most in one figure, each with two calibrations
 
 
 def trials(panels: Panels) -> Iterator[Figure]:
-    """Yield the cumulative curves of each context, and its trials over time beside them, all on one scale.
+    """Yield the cumulative curves of each context, and next to them its trials over time, all on one scale.
 
     Of a campaign about sensitivity they are curves over its configurations.
     """

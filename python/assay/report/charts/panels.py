@@ -34,7 +34,7 @@ EVENTS = {
     SWITCHES: ("voluntary_context_switches", "involuntary_context_switches"),
 }
 ITERATIONS = "Iteration (ns)"
-"""Of fixtures: a box of each iteration of all trials, and not of a value for each trial."""
+"""For fixtures: a box of the iterations of all trials, instead of one value for each trial."""
 MIB = 2**20
 NOMINAL = "Operations: throughput times nominal duration."
 
@@ -57,7 +57,7 @@ class Condition:
     Attributes:
         number: from 1, as in links.
         summary: what the analysis makes of it.
-        settings: those of its trials, before any perturbation.
+        settings: of its trials, before any perturbation.
     """
 
     number: int
@@ -72,7 +72,7 @@ class Condition:
 
     @property
     def typical(self) -> bool:
-        """Whether the median of the compared metric may stand for its values."""
+        """Whether the median of the compared metric may represent its values."""
         return not self.summary.shape.clusters and not self.summary.shape.note
 
     def values(self, name: str) -> list[tuple[float, StoredTrial]]:
@@ -153,7 +153,7 @@ class Panels:
                 yield condition.number, by_key[tuple({**condition.levels, self.factor: baseline}.values())]
 
     def ratio(self, condition: Condition, metric: str, value: float) -> float | None:
-        """Return a median of a metric over that of the baseline in the same context; None without one."""
+        """Return a metric's median over the baseline's in the same context; None without one."""
         baseline = self._baselines.get(condition.number)
         values = [] if baseline is None else [value for value, _ in baseline.values(metric)]
         over = median(values) if values else 0.0

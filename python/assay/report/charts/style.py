@@ -77,7 +77,7 @@ class Series:
     Attributes:
         title: the factor.
         places: name of each that is drawn -> its place among all, so that it always looks the same.
-        colors, shapes: those of all.
+        colors, shapes: of all.
         legend: whether there is need of one; there is none where an axis names the series.
     """
 
@@ -145,7 +145,7 @@ class Series:
 ONE = Series.of("series", ["all"], legend=False)
 """Where nothing is told apart."""
 
-# Of the same scheme as COLORS.
+# From the same scheme as COLORS.
 VERDICTS = Series.of(
     "verdict",
     ("faster", "slower", "equivalent", "undecided"),
@@ -214,7 +214,7 @@ def _in_small_planes(specification: dict[str, Any], series: Series) -> dict[str,
 
 
 def _untitled(part: Any, titles: dict[str, str]) -> Any:
-    """Return part of a plane whose data are those of its facet, without titles of axes, which it collects."""
+    """Return part of a plane with the data of its facet, without titles of axes, which the plane collects."""
     if isinstance(part, list):
         return [_untitled(inner, titles) for inner in part]
     if not isinstance(part, dict):
