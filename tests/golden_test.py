@@ -38,7 +38,7 @@ from assay.report.ab_comment import comment
 from assay.report.ab_screen import screen
 from assay.report.race import race_answer
 from assay.store import Store
-from conftest import run_assay
+from conftest import ROOT, run_assay
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = os.environ.get("GOLDEN") == "write"
@@ -290,7 +290,7 @@ def compare(folder: Path, name: str, text: str, what: str) -> None:
 
 def normalised(text: str, folder: Path) -> str:
     """Return a text without what differs from machine to machine."""
-    text = text.replace(str(folder), "/folder")
+    text = text.replace(str(folder), "/folder").replace(str(ROOT), "/checkout")
     text = re.sub(r"(?:'|&#39;)(/folder[^'&\s]*)(?:'|&#39;)", r"\1", text)  # quoted for a blank in its name
     text = re.sub(r"Guide: [\s\S]*?\.\s*m\s*d\s*\n", "Guide: a file of Assay's\n", text)
     text = re.sub(" +$", "", text, flags=re.MULTILINE)

@@ -42,7 +42,7 @@ def import_(
     from assay.report.foreign import gather_foreign
     from assay.store import Store
 
-    gc.freeze()  # each collection would visit all that is loaded: a fifth of the time
+    gc.freeze()  # else each collection visits all that is loaded: about a fifth of the time of reading
     runs, refused = _read(files)
     with Store.open(store) as opened:
         held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
