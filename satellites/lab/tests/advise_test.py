@@ -12,7 +12,7 @@ from assay import programs
 from assay_lab.testing import compiled
 from conftest import ROOT, Assay, run_assay
 
-SOURCES = ROOT / "satellites/lab/native/transactions"
+SOURCES = ROOT / "satellites/lab/native/flawed"
 _BEGIN = 'unsigned status = ~0u; asm volatile("xbegin 1f\\n1:" : "+a"(status) : : "memory");'
 _END = 'asm volatile("xend" : : : "memory");'
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "transactions/two_threads.h"
+#include "flawed/two_threads.h"
 
 namespace {
 

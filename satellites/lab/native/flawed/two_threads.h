@@ -2,8 +2,8 @@
 // data for them. Each program breaks one of the five guidelines for transactional memory (Bonnichsen 2016, section
 // 5.1), and `sound` breaks none. `assay lab advise` is to say so.
 
-#ifndef ASSAY_TRANSACTIONS_TWO_THREADS_H_
-#define ASSAY_TRANSACTIONS_TWO_THREADS_H_
+#ifndef ASSAY_FLAWED_TWO_THREADS_H_
+#define ASSAY_FLAWED_TWO_THREADS_H_
 
 #include <array>
 #include <cstddef>
@@ -51,4 +51,4 @@ void run_threads(F section) {
 
 }  // namespace assay::flawed
 
-#endif  // ASSAY_TRANSACTIONS_TWO_THREADS_H_
+#endif  // ASSAY_FLAWED_TWO_THREADS_H_
