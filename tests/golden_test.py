@@ -45,7 +45,7 @@ WRITE = os.environ.get("GOLDEN") == "write"
 SHOWN = 40
 """Lines of a difference that a failure shows."""
 DIGITS = 8
-"""Of numbers: further ones depend on the processor's vector instructions."""
+"""How many digits of a number are compared: the next ones depend on the processor's vector instructions."""
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e-?\d+)?(?![\w.])")
 

@@ -236,8 +236,7 @@ class basic_epochs<Settings>::guard {
   }
 
   // This thread unlinked `node` under this guard, and no other will retire it. The node is deleted, or
-  // passed to `deleter`, of which only the type matters (deleter_of,
-  // concept.h). Frees at most two nodes, retired long before. Wait-free but for their destructors
+  // passed to `deleter`. Only its type matters (deleter_of, concept.h). Frees at most two nodes, retired long before. Wait-free but for their destructors
   // and the allocator. Never fails; beyond retires_per_guard in one guard a node for which there is
   // no memory is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>

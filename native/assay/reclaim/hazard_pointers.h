@@ -167,7 +167,7 @@ class basic_hazard_pointers<Settings>::guard {
   }
 
   // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
-  // `deleter`, of which only the type matters (deleter_of, concept.h). Its
+  // `deleter`. Only the type of `deleter` matters (deleter_of, concept.h). The node's
   // address as a void* is the one that others protect. Wait-free but for destructors and the
   // allocator. Never fails; beyond retires_per_guard in one guard a node for which there is no
   // memory is leaked.

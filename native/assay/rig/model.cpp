@@ -425,12 +425,12 @@ std::string print(const failure& least) {
          "   but std::map: " + shortened(least.found.expected) + '\n';
 }
 
-// When the first `parts` of so many have had their share of the time, if it has an end.
+// Returns when `done` of `parts` equal parts of the time are over; the end of time if none is given.
 steady_clock::time_point end_of_share(steady_clock::time_point begin,
                                       std::optional<std::chrono::duration<double>> duration,
-                                      std::size_t parts, std::size_t of) {
+                                      std::size_t done, std::size_t parts) {
   if (!duration) return steady_clock::time_point::max();
-  const auto share = *duration * static_cast<double>(parts) / static_cast<double>(of);
+  const auto share = *duration * static_cast<double>(done) / static_cast<double>(parts);
   return begin + std::chrono::duration_cast<steady_clock::duration>(share);
 }
 

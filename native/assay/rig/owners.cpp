@@ -293,8 +293,8 @@ std::string described(const shape& drawn, const subject_entry& subject) {
       "growing from nothing", "filled and emptied in turn", "inserted and erased at random"};
   return std::to_string(drawn.owners.threads) + " threads, " + std::to_string(drawn.keys.size()) +
          " keys from " + std::to_string(drawn.keys.front()) + " to " +
-         std::to_string(drawn.keys.back()) + types_suffix(subject, *drawn.types) + ", of which " +
-         std::to_string(drawn.staying) + " stay all the time and the others are " +
+         std::to_string(drawn.keys.back()) + types_suffix(subject, *drawn.types) + "; " +
+         std::to_string(drawn.staying) + " of them stay all the time, the others are " +
          std::string(courses.at(static_cast<std::size_t>(drawn.goes))) + "; " +
          (drawn.disturbed ? "threads are disturbed"
           : drawn.lingers ? "threads linger between operations"

@@ -34,7 +34,7 @@ class transactions : public ::testing::Test {
 };
 
 TEST(no_transactions, are_said_not_to_be_here) {
-  if (available_backend != backend::none) GTEST_SKIP() << "they are here";
+  if (available_backend != backend::none) GTEST_SKIP() << "this machine has transactions";
   const status found = begin();
   EXPECT_FALSE(found.begun());
   EXPECT_FALSE(found.may_succeed_again());

@@ -338,8 +338,8 @@ void check_latest(const json_node& list, std::span<const role> roles) {
                             "another distribution, or make them one role");
     }
     if (other->work.mix.insert > 0 || other->work.mix.erase > 0) {
-      node_of(other).refuse("inserts or erases, of which " + input::shown(by->name) +
-                            ", which draws the latest keys, would not know; leave updates to " +
+      node_of(other).refuse("inserts or erases, but " + input::shown(by->name) +
+                            " draws the latest keys and would not know of it; leave updates to " +
                             input::shown(by->name) + ", or give that another distribution");
     }
   }

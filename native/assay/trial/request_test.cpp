@@ -436,7 +436,7 @@ TEST(parse_request, refuses_the_latest_keys_where_roles_would_not_know_of_each_o
   EXPECT_THAT(refusal(mix(0, 10), mix(0, 0), false),
               StartsWith("roles[0]: draws the latest keys and inserts none"));
   EXPECT_THAT(refusal(mix(10, 10), mix(0, 1), false),
-              StartsWith("roles[1]: inserts or erases, of which \"updaters\""));
+              StartsWith("roles[1]: inserts or erases, but \"updaters\""));
   json alone = good();
   alone["distribution"] = latest;
   alone["mix"] = mix(0, 0);

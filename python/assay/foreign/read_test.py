@@ -43,6 +43,18 @@ def test_a_date_that_is_none_in_utc_is_left_out(date: str) -> None:
     assert read_google_benchmark(text).begun is None
 
 
+@pytest.mark.parametrize("kind", ["iteration", "mean"])
+def test_times_are_checked_in_every_row_that_measures(kind: str) -> None:
+    def spoil(document: Any) -> None:
+        row = next(
+            row for row in document["benchmarks"] if row.get("aggregate_name", row["run_type"]) == kind
+        )
+        row["cpu_time"] = -1
+
+    with pytest.raises(ForeignError, match=r"cpu_time: is -1, which no time"):
+        read_google_benchmark(changed(spoil))
+
+
 def test_google_benchmark_without_repetitions_gives_the_median_of_the_tool() -> None:
     real, _ = read_google_benchmark(text_of("google-benchmark-aggregates.json")).benchmarks[0].measures
     assert real.samples == ()

@@ -44,7 +44,7 @@ class Effects(Protocol):
 
 
 def ends(estimate: Estimate, effects: Effects | None = None) -> str:
-    """Return its interval's ends, with so many digits that the verdict can be read off them."""
+    """Return the ends of an interval, with enough digits to read the verdict off them."""
     if estimate.interval is None:
         return "-"
     if estimate.difference is None:

@@ -17,7 +17,7 @@
 //
 //     L = L0 / (1 - X / B)      X = sum of misses / t, solved for X
 //
-// The frequency f is the requested one, or the turbo's limit for so many active cores if that is less. A
+// The frequency f is the requested one, or the turbo's limit for the number of active cores if that is less. A
 // request takes effect after a delay (Hackenberg et al. 2015: up to 0.5 ms on Haswell), and the domain halts while it
 // changes. With the voltage V(f) and the temperature T, the power of the processor's package is
 //
