@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,9 @@ from program_output import HOSTILE, check_lost_output, check_unknown_words, quot
 @pytest.mark.parametrize(
     "words", ["lab engines --all --output -", "lab energy --microbenchmarks --figures -"]
 )
-def test_standard_output_is_no_folder(words: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "assay", *words.split()]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert "- is standard output, and these are files of a folder" in ended.stderr
+def test_standard_output_is_no_folder(words: str, assay: Assay, tmp_path: Path) -> None:
+    said = assay(*words.split(), expect=2).stderr
+    assert "- is standard output, and these are files of a folder" in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -31,13 +28,11 @@ def test_standard_output_is_no_folder(words: str, tmp_path: Path) -> None:
     ],
 )
 def test_numbers_out_of_range_end_with_place_and_remedy(
-    words: str, place: str, remedy: str, tmp_path: Path
+    words: str, place: str, remedy: str, assay: Assay
 ) -> None:
-    command = [sys.executable, "-m", "assay", *words.split()]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert place in ended.stderr
-    assert remedy in ended.stderr
+    said = assay(*words.split(), expect=2).stderr
+    assert place in said
+    assert remedy in said
 
 
 @pytest.mark.parametrize("program", ["assay-energy", "assay-engines", "assay-govern", "assay-rtm"])
