@@ -76,6 +76,11 @@ def measure(
     return groups
 
 
+def processes(number: int, program: str, *arguments: str, allocator: str = "") -> list[Groups]:
+    """Return what this many processes of a program measured."""
+    return [measure(program, *arguments, allocator=allocator) for _ in range(number)]
+
+
 def variants_of(processes: Sequence[Groups], group: str) -> Variants:
     """Return what processes measured of one group."""
     return [groups[group] for groups in processes]
@@ -105,3 +110,16 @@ def line(name: str, estimate: float, interval: tuple[float, float], of: str, dig
     """Print an estimate with its interval, and what it rests on."""
     low, high = interval
     print(f"  {name:64} {estimate:6.{digits}f}   [{low:.{digits}f}, {high:.{digits}f}]   {of}")
+
+
+def run_parts(every: Sequence[Callable[[], None]]) -> None:
+    """Run the parts of a benchmark that the command line names, or all."""
+    parts = {part.__name__: part for part in every}
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(f"usage: {sys.argv[0]} [PART...], all without one, of {', '.join(parts)}")
+        return
+    for name in sys.argv[1:]:
+        if name not in parts:
+            sys.exit(f"error: there is no part {name}; there are {', '.join(parts)}")
+    for name in sys.argv[1:] or parts:
+        parts[name]()
