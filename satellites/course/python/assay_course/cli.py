@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import JsonOption, QuietOption, SeedOption, StoreOption, print_json
+from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
 from assay.errors import AssayError
 from assay.words import listed
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from assay_course.lesson import Lesson
     from assay_course.outcome import Outcome, Run
 
-LESSONS_STORE = Path("results/lessons.sqlite")
 COURSE = Path(__file__).parent / "course"
 
 
@@ -37,7 +36,7 @@ def lesson(
     *,
     seed: SeedOption = None,
     quiet: QuietOption = False,
-    store: StoreOption = LESSONS_STORE,
+    store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """See how a benchmark misleads, and what catches it.

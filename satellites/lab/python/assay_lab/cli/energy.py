@@ -1,16 +1,29 @@
 """`assay lab energy`: time and energy of a program at other frequencies and on other machines."""
 
 import shlex
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import JsonOption, folder_option, print_json, whole_option
+from assay.cli.invocation import invocation
+from assay.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    QuietOption,
+    StoreOption,
+    folder_option,
+    print_json,
+    whole_option,
+)
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.analysis.types import Interval
+    from assay.experiment import Experiment
+    from assay.store.types import StoredTrial
     from assay_lab.energy.machines import Machine
     from assay_lab.energy.measure import Measured
     from assay_lab.energy.place import Placement
@@ -52,6 +65,8 @@ def energy(
             "--figures", text="With --microbenchmarks: draw energy, power, time and the model's error."
         ),
     ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Predict a program's time and energy at other frequencies.
@@ -80,16 +95,26 @@ def energy(
     if place and machines is None:
         raise AssayError("assay lab energy: --place needs machines to place programs on: --machines FILE")
     described = _described(machines)
+    run = partial(_run_campaign, store, quiet=quiet)
     if not place:
-        measured = [measure(words, runs)]
+        measured = [measure(words, runs, run)]
     else:
         if len(words) > _MOST_PROGRAMS:
             raise AssayError(f"assay lab energy: --place takes at most {_MOST_PROGRAMS} programs")
-        measured = [measure(_split(word), runs) for word in words]
+        measured = [measure(_split(word), runs, run) for word in words]
     if described:
         _print_places(measured, described, as_json)
     else:
         _print_prediction(measured[0], machine, as_json)
+
+
+def _run_campaign(path: Path, experiment: "Experiment", *, quiet: bool) -> "Sequence[StoredTrial]":
+    from assay.cli.running import running_campaign
+
+    with running_campaign(path, experiment, quiet=quiet) as (report, _):
+        number = str(report.campaign.id)
+        typer.echo(f"trials: {invocation('report', '--campaign', number, store=path)}", err=True)
+        return report.trials
 
 
 def _described(file: Path | None) -> "dict[str, Machine]":

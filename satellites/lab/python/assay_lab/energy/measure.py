@@ -6,30 +6,36 @@ once, times what a read takes, which is calibrated before each run. That is the 
 that are waited for together or are prefetched take less, and valgrind sees neither.
 """
 
-import os
+import math
 import re
 import shutil
 import statistics
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.host.joules import joules_between, joules_so_far
+from assay.experiment import Experiment, parse
+from assay.experiment.race import plain_name
+from assay.experiment.write_toml import toml_file
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script, without_root
-from assay.runner.process import run_process
 from assay.runner.temporary import Temporary
-from assay.words import in_unit
-from assay_lab.energy.frequencies import held, offered
+from assay.store.types import StoredTrial
+from assay.words import in_unit, printable
+from assay_lab.energy.frequencies import offered
 from assay_lab.energy.model import Work, from_two_runs
-from assay_lab.energy.native import calibrated
+from assay_lab.energy.native import gigahertz_of
+from assay_lab.energy.one_run import ended_in_words
 
 SHORTEST_S = 0.02
 """A shorter run is mostly the start of its process."""
 _WIDEST = 6
 """Instructions of a cycle at most, so that even what waits for memory has this part on the chip."""
+RunCampaign = Callable[[Experiment], Sequence[StoredTrial]]
 _LARGEST_CACHE = 32 * 2**20
 """A larger one is shared by the guests of a host, and no program has it for itself."""
 
@@ -67,18 +73,13 @@ class Measured:
         )
 
 
-@dataclass(frozen=True)
-class _Ran:
-    seconds: float
-    cores: float
-
-
-def measure(command: Sequence[str], runs: int, system: System | None = None) -> Measured:
-    """Measure a program, whose output is not shown.
+def measure(command: Sequence[str], runs: int, run: RunCampaign, system: System | None = None) -> Measured:
+    """Measure a program, whose output is not shown: a campaign with a block for each run.
 
     Args:
         command: its words.
         runs: how often it is run, at each frequency.
+        run: runs the campaign of an experiment, and returns its trials.
         system: this machine.
 
     Raises:
@@ -91,11 +92,68 @@ def measure(command: Sequence[str], runs: int, system: System | None = None) -> 
         if file.is_file():
             raise AssayError(f"{command[0]} is not executable; chmod +x makes it so")
         raise AssayError(f"there is no program {command[0]}; give its path, or the name of one on the PATH")
-    words = (program, *command[1:])
+    words = (str(Path(program).absolute()), *command[1:])
     frequencies = offered(system)
     if len(frequencies) > 1:
-        return _at_two_frequencies(tuple(command), words, runs, system, frequencies)
-    return _by_misses(tuple(command), words, runs)
+        if root_script() is None:
+            raise AssayError(f"frequencies can be set here, but not by this user: {without_root()}")
+        two = two_of(frequencies)
+        trials = _trials(words, runs, run, two)
+        return _at_two_frequencies(tuple(command), trials, two, frequencies)
+    if shutil.which("valgrind") is None:
+        raise AssayError(
+            "no frequency can be set here, and valgrind is not installed, which counts what a program"
+            " waits for; install it (Debian's package valgrind)"
+        )
+    trials = _trials(words, runs, run, ())
+    return _by_misses(tuple(command), trials, *_counted(words))
+
+
+def experiment_of(words: Sequence[str], runs: int, frequencies: Sequence[float]) -> Experiment:
+    """Return the experiment that runs a program at two frequencies.
+
+    Without frequencies half of the runs are compared with the other half, which are the same.
+    """
+    name = plain_name(words[0])
+    levels = {f"{gigahertz:g} GHz": gigahertz for gigahertz in frequencies} or {"first": 0, "second": 0}
+    document = {
+        "name": f"energy-{name}",
+        "question": f"What does {printable(Path(words[0]).name)} come to at other frequencies?",
+        "factors": {
+            "frequency": {label: {"parameters": {"gigahertz": value}} for label, value in levels.items()}
+        },
+        "trial": {"subject": name},
+        "design": {"blocks": runs if frequencies else math.ceil(runs / 2)},
+        "comparison": {"factor": "frequency", "metric": "seconds", "better": "lower"},
+        "subjects": {
+            name: {
+                "program": sys.executable,
+                "arguments": [
+                    *("-m", "assay_lab.energy.one_run", str(journal_folder()), "{gigahertz}"),
+                    *(word.replace("{", "{{") for word in words),
+                ],
+                "extract": "lines",
+            }
+        },
+    }
+    return parse(toml_file(document), Path("energy.toml"))
+
+
+def _trials(
+    words: Sequence[str], runs: int, run: RunCampaign, frequencies: Sequence[float]
+) -> Sequence[StoredTrial]:
+    trials = run(experiment_of(words, runs, frequencies))
+    for trial in trials:
+        if trial.status != "valid":
+            raise AssayError(f"{words[0]}: {trial.reason}")
+        if trial.metrics["seconds"] < SHORTEST_S:
+            raise AssayError(
+                f"{words[0]} ends after {in_unit(trial.metrics['seconds'], 's')}, which is too short to"
+                f" measure; give it more work, at least {in_unit(SHORTEST_S, 's')}"
+            )
+        if "memory_ns" not in trial.calibration_before:
+            raise AssayError("the latency of memory is not known here: no calibration measured it")
+    return trials
 
 
 def two_of(frequencies: Sequence[float]) -> tuple[float, float]:
@@ -107,97 +165,46 @@ def two_of(frequencies: Sequence[float]) -> tuple[float, float]:
 
 def _at_two_frequencies(
     command: tuple[str, ...],
-    words: Sequence[str],
-    runs: int,
-    system: System,
+    trials: Sequence[StoredTrial],
+    two: tuple[float, float],
     frequencies: tuple[float, ...],
 ) -> Measured:
-    if root_script() is None:
-        raise AssayError(f"frequencies can be set here, but not by this user: {without_root()}")
-    two = two_of(frequencies)
-    memory_ns = calibrated().memory_ns
     works: list[Work] = []
     watts: dict[float, list[float]] = {gigahertz: [] for gigahertz in two}
-    for number in range(runs):
-        seen: dict[float, _Ran] = {}
-        for gigahertz in two if number % 2 else reversed(two):
-            with held(system, journal_folder(), gigahertz):
-                before = joules_so_far(system)
-                seen[gigahertz] = _run(words)
-                joules = joules_between(before, joules_so_far(system))
-            if joules is not None:
-                watts[gigahertz].append(joules / seen[gigahertz].seconds)
-        one, other = ((gigahertz, seen[gigahertz].seconds) for gigahertz in two)
-        works.append(from_two_runs(one, other, seen[two[0]].cores))
+    for _, block in groupby(trials, key=lambda trial: trial.block):
+        ran = {trial.metrics["gigahertz"]: trial.metrics for trial in block}
+        one, other = ((gigahertz, ran[gigahertz]["seconds"]) for gigahertz in two)
+        works.append(from_two_runs(one, other, ran[two[0]]["cores"]))
+        for gigahertz, metrics in ran.items():
+            if "joules" in metrics:
+                watts[gigahertz].append(metrics["joules"] / metrics["seconds"])
+    memory_ns = statistics.median(trial.calibration_before["memory_ns"] for trial in trials)
     known = tuple((gigahertz, statistics.median(seen)) for gigahertz, seen in watts.items() if seen)
-    how = f"{runs} runs each at {two[0]:g} and {two[1]:g} GHz"
+    how = f"{len(works)} runs each at {two[0]:g} and {two[1]:g} GHz"
     return Measured(command, tuple(works), memory_ns, how, frequencies, known if len(known) == 2 else ())
 
 
-def _by_misses(command: tuple[str, ...], words: Sequence[str], runs: int) -> Measured:
-    if shutil.which("valgrind") is None:
-        raise AssayError(
-            "no frequency can be set here, and valgrind is not installed, which counts what a program"
-            " waits for; install it (Debian's package valgrind)"
-        )
-    works: list[tuple[_Ran, float, float]] = []
-    for _ in range(runs):
-        host = calibrated()
-        works.append((_run(words), host.memory_ns, host.gigahertz))
-    instructions, misses = _counted(words)
-    found: list[Work] = []
+def _by_misses(
+    command: tuple[str, ...], trials: Sequence[StoredTrial], instructions: float, misses: float
+) -> Measured:
+    works: list[Work] = []
+    speeds: list[float] = []
     overlaps = 0
-    for ran, memory_ns, gigahertz in works:
-        threads = max(ran.cores, 1.0)
-        least_on = min(instructions / threads / _WIDEST / gigahertz / 1e9, ran.seconds)
-        outside = misses * memory_ns / 1e9 / threads
-        overlaps += outside > ran.seconds - least_on
-        outside = min(outside, ran.seconds - least_on)
-        found.append(Work((ran.seconds - outside) * gigahertz, outside, misses, ran.cores))
-    memory_ns = statistics.median(ns for _, ns, _ in works)
-    gigahertz = statistics.median(ghz for _, _, ghz in works)
+    for trial in trials:
+        seconds, cores = trial.metrics["seconds"], trial.metrics["cores"]
+        speeds.append(gigahertz := gigahertz_of(trial.calibration_before))
+        threads = max(cores, 1.0)
+        least_on = min(instructions / threads / _WIDEST / gigahertz / 1e9, seconds)
+        outside = misses * trial.calibration_before["memory_ns"] / 1e9 / threads
+        overlaps += outside > seconds - least_on
+        outside = min(outside, seconds - least_on)
+        works.append(Work((seconds - outside) * gigahertz, outside, misses, cores))
+    memory_ns = statistics.median(trial.calibration_before["memory_ns"] for trial in trials)
     how = (
-        f"{runs} runs at {gigahertz:.2g} GHz, and {misses:,.0f} reads that miss a cache of"
-        f" {in_unit(_last_cache(), 'bytes')}, counted by valgrind, at {memory_ns:.0f} ns each"
+        f"{len(works)} runs at {statistics.median(speeds):.2g} GHz, and {misses:,.0f} reads that miss a cache"
+        f" of {in_unit(_last_cache(), 'bytes')}, counted by valgrind, at {memory_ns:.0f} ns each"
     )
-    return Measured(command, tuple(found), memory_ns, how, overlaps=2 * overlaps > runs)
-
-
-def _run(words: Sequence[str]) -> _Ran:
-    program, *arguments = words
-    ended = run_process(
-        program,
-        "",
-        environment=os.environ,
-        arguments=arguments,
-        directory=Path.cwd(),
-        measured=True,
-        discard=True,
-    )
-    if ended.exit_code != 0:
-        raise AssayError(f"{program} {_ended(ended.exit_code)}{_last_line(ended.stderr)}")
-    if ended.left:
-        raise AssayError(
-            f"{program} ended while {ended.left_in_words()} that it had started still ran; "
-            "let it wait for what it starts"
-        )
-    seconds = ended.used["wall_ms"] / 1e3
-    if seconds < SHORTEST_S:
-        raise AssayError(
-            f"{program} ends after {in_unit(seconds, 's')}, which is too short to measure; give it more"
-            f" work, at least {in_unit(SHORTEST_S, 's')}"
-        )
-    on_processor = (ended.used["user_ms"] + ended.used["system_ms"]) / 1e3
-    return _Ran(seconds, max(on_processor / seconds, 0.01))
-
-
-def _ended(code: int) -> str:
-    return f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
-
-
-def _last_line(written: bytes) -> str:
-    lines = written.decode(errors="replace").strip().splitlines()
-    return f": {lines[-1][:200]}" if lines else ""
+    return Measured(command, tuple(works), memory_ns, how, overlaps=2 * overlaps > len(works))
 
 
 def _last_cache() -> int:
@@ -226,7 +233,7 @@ def _counted(words: Sequence[str]) -> tuple[float, float]:
         )
         if ended.returncode != 0:
             raise AssayError(
-                f"under valgrind {words[0]} {_ended(ended.returncode)}{_last_line(ended.stderr)}; it may use"
+                f"under valgrind {words[0]} {ended_in_words(ended.returncode, ended.stderr)}; it may use"
                 " instructions that this valgrind does not know"
             )
         instructions = misses = 0.0

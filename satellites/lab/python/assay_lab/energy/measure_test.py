@@ -3,18 +3,20 @@
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from assay.campaign.plan_trials import plan_trials
 from assay.errors import AssayError
+from assay.experiment import Experiment
 from assay.host.joules import joules_between, joules_so_far
 from assay.host.system import System
 from assay.host.testing import CPU, made_machine
-from assay_lab.energy import frequencies, measure, native
+from assay.store.types import StoredTrial
+from assay_lab.energy import frequencies, measure, native, one_run
 from assay_lab.energy.frequencies import held, offered
 from assay_lab.energy.measure import Measured, two_of
 from assay_lab.energy.model import Work
@@ -163,32 +165,61 @@ def test_the_two_frequencies_are_inside_of_the_range() -> None:
     assert two_of((1.0, 2.0)) == (1.0, 2.0)
 
 
+def trials(experiment: Experiment, metrics: Callable[[float], dict[str, float]]) -> list[StoredTrial]:
+    """Return what a campaign of an experiment comes to, by the metrics at each frequency."""
+    calibration = {"memory_ns": 80.0, "arithmetic_ns": 4 / 3}
+    return [
+        StoredTrial(
+            id=ordinal,
+            ordinal=ordinal,
+            block=trial.block,
+            group=trial.group,
+            levels=trial.levels,
+            status="valid",
+            reason="",
+            metrics=metrics(float(trial.arguments[3])),
+            calibration_before=calibration,
+            calibration_after=calibration,
+            started_at=datetime(2024, 1, 1, tzinfo=UTC),
+            wall_s=1,
+            environment=None,
+        )
+        for ordinal, trial in enumerate(plan_trials(experiment).trials)
+    ]
+
+
 def test_where_frequencies_can_be_set_two_runs_of_each_give_work_and_power(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    truth, at, spent = Work(3.0, 0.5), [0.0], [0.0]
+    truth = Work(3.0, 0.5)
 
-    @contextmanager
-    def hold(_system: System, _folder: Path, gigahertz: float) -> Iterator[None]:
-        at[0] = gigahertz
-        yield
+    def metrics(gigahertz: float) -> dict[str, float]:
+        seconds = truth.seconds(gigahertz)
+        return {
+            "gigahertz": gigahertz,
+            "seconds": seconds,
+            "cores": 1.0,
+            "joules": seconds * (5 + gigahertz**3),
+        }
 
-    def run(_words: Any) -> Any:
-        seconds = truth.seconds(at[0])
-        spent[0] += seconds * (5 + at[0] ** 3)
-        return measure._Ran(seconds, 1.0)
-
-    monkeypatch.setattr(measure, "held", hold)
-    monkeypatch.setattr(measure, "_run", run)
     monkeypatch.setattr(measure, "root_script", lambda: ["root"])
-    monkeypatch.setattr(measure, "joules_so_far", lambda _: {"package": (spent[0], 1e9)})
-    monkeypatch.setattr(measure, "calibrated", lambda: native.Host(80.0, 3.0))
-    found = measure.measure(["true"], 6, made_machine(tmp_path, CPUFREQ))
+    machine = made_machine(tmp_path, CPUFREQ)
+    found = measure.measure(["true"], 6, lambda experiment: trials(experiment, metrics), machine)
+    assert len(found.works) == 6
     assert found.work.gigacycles == pytest.approx(3.0)
     assert found.work.outside_s == pytest.approx(0.5)
     rows = {row.gigahertz: row for row in predict(found, None).rows}
     assert rows[3.0].joules[0] == pytest.approx((5 + 27) * 1.5)
     assert rows[1.0].joules[0] == pytest.approx((5 + 1) * 3.5)
+
+
+def test_a_run_is_made_at_its_frequency(tmp_path: Path) -> None:
+    system = made_machine(tmp_path / "root", CPUFREQ)
+    limit = f"{system.root}{POLICY}/scaling_max_freq"
+    found = one_run.run(tmp_path / "state", 2.5, ["/usr/bin/grep", "-q", "2500000", limit], system)
+    assert found["gigahertz"] == 2.5
+    assert found["seconds"] > 0
+    assert system.read(f"{POLICY}/scaling_max_freq") == "3000000"
 
 
 def test_without_frequencies_power_is_simulated_and_what_waits_is_best_at_the_lowest() -> None:
@@ -229,29 +260,32 @@ def program(folder: Path, text: str) -> str:
 )
 def test_a_program_that_fails_is_said(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(AssayError, match=message):
-        measure._run([program(tmp_path, text)])
+        one_run.run(tmp_path, 0, [program(tmp_path, text)], System())
 
 
 def test_what_cannot_be_measured_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(experiment: Experiment) -> list[StoredTrial]:
+        return trials(experiment, lambda _: {"gigahertz": 0, "seconds": 0.01, "cores": 1.0})
+
     with pytest.raises(AssayError, match="there is no program nowhere"):
-        measure.measure(["nowhere"], 6)
+        measure.measure(["nowhere"], 6, run)
     plain = tmp_path / "plain"
     plain.touch()
     with pytest.raises(AssayError, match="is not executable; chmod"):
-        measure.measure([str(plain)], 6)
-    monkeypatch.setattr(measure, "SHORTEST_S", 1e9)
-    with pytest.raises(AssayError, match="too short to measure"):
-        measure._run([program(tmp_path, "")])
+        measure.measure([str(plain)], 6, run)
     which = shutil.which
     monkeypatch.setattr(
         shutil, "which", lambda name, **more: None if name == "valgrind" else which(name, **more)
     )
     none = made_machine(tmp_path / "none", {})
     with pytest.raises(AssayError, match="valgrind is not installed"):
-        measure.measure(["true"], 6, none)
+        measure.measure(["true"], 6, run, none)
+    monkeypatch.setattr(measure, "root_script", lambda: ["root"])
+    with pytest.raises(AssayError, match="true ends after 10 ms, which is too short to measure"):
+        measure.measure(["true"], 6, run, made_machine(tmp_path / "short", CPUFREQ))
     monkeypatch.setattr(measure, "root_script", lambda: None)
     with pytest.raises(AssayError, match="not by this user"):
-        measure.measure(["true"], 6, made_machine(tmp_path / "some", CPUFREQ))
+        measure.measure(["true"], 6, run, made_machine(tmp_path / "some", CPUFREQ))
     with pytest.raises(AssayError, match="no simulated machine is called"):
         native.simulated("abacus")
     assert frequencies.offered(none) == ()

@@ -1,4 +1,4 @@
-"""Asks the native programs: `assay-energy` about a simulated machine, `assay-calibrate` about this one."""
+"""Asks `assay-energy` about a simulated machine, and a calibration about this one."""
 
 import json
 import math
@@ -34,34 +34,13 @@ def ask(program: str, request: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(ended.stdout))
 
 
-@dataclass(frozen=True)
-class Host:
-    """What this machine is, as a calibration has it.
-
-    Attributes:
-        memory_ns: one read from memory that depends on the one before it.
-        gigahertz: cycles in a nanosecond; a dependent multiplication and addition take four.
-    """
-
-    memory_ns: float
-    gigahertz: float
-
-
 _CYCLES_OF_ARITHMETIC = 4
 """3 of a multiplication and 1 of an addition, on Intel since Nehalem and on AMD since Zen (Fog 2014)."""
 
 
-def calibrated() -> Host:
-    """Return what this machine is at this moment.
-
-    Raises:
-        AssayError: it cannot be measured.
-    """
-    answer = ask("assay-calibrate", {"protocol": 1, "threads": 1, "pinning": "none"})
-    metrics = answer["metrics"]
-    if "memory_ns" not in metrics:
-        raise AssayError(f"the latency of memory is not known here: {answer['unavailable']['memory_ns']}")
-    return Host(metrics["memory_ns"], _CYCLES_OF_ARITHMETIC / metrics["arithmetic_ns"])
+def gigahertz_of(calibration: Mapping[str, float]) -> float:
+    """Return cycles in a nanosecond at a calibration: a dependent multiplication and addition take four."""
+    return _CYCLES_OF_ARITHMETIC / calibration["arithmetic_ns"]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import typer
 
 from assay.cli.invocation import invocation
 from assay.cli.options import (
+    DEFAULT_STORE,
     JsonOption,
     QuietOption,
     StoreOption,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 WITHIN_S = 5
 OUTPUT = Path("results/inspections")
-STORE = Path("results/inspections.sqlite")
 REFERENCE = "_reference"
 """What the name of a reference version ends in."""
 _WIDTH = 80
@@ -73,7 +73,7 @@ def inspect(
         ),
     ] = None,
     output: Annotated[Path, folder_option("--output", text="Folder for the pages.")] = OUTPUT,
-    store: StoreOption = STORE,
+    store: StoreOption = DEFAULT_STORE,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -136,7 +136,7 @@ def inspect(
         *(["--directory", str(directory)] if directory else []),
         *(["--within", f"{within}s"] if within != WITHIN_S else []),
         *("--seed", str(drawn)),
-        *([] if store == STORE else ["--store", str(store)]),
+        *([] if store == DEFAULT_STORE else ["--store", str(store)]),
     )
     if as_json:
         print_json({"seed": drawn, **_as_json(found), "page": str(page), "again": again})
