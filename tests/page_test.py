@@ -338,21 +338,6 @@ comparison = { metric = "value_ms", factor = "subject", baseline = "one", smalle
     assert toml[0].read_text() == toml[1].read_text() != ""
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "campaign's page"),
-        ("[]", "campaign's page"),
-        ("{}", "campaign's page"),
-        ('{"version": 7}', "version: 7"),
-    ],
-)
-def test_json_that_is_not_a_resolved_experiment_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "experiment.json").write_text(text)
-    with pytest.raises(AssayError, match=rf"experiment\.json: .*{words}"):
-        load(tmp_path / "experiment.json")
-
-
 def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(store.path.parent)
     with Store.open(Path(store.path.name)) as relative:

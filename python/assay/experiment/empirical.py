@@ -42,8 +42,6 @@ def digest(data: bytes) -> str:
 
 
 def _read(at: KeyPath, file: Path) -> bytes:
-    if not file.is_absolute():  # as only an edited JSON has it
-        raise MistakeError(at, f"{file} is not an absolute path; write it from the root")
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise MistakeError(at, f"{file} is not a regular file; name a text of weights, one a line")

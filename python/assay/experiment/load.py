@@ -8,14 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
-from assay.experiment.mistakes import MistakeError, located, mistake_of, validated
-from assay.experiment.read import check_resolved, read_experiment
-from assay.experiment.settings import Settings
+from assay.experiment.mistakes import MistakeError, located
+from assay.experiment.read import read_experiment
 from assay.experiment.types import Experiment, Program
 from assay.words import shortened, show
 
@@ -55,9 +53,8 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
     else:
         experiment = parse(text, path, identical=identical)
     with located(*experiment.origin):
-        for subject, program in experiment.programs.items() if built else ():
-            key = (subject, "path") if experiment.json_file else (program.table, "program")
-            _check_program(("subjects", *key), program)
+        for program in experiment.programs.values() if built else ():
+            _check_program(("subjects", program.table, "program"), program)
         return experiment.model_copy(update={"digests": read_digests(experiment)})
 
 
@@ -71,28 +68,14 @@ def _similar(path: Path) -> str:
 
 
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:
-    remedy = "take the experiment.json of a campaign's page"
     try:
-        value = from_json(text)
-    except ValueError as error:
-        raise AssayError(f"{path}: not JSON: {error}; {remedy}") from error
-    if not isinstance(value, dict) or "version" not in value:
-        raise AssayError(f"{path}: is not a resolved experiment; {remedy}")
-    with located(path, None):
-        try:
-            experiment = Experiment.model_validate_json(text)
-        except ValidationError as error:
-            raise mistake_of(error, value) from None
-        fixed = validated(Settings, experiment.fixed, ("fixed",)).given()
-        changes = {
-            factor: {
-                level: validated(Settings, change, ("changes", factor, str(level))).given()
-                for level, change in levels.items()
-            }
-            for factor, levels in experiment.changes.items()
-        }
-        experiment = experiment.model_copy(update={"fixed": fixed, "changes": changes, "json_file": path})
-        check_resolved(experiment)
+        experiment = Experiment.model_validate_json(text)
+    except ValidationError as error:
+        details = error.errors(include_url=False)[0]
+        why = ": ".join([*filter(None, [".".join(map(str, details["loc"]))]), details["msg"]])
+        raise AssayError(
+            f"{path}: is not a resolved experiment: {why}; take the experiment.json of a campaign's page"
+        ) from None
     if identical and not experiment.identical:
         raise AssayError(f"{path}: compares different code; give the experiment's TOML file")
     return experiment

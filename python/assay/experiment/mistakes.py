@@ -50,7 +50,7 @@ def located(path: Path, text: str | None, options: Mapping[str, str] | None = No
 
     Args:
         path: of its file.
-        text: of its file; None where it is known by its JSON alone.
+        text: of its file; None where it is not known.
         options: setting or factor -> the option of the command line that gave it.
 
     Raises:
@@ -61,13 +61,14 @@ def located(path: Path, text: str | None, options: Mapping[str, str] | None = No
     except RecursionError as error:
         raise AssayError(f"{path}: its values are nested too deeply; no experiment needs that") from error
     except MistakeError as error:
-        lines = Lines(text) if text is not None else None
-        mistakes = (error, *error.more)
-        raise AssayError(
-            "\n".join(
-                placed(mistake, options or {}) or _explained(mistake, path, lines) for mistake in mistakes
-            )
-        ) from error
+        lines = Lines(text or "")
+        texts = []
+        for mistake in (error, *error.more):
+            key = _written(mistake.key, lines)
+            place = f"{path}:{lines.of(key)}" if text is not None else str(path)
+            explained = ": ".join(filter(None, [place, dotted(key), mistake.why]))
+            texts.append(placed(mistake, options or {}) or explained)
+        raise AssayError("\n".join(texts)) from error
 
 
 def placed(mistake: MistakeError, options: Mapping[str, str]) -> str:
@@ -77,32 +78,12 @@ def placed(mistake: MistakeError, options: Mapping[str, str]) -> str:
     return f"{option}: {mistake.why}" if option else ""
 
 
-def _explained(mistake: MistakeError, path: Path, lines: Lines | None) -> str:
-    if lines:
-        key = _written(mistake.key, lines)
-        place, name = f"{path}:{lines.of(key)}", dotted(key)
-    else:
-        parts = [part.name if isinstance(part, LevelKey) else str(part) for part in mistake.key]
-        place, name = str(path), ".".join([_IN_JSON.get(part, part) for part in parts[:1]] + parts[1:])
-    return ": ".join([place, *([name] if name else []), mistake.why])
-
-
-_IN_JSON = {
-    "trial": "fixed",
-    "factors": "changes",
-    "subjects": "programs",
-    "validate": "validations",
-    "chart": "charts",
-}
-"""Table of the text -> key of the JSON that holds what it says."""
-
-
 def _written(key: Key, lines: Lines) -> KeyPath:
     """Return a key as the text has it."""
     path: KeyPath = ()
     for part in key:
         if isinstance(part, LevelKey):
-            path = named if lines.has(named := (*path, part.name)) else (*path, part.number)
+            path = listed if lines.has(listed := (*path, part.number)) else (*path, part.name)
         else:
             path = (*path, part)
     return path
@@ -117,11 +98,10 @@ def validated(model: type[AnyTable], value: Any, at: KeyPath = (), skip: int = 0
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise mistake_of(error, value, at, skip) from None
+        raise _mistake_of(error, value, at, skip) from None
 
 
-def mistake_of(error: ValidationError, value: Any, at: KeyPath = (), skip: int = 0) -> MistakeError:
-    """Return what is wrong with a value; `at` and `skip` are those of `validated`."""
+def _mistake_of(error: ValidationError, value: Any, at: KeyPath, skip: int) -> MistakeError:
     explained: dict[KeyPath, str] = {}
     every = iter(error.errors(include_url=False))
     while len(explained) < _MISTAKES_AT_MOST and (details := next(every, None)):
@@ -208,6 +188,6 @@ def _explain(error: ErrorDetails, table: str) -> str:
     place = f" in [{table}]" if table else ""
     others = "digits, _ and -" if "_-" in str(context.get("pattern")) else "digits and _"
     explanation = _EXPLANATIONS.get(error["type"])
-    if explanation is None:  # in JSON alone
+    if explanation is None:
         return f"{show(error['input'])} is not possible: {error['msg']}"
     return explanation.format(value=show(error["input"]), place=place, others=others, **context)

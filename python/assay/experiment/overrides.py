@@ -8,7 +8,7 @@ from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.factors import label_of, level_of, levels_by_name
 from assay.experiment.mistakes import MistakeError, check_known, dotted, placed, validated
-from assay.experiment.read import check_conditions, check_resolved, filling_the_time, read_rules
+from assay.experiment.read import check_conditions, check_set, filling_the_time, read_rules
 from assay.experiment.schema import DesignTable
 from assay.experiment.settings import Settings
 from assay.experiment.types import Blocks, Experiment, Level
@@ -66,7 +66,7 @@ def overridden(
     try:
         check_conditions(result)
         if settings:
-            check_resolved(result)
+            check_set(result)
             result = result.model_copy(update={"digests": read_digests(result)})
     except MistakeError as mistake:
         where = placed(mistake, result.origin[2])

@@ -2,9 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.perturb import check_perturb, read_perturb
 from assay.experiment.programs import check_placeholders, check_units, read_programs
 from assay.experiment.schema import ComparisonTable, DesignTable, Document
-from assay.experiment.sensitivity import CONFIGURATION, PERTURBED
 from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
 from assay.experiment.types import (
     EXPERIMENT_NAME_PATTERN,
@@ -83,7 +81,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     direction = partial(_direction, units, bool(subjects & commands))
     metric = document.comparison.metric or _metric(subjects, commands, fixtures)
     comparison = _comparison(document.comparison, metric, factors, direction, identical=identical)
-    _check_gate(document.design.end, comparison, ("design", "until"))
+    _check_gate(document.design.end, comparison)
     question = document.question or (
         f"How does {comparison.metric} differ by {comparison.factor}, compared with {comparison.against()}?"
     )
@@ -103,7 +101,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         protocol_defaults = {} if subjects <= commands else _FIXTURE_DEFAULTS
     named = levels_by_name(factors)
     experiment = Experiment(
-        name=document.name or _name(path.stem, "is missing, and the file's name is"),
+        name=document.name or _name(path.stem),
         question=question,
         comparison=comparison,
         design=Design(
@@ -140,11 +138,12 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     return filling_the_time(experiment) if fills_the_time else experiment
 
 
-def _name(name: str, whose: str = "is") -> str:
-    """Return the name of an experiment, unless it cannot be one."""
-    if re.fullmatch(EXPERIMENT_NAME_PATTERN, name) and len(name) <= 64:
-        return name
-    raise MistakeError(("name",), f"{whose} {show(name)}, which is not a name; write one")
+def _name(stem: str) -> str:
+    """Return the name of an experiment whose text has none: that of its file, unless it cannot be one."""
+    if re.fullmatch(EXPERIMENT_NAME_PATTERN, stem) and len(stem) <= 64:
+        return stem
+    why = f"is missing, and the file's name is {show(stem)}, which is not a name; write one"
+    raise MistakeError(("name",), why)
 
 
 def _metric(subjects: Set[str], commands: Set[str], fixtures: Set[str]) -> str:
@@ -187,7 +186,9 @@ def _comparison(
             raise MistakeError(("comparison", "also"), f"{other} is compared already; remove it here")
         stated = table.also[other] if isinstance(table.also, dict) else None
         also[other] = stated or direction(("comparison", "also", index), other)
-    _check_one_baseline(table.across, stand_ins)
+    if table.across and stand_ins:
+        why = "workloads are put together against one baseline; name one alone"
+        raise MistakeError(("comparison", "across"), why)
     if table.gate_percent is not None and table.baseline is None and not identical:
         why = f"needs a baseline that nothing may be worse than; name it, such as baseline = {show(baseline)}"
         raise MistakeError(("comparison", "gate_percent"), why)
@@ -243,38 +244,25 @@ def _across(table: ComparisonTable, compared: str, factors: Factors) -> dict[str
     for index, factor in enumerate(table.across):
         weighted = isinstance(table.across, dict)
         at = ("comparison", "across", factor if weighted else index)
-        _check_workloads(at, factor, compared, factors)
+        check_known(at, factor, factors, "factor")
+        if factor == compared:
+            why = f"{factor} is the factor compared; name factors whose levels are workloads"
+            raise MistakeError(at, why)
         if factor in across:
             raise MistakeError(at, f"{factor} is named twice; remove it here")
         across[factor] = dict(table.across[factor]) if isinstance(table.across, dict) else {}
         if weighted:
-            _check_weights(at, across[factor], factor, factors)
+            for level in across[factor]:
+                check_known((*at, level), level, list(map(str, factors[factor])), f"level of {factor}")
+            _check_weights(at, across[factor], factors[factor])
     return across
 
 
-def _check_workloads(at: KeyPath, factor: str, compared: str, factors: Factors) -> None:
-    check_known(at, factor, factors, "factor")
-    if factor == compared:
-        why = f"{factor} is the factor compared; name factors whose levels are workloads"
-        raise MistakeError(at, why)
-
-
-def _check_weights(
-    at: KeyPath, weights: Mapping[str, float], factor: str, factors: Factors, *, whole: bool = True
-) -> None:
-    """Check that each level has a weight and, of a whole factor, that nothing else has one."""
-    levels = [str(level) for level in factors[factor]]
-    for level in weights if whole else ():
-        check_known((*at, level), level, levels, f"level of {factor}")
-    missing = [level for level in levels if level not in weights]
+def _check_weights(at: KeyPath, weights: Mapping[str, float], levels: Sequence[Level]) -> None:
+    """Check that each level has a weight."""
+    missing = [level for level in levels if str(level) not in weights]
     if missing:
         raise MistakeError(at, f"level {missing[0]} has no weight; give every level one")
-
-
-def _check_one_baseline(across: Collection[str], stand_ins: Sequence[Level]) -> None:
-    if across and stand_ins:
-        why = "workloads are put together against one baseline; name one alone"
-        raise MistakeError(("comparison", "across"), why)
 
 
 def _baselines(stated: Any, factor: str, factors: Factors) -> list[Level]:
@@ -310,7 +298,7 @@ def _direction(units: Mapping[str, str], of_commands: bool, at: KeyPath, metric:
     return known or "higher"
 
 
-def _check_gate(until: Until | None, comparison: ComparisonDesign, at: KeyPath) -> None:
+def _check_gate(until: Until | None, comparison: ComparisonDesign) -> None:
     """Check the gate against what ends a campaign, and against the smallest effect."""
     gate, smallest = comparison.gate_percent, comparison.smallest_effect_percent
     if comparison.smallest_effect is not None and isinstance(until, float):
@@ -319,7 +307,7 @@ def _check_gate(until: Until | None, comparison: ComparisonDesign, at: KeyPath) 
     if gate is None:
         if until == "gate":
             why = 'is "gate", and there is no gate; give one, such as gate_percent = 5 in [comparison]'
-            raise MistakeError(at, why)
+            raise MistakeError(("design", "until"), why)
     elif gate < smallest:
         why = (
             f"is {gate:g}, and differences below smallest_effect_percent = {smallest:g} do not interest you;"
@@ -372,90 +360,24 @@ def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
                 raise MistakeError(at, why)
 
 
-def check_resolved(experiment: Experiment) -> None:
-    """Check what JSON may have wrong, and what the text of a file cannot.
+def check_set(experiment: Experiment) -> None:
+    """Check what new values of settings, or new levels of factors, may make wrong.
 
-    Rules, weights and charts may name levels that `--only` or `--set` has left out, and programs what
-    only those set.
+    Programs that no condition measures may lack what only other levels set.
 
     Raises:
-        MistakeError: there is a mistake in it.
+        MistakeError: a setting comes from two places, a level has no weight, a metric two units, or a
+            placeholder no value.
     """
-    _name(experiment.name)
-    factors, design = experiment.factors, experiment.design
-    whole = not any(option.startswith(("--only ", "--set ")) for option in experiment.overrides)
     # A default stands beside the factor that changes it.
     check_changes(experiment.changes, experiment.fixed.keys() - _PROTOCOL_DEFAULTS.keys())
-    _check_resolved_comparison(experiment, whole=whole)
-    _check_resolved_blocks(design.blocks)
-    _check_gate(design.blocks.until, experiment.comparison, ("design", "blocks", "until"))
-    _check_varied(experiment)
-    by_name = levels_by_name(factors)
-    named: list[tuple[KeyPath, str, Sequence[Level]]] = []
-    for key, rules in (("include", design.include), ("exclude", design.exclude)):
-        for index, rule in enumerate(rules):
-            named += [(("design", key, index, factor), factor, levels) for factor, levels in rule.items()]
-    for index, validation in enumerate(experiment.validations):
-        named += [(("validate", index), validation.factor, ())] if validation.factor else []
-    for index, chart in enumerate(experiment.charts):
-        named += [
-            (("chart", index, "filter", factor), factor, levels) for factor, levels in chart.filter.items()
-        ]
-        read_chart(index, chart.model_copy(update={"filter": {}}), by_name)
-    for at, factor, levels in named:
-        check_known(at, factor, factors, "factor")
-        for level in levels if whole else ():
-            found = by_name[factor].get(str(level))
-            if (type(found), found) != (type(level), level):
-                check_known(at, level, factors[factor], f"level of {factor}")
-    check_conditions(experiment)
-    check_units(experiment)
-    measured = {
-        name: experiment.programs[name] for name in experiment.subjects() & experiment.programs.keys()
-    }
-    check_placeholders(experiment.model_copy(update={"programs": measured}))
-
-
-def _check_resolved_comparison(experiment: Experiment, *, whole: bool) -> None:
-    factors, comparison = experiment.factors, experiment.comparison
-    check_known(("comparison", "factor"), comparison.factor, factors, "factor")
-    levels = factors[comparison.factor]
-    if whole or set(levels).isdisjoint(comparison.baselines()):
-        check_known(("comparison", "baseline"), comparison.baseline, levels, f"level of {comparison.factor}")
-    for level in comparison.stand_ins if whole else ():
-        check_known(("comparison", "stand_ins"), level, levels, f"level of {comparison.factor}")
-    _check_apart(("comparison", "stand_ins"), comparison.baselines())
-    for level in chain.from_iterable(comparison.ladders if whole else ()):
-        check_known(("comparison", "ladders"), level, levels, f"level of {comparison.factor}")
-    _check_one_baseline(comparison.across, comparison.stand_ins)
-    for factor, weights in comparison.across.items():
-        at = ("comparison", "across", factor)
-        _check_workloads(at, factor, comparison.factor, factors)
+    for factor, weights in experiment.comparison.across.items():
         if weights:
-            _check_weights(at, weights, factor, factors, whole=whole)
-    if experiment.identical and (comparison.factor != "copy" or any(experiment.changes["copy"].values())):
-        why = f"compares the levels of {comparison.factor}, which may be different code; write false"
-        raise MistakeError(("identical",), why)
-
-
-def _check_varied(experiment: Experiment) -> None:
-    """Check that factors and draws of an experiment about sensitivity belong together."""
-    if not experiment.varied:
-        return
-    for factor in (PERTURBED, CONFIGURATION):
-        if any(experiment.changes.get(factor, {None: {"": None}}).values()):
-            raise MistakeError(
-                ("changes", factor), "measuring sensitivity takes this factor, which changes nothing"
-            )
-    for level in experiment.changes[PERTURBED]:
-        check_known(("changes", PERTURBED, str(level)), level, experiment.varied, "key of varied")
-
-
-def _check_resolved_blocks(blocks: Blocks) -> None:
-    at = ("design", "blocks")
-    if blocks.until is not None and blocks.fewest > blocks.most:
-        why = f"{blocks.fewest} is more than the {blocks.most} that there are at most; use fewer"
-        raise MistakeError((*at, "fewest"), why)
+            _check_weights(("comparison", "across", factor), weights, experiment.factors[factor])
+    check_units(experiment)
+    measured = experiment.subjects()
+    programs = {name: program for name, program in experiment.programs.items() if name in measured}
+    check_placeholders(experiment.model_copy(update={"programs": programs}))
 
 
 def check_conditions(experiment: Experiment) -> None:

@@ -568,7 +568,6 @@ class Experiment(Part):
         changes: factor -> level -> the settings that this level changes, in the order of the file.
         path: the file.
         source: the file's text, which is kept beside the JSON and not in it.
-        json_file: the resolved experiment that it was read from, where it was, in which mistakes are placed.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
         varied: level of the factor `perturbed` -> what it draws, where sensitivity is measured.
@@ -591,7 +590,6 @@ class Experiment(Part):
     changes: dict[Name, Changes]
     path: Annotated[Path, WithoutNul]
     source: Annotated[str, Field(exclude=True, repr=False)] = ""
-    json_file: Annotated[Path | None, Field(exclude=True, repr=False)] = None
     identical: bool = False
     varied: dict[str, Varied] = Field(default_factory=dict)
     simulate: Simulate = Simulate()
@@ -623,12 +621,7 @@ class Experiment(Part):
 
     @property
     def origin(self) -> tuple[Path, str | None, dict[str, str]]:
-        """Return where mistakes in it are placed.
-
-        It is a file with its text or, of JSON, none; and each setting that an option gave, with the option.
-        """
-        if self.json_file:
-            return self.json_file, None, {}
+        """Return its file, the file's text where it is known, and setting -> the option that gave it."""
         options = [option for option in self.overrides if option.startswith("--set ")]
         names = [option.removeprefix("--set ").partition("=")[0].strip() for option in options]
         return self.path, self.source or None, dict(zip(names, options, strict=True))
