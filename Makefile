@@ -8,7 +8,8 @@ export PYTHONDONTWRITEBYTECODE :=
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
 SOAK_MINUTES ?= 10
-SOAKED_TESTS := trees_test reclaim_test bt_map_threads_test rig_bt_map_test elb_tree_test rig_elb_test
+SOAKED_PROGRAMS :=
+SOAKED_TESTS := trees_test reclaim_test bt_map_threads_test elb_tree_test
 SOAKED_WITHOUT_THREADS := bt_map_test bt_map_failures_test bt_map_all_capacities_test elb_failures_test
 SOAKED_AS_MEASURED := subjects_test
 soaked_in = $(SOAKED_TESTS) $(if $(filter tsan,$(1)),,$(SOAKED_WITHOUT_THREADS)) \
@@ -20,6 +21,7 @@ QUICKSTART_PACKAGES := tools/packages-quickstart.txt
 BUILD_PACKAGES := $(QUICKSTART_PACKAGES) tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
 QUICKSTART_PROGRAMS := assay-trial assay-calibrate assay-meter
+-include satellites/*/soak.mk
 
 .PHONY: help
 help: ## Say what there is.
@@ -47,10 +49,9 @@ test: develop ## Run every test: C++ as measured and under sanitizers, then Pyth
 .PHONY: soak
 soak: develop ## Check every map for SOAK_MINUTES=10, as measured and under sanitizers, everything at once.
 	$(foreach preset,release asan tsan,cmake --build --preset $(preset) --parallel $(JOBS) \
-	  --target assay-rig $(call soaked_in,$(preset)) &&) true
-	cmake --build --preset release --parallel $(JOBS) --target assay-rig-sound
-	tools/check-sound-maps build/release/bin/assay-rig-sound --seeds 1
-	TSAN_OPTIONS=halt_on_error=1 tools/soak build/{release,asan,tsan}/bin/assay-rig --minutes $(SOAK_MINUTES) \
+	  --target $(SOAKED_PROGRAMS) $(call soaked_in,$(preset)) &&) true
+	TSAN_OPTIONS=halt_on_error=1 tools/soak --minutes $(SOAK_MINUTES) \
+	  $(foreach preset,release asan tsan,$(addprefix build/$(preset)/bin/,$(SOAKED_PROGRAMS))) \
 	  --tests $(foreach preset,release asan tsan,$(addprefix build/$(preset)/bin/,$(call soaked_in,$(preset))))
 
 .PHONY: lint

@@ -5,13 +5,13 @@
 #                                                    assay::workload, which draws operations
 #                                                    assay::probe, for probes in measured code
 #                                                    assay::reclaim, for the maps and for maps of your own
-#   find_package(assay REQUIRED COMPONENTS trial rig fixture)
+#   find_package(assay REQUIRED COMPONENTS trial fixture)
 #                                                    assay::trial as well, a main() that runs trials,
-#                                                    assay::rig, a main() that checks maps (`assay check`),
-#                                                    assay_subject(), which makes both programs of one source,
+#                                                    assay_subject(), which makes a program of one source,
 #                                                    assay::fixture, a main() that times fixtures, and assay_fixture()
 #
-# These need a compiler and nothing else, but for assay::trial, assay::rig and assay::fixture, whose libraries AssayDependencies.cmake finds.
+# These need a compiler and nothing else, but for assay::trial and assay::fixture, whose libraries AssayDependencies.cmake finds. A
+# satellite with libraries of its own installs them, and a file satellites/NAME.cmake, which find_package includes.
 # A project that takes Assay in by add_subdirectory has the same, and installs nothing of Assay.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -26,11 +26,10 @@ install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h native/a
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(FILES native/assay/fixture/fixture.h native/assay/fixture/inputs.h native/assay/fixture/inspected.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
 install(TARGETS assay assay_random assay_workload assay_probe assay_reclaim EXPORT assay-targets)
-install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial_program assay_trial assay_rig_checks assay_rig
+install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial_program assay_trial
   EXPORT assay-trial-targets)
-install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter assay-rig)
+install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter)
 install(TARGETS assay_lock_memory LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(PROGRAMS "${PROJECT_BINARY_DIR}/bin/assay-linearizability" TYPE BIN)
 install(FILES "$<TARGET_FILE:assay-trial>.link.tar" "$<TARGET_FILE:assay-pitfalls>.link.tar" TYPE BIN OPTIONAL)  # where lld recorded it
 # What a Python wheel holds, in the package `assay` (pyproject.toml).
 install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
@@ -43,8 +42,7 @@ install(DIRECTORY cmake DESTINATION "${source_dir}")
 install(FILES native/CMakeLists.txt DESTINATION "${source_dir}/native")
 install(DIRECTORY native/assay DESTINATION "${source_dir}/native"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "CMakeLists.txt"
-  PATTERN "*_test*" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE
-  PATTERN "linearizability" EXCLUDE)
+  PATTERN "*_test*" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE)
 
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 install(EXPORT assay-trial-targets NAMESPACE assay:: DESTINATION "${package_dir}")
@@ -53,7 +51,7 @@ configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
-  cmake/AssayDependencies.cmake cmake/AssayFixture.cmake cmake/AssayLayout.cmake cmake/AssaySubject.cmake native/assay/rig/judge_path.cpp
+  cmake/AssayDependencies.cmake cmake/AssayFixture.cmake cmake/AssayLayout.cmake cmake/AssaySubject.cmake
   DESTINATION "${package_dir}")
 
 if(ASSAY_TESTS AND CMAKE_BUILD_TYPE STREQUAL "Release")

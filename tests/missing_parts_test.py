@@ -108,9 +108,9 @@ def test_a_wheel_has_programs_in_its_package(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PATH", str(tmp_path))
     module = installed(tmp_path)
     with pytest.raises(
-        AssayError, match=r"assay-rig .*assay/bin or on the PATH; .*a checkout.*ASSAY_PROGRAMS$"
+        AssayError, match=r"assay-absent .*assay/bin or on the PATH; .*a checkout.*ASSAY_PROGRAMS$"
     ):
-        module.find("assay-rig")
+        module.find("assay-absent")
     program = tmp_path / "assay" / "bin" / "assay-trial"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")

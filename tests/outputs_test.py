@@ -12,9 +12,6 @@ COMMANDS = [
     "assay-calibrate --help",
     "assay-flawed-fixtures --list",
     "assay-flawed-fixtures sound --iterations 10",
-    "assay-rig list",
-    "assay-rig --help",
-    "assay-rig model std_map_mutex --operations 10 --keys 5",
 ]
 
 

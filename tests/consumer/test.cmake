@@ -24,8 +24,8 @@ function(build consumer from target)
   run("${CMAKE_COMMAND}" --build "${work}/${consumer}" --target ${target})
 endfunction()
 build(headers "${CMAKE_CURRENT_LIST_DIR}/headers" draw_operations "-DCMAKE_PREFIX_PATH=${work}/prefix")
-build(subject "${subject}" "subject;subject-rig" "-DCMAKE_PREFIX_PATH=${work}/prefix")
-build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" "subject;subject-rig" "-DASSAY=${source}" "-DSUBJECT=${subject}"
+build(subject "${subject}" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
+build(subdirectory "${CMAKE_CURRENT_LIST_DIR}/subdirectory" subject "-DASSAY=${source}" "-DSUBJECT=${subject}"
   -DCMAKE_BUILD_TYPE=Debug)  # half the time of Release, as it compiles much
 
 file(READ "${source}/docs/guide/probes.md" guide)
@@ -126,12 +126,11 @@ foreach(program "${work}/subject/subject" "${work}/subdirectory/subject" "${work
     WORKING_DIRECTORY "${inputs}" COMMAND_ERROR_IS_FATAL ANY)
   run("${inputs}/drawn" --list)
 endforeach()
-# The latter by the judge, wherever it is.
-foreach(project subject subdirectory)
-  run("${work}/${project}/subject-rig" model my_map --operations 1000)
-  run("${work}/${project}/subject-rig" linearizability my_map --histories 50)
+# What satellites make of these projects.
+file(GLOB satellites "${source}/satellites/*/tests/consumer.cmake")
+foreach(satellite ${satellites})
+  include("${satellite}")
 endforeach()
-run("${work}/prefix/bin/assay-rig" linearizability std_map_mutex --histories 50)
 execute_process(COMMAND "${work}/prefix/bin/assay-trial" --list OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
 if(NOT list MATCHES "std_map_mutex")
   message(FATAL_ERROR "the installed assay-trial lists ${list}")

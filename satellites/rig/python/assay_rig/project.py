@@ -237,7 +237,7 @@ def _cmake(arguments: list[str], show: Callable[[str], None], stop: StopSignals)
         re.search(f"(unknown target|No rule to make target) .{re.escape(target)}", line) for line in lines
     ):
         says = (
-            "find_package(assay REQUIRED COMPONENTS trial rig) and say "
+            "find_package(assay REQUIRED COMPONENTS trial) and say "
             f"assay_subject({target.removesuffix('-rig')} SOURCE...)"
             if target.endswith("-rig")
             else "find_package(assay REQUIRED COMPONENTS fixture) and say "

@@ -104,10 +104,11 @@ class stands_alone : public test_map<stands_alone> {
 };
 const subject<stands_alone> standing{"stands_alone", "a process cannot have two"};
 
-// What was found in some rounds, or "".
-std::string found_in(const std::string& map) {
+// What was found with one of these seeds, or "". Mistakes are found with the first on a quiet machine. Beside eight busy processes
+// and under AddressSanitizer, 300 ms hold a few dozen looks at sizes, all of which may have waited for a thread that was stopped.
+std::string found_in(const std::string& map, number seeds = 200) {
   std::string problem;
-  for (number seed = 1; problem.empty() && seed <= 10; ++seed) {
+  for (number seed = 1; problem.empty() && seed <= seeds; ++seed) {
     problem =
         check_owners(find_subject(map), {.seed = seed, .duration = std::chrono::milliseconds(300)})
             .problem;
@@ -134,7 +135,7 @@ TEST(owners, find_nothing_wrong_with_sound_maps) {
 }
 
 TEST(owners, keep_one_map_at_a_time_of_those_that_cannot_bear_another) {
-  EXPECT_EQ(found_in("stands_alone"), "");
+  EXPECT_EQ(found_in("stands_alone", 10), "");
   EXPECT_EQ(stands_alone::company, 0);
 }
 
