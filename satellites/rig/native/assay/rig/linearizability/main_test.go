@@ -311,7 +311,7 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guide, err := os.ReadFile("../../../../satellites/rig/docs/rig.md")
+	guide, err := os.ReadFile("../../../../docs/rig.md")
 	if err != nil {
 		t.Fatal(err)
 	}
