@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from assay.analysis.pairs import Sample
 from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.types import Blocks, Until
-from assay.versions import Bisection
+from assay.versions import Bisection, Repository
 from promises import Rate, Row, Table, rng_of
 from simulation import NOISES, Array, log_ratios
 
@@ -59,7 +60,7 @@ def bisections(noise: str, slowdown: float, count: int) -> Row:
     return noise, f"{100 * slowdown:g}%", *rates, blocks / count
 
 
-class _Line:
+class _Line(Repository):
     """A history without merges, whose commits are called by their numbers."""
 
     def suspects(self, good: Sequence[str], bad: str) -> list[str]:
@@ -109,7 +110,7 @@ class _Simulated:
         )
         if threshold is None:
             return []
-        search = Bisection(_Line(), "0", str(COMMITS))
+        search = Bisection(_Line(Path()), "0", str(COMMITS))
         while begun < self._campaigns and (commit := search.next) is not None:
             _, estimate = self._campaign(int(commit), "gate", threshold)
             begun += 1

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from scipy.stats import t  # type: ignore[import-untyped]
 
-from assay.cli.timed import FEWEST_BLOCKS
+from assay.campaign.time_budget import FEWEST_BLOCKS
 from harness import figure
 
 ROUNDS = 6

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from assay.cli import timed
+from assay.campaign import time_budget
 from assay.versions.testing import WITH_LOCAL_SUBMODULES, Project
 from conftest import Assay, Started, assay_in, run_assay
 from faults_test import alive, wait_until
@@ -35,7 +35,7 @@ MEASURED = ("--build", "make", "--metric", "parse_ns")
 
 @pytest.fixture(autouse=True)
 def few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timed, "MOST_BLOCKS", 12)
+    monkeypatch.setattr(time_budget, "MOST_BLOCKS", 12)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from string import Template
 
 import pytest
 
-from assay.cli import timed
+from assay.campaign import time_budget
 from assay.versions.testing import Project
 from conftest import ROOT, Assay, assay_in, run_assay
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("steady_host")
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Return a project with the benchmarks that the guide names."""
-    monkeypatch.setattr(timed, "MOST_BLOCKS", 8)
+    monkeypatch.setattr(time_budget, "MOST_BLOCKS", 8)
     project = Project(tmp_path / "project")
     makefile = "bench: bench.sh\n\tcp bench.sh bench\n\tchmod +x bench\n"
     files = {"Makefile": makefile, "bench.sh": "#!/bin/sh\n", ".gitignore": "bench\n"}

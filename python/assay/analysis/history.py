@@ -21,8 +21,7 @@ from assay.analysis.intervals import median, median_interval
 from assay.analysis.types import Interval
 from assay.experiment.metrics import Better
 from assay.experiment.question import of_trials, why_other_trials
-from assay.experiment.revisions import SHORT
-from assay.experiment.types import REVISION, Experiment
+from assay.experiment.types import REVISION, SHORT, Experiment
 from assay.plan.types import Level
 from assay.store.types import CampaignSummary, StoredTrial
 from assay.words import counted

@@ -8,7 +8,6 @@ from assay.campaign.campaign import BrokenCampaignError, CampaignResult, run_cam
 from assay.campaign.plan_trials import plan_trials
 from assay.campaign.rehearsal import RehearsalError, rehearse
 from assay.campaign.reporter import Reporter
-from assay.campaign.revisions import measured_revisions
 from assay.campaign.scheduler import NothingExtractedError
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "NothingExtractedError",
     "RehearsalError",
     "Reporter",
-    "measured_revisions",
     "plan_trials",
     "rehearse",
     "run_campaign",

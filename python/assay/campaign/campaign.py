@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ from assay.analysis import Analysis
 from assay.campaign.plan_trials import plan_trials
 from assay.campaign.progress import ProgressDisplay
 from assay.campaign.reporter import Reporter
-from assay.campaign.revisions import rebuilt
 from assay.campaign.scheduler import Scheduler
 from assay.errors import AssayError
 from assay.experiment import Experiment, check_listed
+from assay.experiment.types import Revisions
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
 from assay.plan.types import Plan
@@ -29,7 +29,7 @@ from assay.runner.process import CannotStartError, Interrupted, StopSignals, che
 from assay.runner.simulate import announcement, wanted
 from assay.runner.subjects import kinds, listings, reclamations
 from assay.store import Store, runner_lock
-from assay.versions import Repository
+from assay.versions import Repository, Worktrees
 
 PATIENCE_S = 600
 """A campaign that waits for a quiet host waits at most this long in total, each time that it runs."""
@@ -138,7 +138,7 @@ class _Campaign:
 
     def _run_trials(self, experiment: Experiment, plan: Plan | None) -> Analysis | None:
         """Build, begin the campaign if it is new, and run its trials; return what the last look found."""
-        worktrees = nullcontext(experiment) if plan else rebuilt(experiment, self._stop, self._reporter)
+        worktrees = nullcontext(experiment) if plan else _rebuilt(experiment, self._stop, self._reporter)
         with worktrees as built, self._prepared(built, plan) as executor:
             assert self._number is not None
             store, reporter, blocks = self._store, self._reporter, built.design.blocks
@@ -200,6 +200,37 @@ class _Campaign:
                 reporter.show(announced)
             with nullcontext() if self._built else cleaned_up(experiment, reporter.say):
                 yield executor
+
+
+@contextmanager
+def _rebuilt(experiment: Experiment, stop: StopSignals, reporter: Reporter) -> Iterator[Experiment]:
+    """Build the revisions of a campaign that is resumed, in new worktrees; they exist within.
+
+    An experiment that compares no revisions stays as it is.
+
+    Raises:
+        AssayError: a revision is gone, or does not build any more.
+        Interrupted: `stop` was signalled.
+    """
+    compared = experiment.revisions
+    if compared is None:
+        yield experiment
+        return
+    repository = Repository.find(compared.root)
+    revisions = {
+        level: replace(repository.revision(known.commit), name=known.name, changed=known.changed)
+        for level, known in compared.levels.items()
+    }
+    with Worktrees(
+        repository,
+        revisions,
+        build=experiment.ab.build,
+        say=reporter.show,
+        show_output=reporter.say,
+        stop=stop,
+    ) as worktrees:
+        again = Revisions(root=compared.root, levels=dict(worktrees.built))
+        yield experiment.model_copy(update={"revisions": again})
 
 
 def _commit(experiment: Experiment) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from assay import programs
 from assay.errors import AssayError
-from assay.experiment.revisions import SHORT
 from assay.experiment.types import REVISION
 from assay.layout import Layouts
 from assay.plan.types import PlannedTrial
@@ -73,7 +72,7 @@ def replay(
     (trial,) = store.planned(record["campaign"], [record["ordinal"]])
     experiment = store.experiment(record["campaign"])
     if experiment.revisions is not None:
-        commit = experiment.revisions.levels[str(trial.levels[REVISION])].commit[:SHORT]
+        commit = experiment.revisions.levels[str(trial.levels[REVISION])].short
         raise AssayError(
             f"trial {trial_id} cannot be repeated: its worktree, of {commit}, was removed when the comparison"
             " ended; compare the revisions again: assay ab"

@@ -7,38 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.benchmarks import (
-    BuildOption,
-    Catch2Option,
-    ComparisonRequest,
-    FilterOption,
-    GateOption,
-    GoogleBenchmarkOption,
-    LinkOption,
-    MetricOption,
-    SameOutputOption,
-    SetupOption,
-    ShellOption,
-    WordsArgument,
-    own_experiment,
-)
+from assay.cli.comparing import measure, with_request
 from assay.cli.invocation import invocation
-from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, SeedOption, StoreOption, print_json
-from assay.cli.revisions import RevisionRunner, TimeBudget, measure, minutes_needed, rehearsed
-from assay.cli.timed import seconds
+from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, StoreOption, print_json, seconds
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, check_writable, write
 
 if TYPE_CHECKING:
+    from assay.campaign.benchmarks import ComparisonRequest
+    from assay.experiment.types import Revision
     from assay.report import Report
     from assay.report.ab import Answer
-    from assay.versions import Revision
 
 BASE, HEAD = "base", "head"
 
 
+@with_request
 def ab(
-    benchmarks: WordsArgument = None,
+    request: "ComparisonRequest",
     *,
     base: Annotated[
         str,
@@ -51,20 +37,10 @@ def ab(
             help="The revision in question. Default: the working tree, with what is not committed.",
         ),
     ] = None,
-    build: BuildOption = "",
-    google_benchmark: GoogleBenchmarkOption = "",
-    catch2: Catch2Option = "",
-    chosen: FilterOption = "",
-    metric: MetricOption = "",
-    gate: GateOption = None,
     within: Annotated[
         Any,
         typer.Option(parser=seconds, metavar="TIME", help="Measure for at most this time: 90s, 10m, 1h."),
     ] = "10m",
-    link: LinkOption = "",
-    setup: SetupOption = "",
-    shell: ShellOption = None,
-    same_output: SameOutputOption = False,
     markdown: Annotated[
         Path | None,
         typer.Option(
@@ -79,7 +55,6 @@ def ab(
             help="Write a JUnit file with a test case for each benchmark. -: in place of the screen.",
         ),
     ] = None,
-    seed: SeedOption = None,
     quiet: QuietOption = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -98,24 +73,12 @@ def ab(
     Example: `assay ab --base main --build make --gate 2% './bench parse' './bench print'`
     """
     from assay.campaign import Reporter
+    from assay.campaign.benchmarks import own_experiment
+    from assay.campaign.comparison import RevisionRunner, TimeBudget, minutes_needed, rehearsed
     from assay.report.ab import Answer, answer_of
     from assay.runner.process import Interrupted, StopSignals
     from assay.versions import Repository
 
-    request = ComparisonRequest(
-        words=benchmarks or (),
-        google_benchmark=google_benchmark,
-        catch2=catch2,
-        chosen=chosen,
-        metric=metric,
-        build=build,
-        link=link,
-        setup=setup,
-        shell=shell,
-        same_output=same_output,
-        gate=gate,
-        seed=seed,
-    )
     own = own_experiment(request)
     for file, option in ((markdown, "--markdown"), (junit, "--junit")):
         if file:
@@ -211,7 +174,7 @@ def _as_object(answer: "Answer", store: Path) -> dict[str, Any]:
         "exit_code": answer.exit_code,
         "campaign": answer.campaign,
         "revisions": {
-            level: revision.model_dump(mode="json", exclude={"folder"})
+            level: {name: value for name, value in vars(revision).items() if name != "folder"}
             for level, revision in answer.revisions.items()
         },
         "metric": answer.metric or None,

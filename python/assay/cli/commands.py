@@ -14,7 +14,6 @@ from assay.cli import (
     ab,
     bisect,
     browse,
-    clocks,
     compare,
     export,
     host,
@@ -86,23 +85,26 @@ in_host = group("host", MACHINE, "Judge, tune and restore this machine.", "assay
 in_host.command("check", cls=Command)(host.check)
 in_host.command("tune", cls=Command)(host.tune)
 in_host.command("restore", cls=Command)(host.restore)
-in_host.command("clocks", cls=Command)(clocks.clocks)
 
 
 def satellites() -> list[tuple[str, EntryPoint]]:
-    """Return the commands of satellites, each with its heading: `assay.commands.your_code` is `Your code`."""
+    """Return the commands of satellites, each with PLACE of its entry point, `assay.commands.PLACE`."""
     found = entry_points()
     return [
-        (group.removeprefix("assay.commands").lstrip(".").replace("_", " ").capitalize() or "More", point)
+        (group.removeprefix("assay.commands").lstrip("."), point)
         for group in sorted(found.groups)
         if group.startswith("assay.commands")
         for point in sorted(found.select(group=group))
     ]
 
 
-for heading, satellite in satellites():
+groups = {"store": in_store, "new": in_new, "host": in_host}
+for place, satellite in satellites():
     command = satellite.load()
-    if isinstance(command, typer.Typer):
+    heading = place.replace("_", " ").capitalize() or "More"  # `your_code` is `Your code`
+    if place in groups:
+        groups[place].command(satellite.name, cls=Command)(command)
+    elif isinstance(command, typer.Typer):
         app.add_typer(command, name=satellite.name, rich_help_panel=heading)
     else:
         app.command(satellite.name, cls=Command, rich_help_panel=heading)(command)

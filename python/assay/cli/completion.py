@@ -63,7 +63,7 @@ def _campaigns(ctx: typer.Context) -> list[tuple[int, str, str]]:
 
 def complete_subjects(incomplete: str) -> list[tuple[str, str]]:
     """Return the subjects of `assay-trial`."""
-    return _offered("listing", incomplete)
+    return offered("listing", incomplete)
 
 
 def complete_settings(incomplete: str) -> list[str]:
@@ -75,12 +75,8 @@ def complete_settings(incomplete: str) -> list[str]:
     ]
 
 
-def complete_engines(incomplete: str) -> list[tuple[str, str]]:
-    """Return the engines of random numbers."""
-    return _offered("engines", incomplete)
-
-
-def _offered(question: str, incomplete: str) -> list[tuple[str, str]]:
+def offered(question: str, incomplete: str) -> list[tuple[str, str]]:
+    """Return what `assay-trial` lists in answer to a question of `programs`, with descriptions."""
     from assay import programs
 
     with suppress(AssayError):

@@ -5,6 +5,7 @@ explains them.
 """
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, repeat
@@ -33,6 +34,10 @@ class Level(StrEnum):
 
 LARGEST_WHOLE = 2**53
 """Every JSON reader holds whole numbers up to it."""
+
+LONGEST_S = 60_000_000
+"""About two years."""
+_UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def folder_option(*names: str, text: str) -> Any:
@@ -63,6 +68,17 @@ def real(least: float, most: float = math.inf) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def seconds(text: str) -> float:
+    """Return a length of time in seconds: 60s, 500ms, 5m."""
+    match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
+    if match is None or match[2] not in _UNITS_S:
+        raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
+    length_s = real(1e-3)(match[1]) * _UNITS_S[match[2]]
+    if length_s > LONGEST_S:
+        raise ValueError(f"{text} is too long; use {LONGEST_S // 3600:,}h or less")
+    return length_s
 
 
 def whole(least: int = 1, most: int = LARGEST_WHOLE) -> Callable[[str], int]:
@@ -119,6 +135,17 @@ BlocksOption = Annotated[
     int | None,
     whole_option("Run this many blocks, at most 100,000, whatever the file says of `until`.", 1, 100_000),
 ]
+WithinOption = Annotated[
+    float | None,
+    typer.Option(
+        "--within",
+        parser=seconds,
+        metavar="TIME",
+        help="End with the block in which this time has passed, 90s, 10m or 1h, whatever the file says of"
+        " `until`; with --blocks, after that many blocks at the latest.",
+    ),
+]
+"""For experiments as their files have them; other commands give all that they do a time of their own."""
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(

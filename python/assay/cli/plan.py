@@ -19,12 +19,12 @@ from assay.cli.options import (
     OnlyOption,
     SetOption,
     StoreOption,
+    WithinOption,
     print_json,
     print_table,
     real,
 )
 from assay.cli.running import running_campaign
-from assay.cli.timed import WithinOption
 from assay.errors import AssayError
 from assay.words import agreed, condition_name, counted, duration, listed, number, percent, printable, ratio
 

@@ -18,10 +18,10 @@ from assay.cli.options import (
     SeedOption,
     StoreOption,
     real,
+    seconds,
     whole,
 )
 from assay.cli.running import running_campaign
-from assay.cli.timed import blocks_within, cut, fewest_blocks, seconds, strip_location, written
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, write
 from assay.words import nearest, printable
@@ -333,6 +333,7 @@ def _experiment(race: "Race", design: Mapping[str, Any], path: Path, seed: int |
         AssayError: there is a mistake in it.
     """
     from assay import programs
+    from assay.campaign.time_budget import strip_location
     from assay.experiment import parse
     from assay.experiment.race import race_text
 
@@ -349,6 +350,7 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
         AssayError: the machine cannot do it, something in it does not work, or there is too little time.
     """
     from assay.campaign import RehearsalError, Reporter, rehearse
+    from assay.campaign.time_budget import blocks_within, cut, fewest_blocks, strip_location
     from assay.runner.process import Interrupted, StopSignals
 
     ends = began + within_s
@@ -402,6 +404,8 @@ def _shell_start(experiment: "Experiment") -> str:
 
 def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
     """Return what is wrong with a trial that cannot be counted, and the remedy where that is known."""
+    from assay.campaign.time_budget import written
+
     outcome = error.outcome
     if outcome.status == "crashed" and outcome.exit_code > 0 and outcome.exit_code not in _NOT_EXECUTED:
         return f"{error}; correct it, or count it all the same with --ignore-failure"

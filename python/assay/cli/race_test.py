@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from assay.campaign import time_budget
 from assay.cli import race as module
-from assay.cli import timed
 from assay.cli.commands import app
 from assay.errors import AssayError
 from assay.experiment import Experiment, load, parse
@@ -34,7 +34,7 @@ echo '{"protocol": 1, "status": "valid", "metrics": {"throughput": '$rate'}}'
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("assay.experiment.race.REPEAT_MS", 1)
-    monkeypatch.setattr(timed, "MOST_BLOCKS", 8)
+    monkeypatch.setattr(time_budget, "MOST_BLOCKS", 8)
     monkeypatch.setattr(module, "SEVERAL_LOOKS", 0)
     program = tmp_path / "mine"
     program.write_text(PROGRAM)
@@ -210,7 +210,7 @@ def test_few_blocks_are_seen_once_and_use_all_of_the_time(monkeypatch: pytest.Mo
 
 
 def test_too_little_time_is_told_with_the_time_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timed, "FEWEST_BLOCKS", 100_000)
+    monkeypatch.setattr(time_budget, "FEWEST_BLOCKS", 100_000)
     message = refused("./mine slow", "./mine quick")
     assert re.search(
         r"a block, every entrant once, takes about [\d.]+ s, and a verdict takes at least 100,000 blocks",
@@ -238,8 +238,8 @@ def test_a_race_of_too_many_entrants_for_its_time_is_refused_at_once(folder: Pat
 
 
 def test_the_time_that_a_slow_start_takes_is_in_the_time_that_is_advised() -> None:
-    check = timed.cut(6, time.monotonic() + 1, "every entrant once", before_s=9)
-    with pytest.raises(timed.TooLittleTimeError, match=r"--within 12s$"):
+    check = time_budget.cut(6, time.monotonic() + 1, "every entrant once", before_s=9)
+    with pytest.raises(time_budget.TooLittleTimeError, match=r"--within 12s$"):
         check(0.3, 0.3)
 
 

@@ -23,6 +23,7 @@ from assay.cli.options import (
     SetOption,
     StoreOption,
     VerboseOption,
+    WithinOption,
     campaign_option,
     end,
     print_json,
@@ -35,7 +36,6 @@ from assay.cli.sensitivity import (
     SensitivityOption,
     with_configurations,
 )
-from assay.cli.timed import WithinOption
 from assay.errors import AssayError
 from assay.words import agreed, counted, printable
 

@@ -12,9 +12,6 @@ from assay.errors import AssayError
 from assay.experiment.types import REVISION, Experiment, Level, MeasuredRevision, Revisions
 from assay.words import counted
 
-SHORT = 10
-"""Digits of a commit's hash that people read."""
-
 COPY = "copy"
 """The factor by which `identical` compares every condition with itself."""
 
@@ -88,8 +85,5 @@ def name_of(experiment: str) -> str:
 
 def words_of(revision: MeasuredRevision) -> str:
     """Return what people call a revision: `main (1a2b3c4d5e)`."""
-    short = revision.commit[:SHORT]
-    name = short if revision.commit.startswith(revision.name) else f"{revision.name} ({short})"
-    if not revision.changed:
-        return name
-    return f"{name} with {counted(revision.changed, 'uncommitted change')}"
+    changes = f" with {counted(revision.changed, 'uncommitted change')}" if revision.changed else ""
+    return f"{revision}{changes}"

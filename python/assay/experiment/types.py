@@ -6,6 +6,7 @@ What is here is written to stores as JSON, which later versions have to read: se
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, pairwise, product
 from os.path import normpath
@@ -47,7 +48,7 @@ from assay.experiment.tables import (
     misplaced,
 )
 from assay.findings import Severity
-from assay.words import show
+from assay.words import printable, show
 
 EXPERIMENT_NAME_PATTERN = r"^[a-z][a-z0-9_-]*$"
 ExperimentName = Annotated[str, Field(pattern=EXPERIMENT_NAME_PATTERN, max_length=64)]
@@ -503,18 +504,21 @@ class Varied(Part):
     scale: Annotated[float, Field(ge=0)] = 0
 
 
-class MeasuredRevision(Part):
-    """A revision of the project that an experiment stands in, as it is built and measured.
+SHORT = 10
+"""Digits of a commit's hash that people read."""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A commit of a project, or its working tree as it was at a moment.
 
     Attributes:
-        commit: its hash, in full.
-        name: what the user called it.
+        commit: its hash; for a working tree with changes, the hash of a commit made from it.
+        name: as the user calls it: main, HEAD~3.
         subject: the first line of its message.
         committed_at: when it was committed.
-        tree: the hash of its content.
-        changed: the uncommitted files of a working tree that was measured; empty of a commit.
-        folder: its worktree.
-        changed_by_build: the tracked files that building it changed.
+        tree: the hash of its files: equal where all files are.
+        changed: the files of the working tree that are not as committed; none of a commit.
     """
 
     commit: str
@@ -523,6 +527,26 @@ class MeasuredRevision(Part):
     committed_at: datetime
     tree: str
     changed: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """The start of the hash, as people write it."""
+        return self.commit[:SHORT]
+
+    def __str__(self) -> str:
+        """Return name and hash, for messages."""
+        return self.short if self.commit.startswith(self.name) else f"{printable(self.name)} ({self.short})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRevision(Revision):
+    """A revision that is built in a worktree.
+
+    Attributes:
+        folder: its worktree.
+        changed_by_build: the tracked files that building it changed.
+    """
+
     folder: Path
     changed_by_build: tuple[str, ...] = ()
 

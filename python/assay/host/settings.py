@@ -1,4 +1,4 @@
-"""One small class for each setting of a host: what it reads, how it judges that, and what it wants instead.
+"""The settings of a host: what each reads, how it judges that, and what it wants instead.
 
 Applying and restoring are the same for all: a value is written to a place (`tune`). The sources of judgements
 are On Benchmarking, Part 2 (JayBeams, 2017), pyperf's `system tune`, krun, and the kernel's documentation;
@@ -10,8 +10,7 @@ import re
 import resource
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 from assay.findings import Severity
 from assay.host.system import CPUSET, ONLINE, System
@@ -21,6 +20,7 @@ from assay.words import counted, one_line
 _CPU = "/sys/devices/system/cpu"
 _DEFAULT_AFFINITY = "/proc/irq/default_smp_affinity"
 _INTERRUPTS = "/proc/irq/[0-9]*/smp_affinity_list"
+_NUMBER = re.compile(r"-?\d+")
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,25 @@ class Setting(ABC):
         lasting: it is part of the state in which trials ran; what changes from second to second is not.
         disturbs: patterns of other places that the kernel changes with it.
         rounds: how often it is looked for places that have come up while others were changed.
+        places: patterns of what `read` reads.
+        numeric: what is not a number is left out.
     """
 
-    name: ClassVar[str]
-    lacking: ClassVar[str] = "the kernel does not offer it"
-    by_default: ClassVar[bool] = True
-    lasting: ClassVar[bool] = True
-    disturbs: ClassVar[tuple[str, ...]] = ()
-    rounds: ClassVar[int] = 1
+    name: str
+    lacking: str = "the kernel does not offer it"
+    by_default: bool = True
+    lasting: bool = True
+    disturbs: tuple[str, ...] = ()
+    rounds: int = 1
+    places: tuple[str, ...] = ()
+    numeric: bool = False
 
-    @abstractmethod
     def read(self, system: System) -> dict[str, str]:
         """Return place -> value; empty where the machine has no such setting."""
+        found = system.read_all(*self.places)
+        return {
+            place: value for place, value in found.items() if not self.numeric or _NUMBER.fullmatch(value)
+        }
 
     def read_all(self, system: System) -> dict[str, str]:
         """Return all that may have to be changed, where to read it takes longer than `read`."""
@@ -85,24 +92,38 @@ class Setting(ABC):
         return joined(values.values())
 
 
-class _Files(Setting):
-    """A setting whose places are files, all of which should hold the same value."""
+@dataclass(eq=False)
+class Uniform(Setting):
+    """A setting whose places should all hold the same value.
 
-    places: ClassVar[tuple[str, ...]]
-    good: ClassVar[str]
-    severity: ClassVar[Severity] = "warning"
-    says: ClassVar[str] = "it is {}"
-    effect: ClassVar[str]
+    Attributes:
+        good: that value.
+        says: what is wrong where they hold others, which replace `{}`.
+        effect: of that, as a `Judgement` has it.
+        wrong: the only value that is changed; without it, all but `good` are.
+    """
 
-    def read(self, system: System) -> dict[str, str]:
-        return system.read_all(*self.places)
+    name: str
+    places: tuple[str, ...] = field()
+    good: str
+    says: str
+    effect: str
+    severity: Severity = "warning"
+    wrong: str = ""
+    lacking: str = Setting.lacking
+    by_default: bool = True
+    disturbs: tuple[str, ...] = ()
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
         others = [values[place] for place in self.wanted(values)]
         return Judgement(self.severity, self.says.format(joined(others)), self.effect) if others else None
 
     def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {place: self.good for place, value in values.items() if value != self.good}
+        return {
+            place: self.good
+            for place, value in values.items()
+            if value != self.good and self.wrong in ("", value)
+        }
 
 
 class Scheduling(Setting):
@@ -167,35 +188,6 @@ class MemoryLock(Setting):
             "a fixture that asks for mlockall is refused; pages may be taken from it while it runs",
             'allow it: "YOU - memlock unlimited" in /etc/security/limits.d/assay.conf, then log in again',
         )
-
-
-class RealTimeShare(_Files):
-    """The share of each second that real-time processes may have: by default 95%."""
-
-    name = "real-time-share"
-    places = ("/proc/sys/kernel/sched_rt_runtime_us",)
-    good = "-1"
-    severity = "note"
-    says = "real-time processes have {} of 1,000,000 µs"
-    effect = (
-        "a trial in a real-time class that needs a whole processor is stopped for the rest of each second"
-    )
-
-
-class SMT(_Files):
-    """Simultaneous multithreading: two processors that are one core."""
-
-    name = "smt"
-    places = (f"{_CPU}/smt/control",)
-    good = "off"
-    by_default = False  # it takes processors away, which changes what is measured
-    disturbs = (_INTERRUPTS,)  # those of a processor that goes are given to others, for good
-    severity = "note"
-    says = "two processors share a core (SMT is {})"
-    effect = "what runs beside a trial on the same core takes part of its units and caches"
-
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {place: "off" for place, value in values.items() if value == "on"}
 
 
 class CoreTypes(Setting):
@@ -308,11 +300,14 @@ class FrequencyLimit(Setting):
     name = "frequency-limit"
     lacking = "the kernel does not set frequencies (in virtual machines the host does)"
     _SHARE = f"{_CPU}/intel_pstate/max_perf_pct"
-
-    def read(self, system: System) -> dict[str, str]:
-        files = ("scaling_min_freq", "scaling_max_freq", "cpuinfo_max_freq", "bios_limit")
-        found = system.read_all(self._SHARE, *(f"{_CPU}/cpufreq/policy*/{file}" for file in files))
-        return {place: value for place, value in found.items() if value.isdigit()}
+    places = (
+        _SHARE,
+        f"{_CPU}/cpufreq/policy*/scaling_min_freq",
+        f"{_CPU}/cpufreq/policy*/scaling_max_freq",
+        f"{_CPU}/cpufreq/policy*/cpuinfo_max_freq",
+        f"{_CPU}/cpufreq/policy*/bios_limit",
+    )
+    numeric = True
 
     def words(self, values: Mapping[str, str]) -> str:
         limits = self._limits(values)
@@ -362,13 +357,11 @@ class PowerLimit(Setting):
 
     name = "power-limit"
     lacking = "the kernel tells no limit of power"
-
-    def read(self, system: System) -> dict[str, str]:
-        found = system.read_all(
-            "/sys/class/powercap/*/constraint_0_power_limit_uw",
-            "/sys/class/powercap/*/constraint_0_max_power_uw",
-        )
-        return {place: value for place, value in found.items() if value.isdigit()}
+    places = (
+        "/sys/class/powercap/*/constraint_0_power_limit_uw",
+        "/sys/class/powercap/*/constraint_0_max_power_uw",
+    )
+    numeric = True
 
     def words(self, values: Mapping[str, str]) -> str:
         limits = [f"{low / 1e6:.3g} of {most / 1e6:.3g} W" for low, most in self._limits(values)]
@@ -393,134 +386,44 @@ class PowerLimit(Setting):
         return [(low, most) for low, most in pairs if low < most]
 
 
-class Turbo(_Files):
+class Turbo(Uniform):
     """Frequencies above the nominal one: turbo on Intel, boost elsewhere."""
-
-    name = "turbo"
-    lacking = "the kernel offers neither intel_pstate/no_turbo nor cpufreq/boost nor policy*/boost"
-    places = (f"{_CPU}/intel_pstate/no_turbo", f"{_CPU}/cpufreq/boost", f"{_CPU}/cpufreq/policy*/boost")
-    good = ""
-    disturbs = (f"{_CPU}/cpufreq/policy*/scaling_max_freq",)
-    says = "processors may exceed their nominal frequency"
-    effect = "speed depends on heat and on how many processors are busy: one thread runs faster than several"
 
     def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
         off = {place: "1" if place.endswith("/no_turbo") else "0" for place in values}
         return {place: off[place] for place, value in values.items() if value != off[place]}
 
 
-class EnergyPreference(_Files):
-    """What a processor that chooses its own frequency prefers.
-
-    It is tuned before the governor and restored after it: under `performance` the kernel admits no other.
-    """
-
-    name = "energy-preference"
-    lacking = "the processors take no such preference"
-    places = (f"{_CPU}/cpufreq/policy*/energy_performance_preference",)
-    good = "performance"
-    says = "processors prefer {}"
-    effect = "frequency rises late and falls early: short trials run slower, and by chance"
-
-
-class Governor(_Files):
-    """What chooses the frequency of the processors."""
-
-    name = "governor"
-    lacking = "the kernel does not set frequencies (in virtual machines the host does)"
-    places = (f"{_CPU}/cpufreq/policy*/scaling_governor",)
-    good = "performance"
-    says = "the frequency follows the load (governor {})"
-    effect = "an idle machine measures slower and with more spread than a busy one"
-
-    def __init__(self, good: str = "performance") -> None:
-        """Want the governor of a name."""
-        self.good = good  # type: ignore[misc]  # of this one
-
-
-class AddressRandomisation(_Files):
-    """Where the kernel places stacks, heaps and libraries: at random, so that none is special."""
-
-    name = "address-randomisation"
-    places = ("/proc/sys/kernel/randomize_va_space",)
-    good = "2"
-    says = "addresses are not all drawn at random (randomize_va_space is {})"
-    effect = "every process has the same layout of memory, and a verdict may rest on it"
-
-
-class HugePages(_Files):
-    """Transparent huge pages: `madvise` gives them to those who ask, and to nobody behind their back."""
-
-    name = "huge-pages"
-    places = ("/sys/kernel/mm/transparent_hugepage/enabled",)
-    good = "madvise"
-    says = "the kernel may join pages of any process (it is {})"
-    effect = (
-        "whether a heap lies on huge pages is chance, and a thread of the kernel joins them during trials"
-    )
-
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {place: "madvise" for place, value in values.items() if value == "always"}
-
-
-class Swap(Setting):
+class Swap(Uniform):
     """Whether the kernel moves memory to a disk although there is enough."""
-
-    name = "swap"
-    lacking = "there is no swap"
 
     def read(self, system: System) -> dict[str, str]:
         areas = (system.read("/proc/swaps") or "").splitlines()[1:]
-        return system.read_all("/proc/sys/vm/swappiness") if areas else {}
-
-    def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        if not self.wanted(values):
-            return None
-        return Judgement(
-            "warning",
-            f"there is swap, and swappiness is {joined(values.values())}",
-            "pages of a trial may be on a disk when it needs them: milliseconds for one access",
-        )
-
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
-        return {place: "0" for place, value in values.items() if value != "0"}
+        return super().read(system) if areas else {}
 
 
-class NmiWatchdog(_Files):
-    """The watchdog for hard lockups, which holds a hardware counter."""
+class IoPriority(Setting):
+    """Whose reads and writes the disk serves first; `assay run --tuned` gives trials the highest allowed."""
 
-    name = "nmi-watchdog"
-    places = ("/proc/sys/kernel/nmi_watchdog",)
-    good = "0"
-    severity = "note"
-    says = "the watchdog for lockups runs"
-    effect = "it holds one hardware counter of each processor, and interrupts every few seconds"
-
-
-class TimerMigration(_Files):
-    """Whether timers of idle processors are moved to busy ones."""
-
-    name = "timer-migration"
-    places = ("/proc/sys/kernel/timer_migration",)
-    good = "0"
-    severity = "note"
-    says = "timers move from idle processors to busy ones"
-    effect = "timers of other programs interrupt the processors of a trial"
-
-
-class Irqbalance(_Files):
-    """The service that moves interrupts among processors."""
-
-    name = "irqbalance"
-    lacking = "the service is not installed"
-    places = ("service:irqbalance",)
-    good = "inactive"
-    says = "irqbalance is running"
-    effect = "it moves interrupts to the processors of a trial while it runs"
+    name = "io-priority"
+    lacking = "no disk has a scheduler that knows priorities"
+    places = ("/sys/block/*/queue/scheduler",)
 
     def read(self, system: System) -> dict[str, str]:
-        state = system.read(self.places[0])
-        return {} if state is None else {self.places[0]: state}
+        schedulers = super().read(system)
+        return {place: value for place, value in schedulers.items() if value in {"bfq", "cfq", "mq-deadline"}}
+
+    def judge(self, values: Mapping[str, str]) -> Judgement | None:
+        return None
+
+
+class ClockSource(Uniform):
+    """What the kernel reads time from."""
+
+    def read(self, system: System) -> dict[str, str]:
+        found = super().read(system)
+        available = system.read(self.places[0].replace("current", "available")) or ""
+        return found if self.good in available.split() or self.good in found.values() else {}
 
 
 class IrqAffinity(Setting):
@@ -626,9 +529,7 @@ class IdleLatency(Setting):
 
     name = "idle-latency"
     lacking = "the kernel has no idle states here (in virtual machines the host has)"
-
-    def read(self, system: System) -> dict[str, str]:
-        return system.read_all(f"{_CPU}/cpu0/cpuidle/state[0-9]*/latency")
+    places = (f"{_CPU}/cpu0/cpuidle/state[0-9]*/latency",)
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
         deepest = max((int(value) for value in values.values() if value.isdigit()), default=0)
@@ -640,35 +541,6 @@ class IdleLatency(Setting):
             "operations after a wait begin late: open loops and blocking locks show it",
             "`assay run --tuned` keeps them awake while it runs",
         )
-
-
-class IoPriority(Setting):
-    """Whose reads and writes the disk serves first."""
-
-    name = "io-priority"
-    lacking = "no disk has a scheduler that knows priorities"
-
-    def read(self, system: System) -> dict[str, str]:
-        schedulers = system.read_all("/sys/block/*/queue/scheduler")
-        return {place: value for place, value in schedulers.items() if value in {"bfq", "cfq", "mq-deadline"}}
-
-    def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        return None  # `assay run --tuned` starts trials with the highest that is allowed
-
-
-class ClockSource(_Files):
-    """What the kernel reads time from."""
-
-    name = "clock-source"
-    places = ("/sys/devices/system/clocksource/clocksource0/current_clocksource",)
-    good = "tsc"
-    says = "the kernel's clock is {}, although the processor's counter (tsc) is there"
-    effect = "reading the clock takes up to a microsecond in place of 20 ns, in every program"
-
-    def read(self, system: System) -> dict[str, str]:
-        found = super().read(system)
-        available = system.read(self.places[0].replace("current", "available")) or ""
-        return found if "tsc" in available.split() or "tsc" in found.values() else {}
 
 
 class Load(Setting):
@@ -705,13 +577,9 @@ class Heat(Setting):
     name = "heat"
     lacking = "the kernel tells no temperature (in virtual machines only the host knows it)"
     lasting = False
-    _ZONES = "/sys/class/thermal/thermal_zone*/temp"
-    _THROTTLED = f"{_CPU}/cpu*/thermal_throttle/*_throttle_count"
+    places = ("/sys/class/thermal/thermal_zone*/temp", f"{_CPU}/cpu*/thermal_throttle/*_throttle_count")
+    numeric = True
     _HOT_C = 85
-
-    def read(self, system: System) -> dict[str, str]:
-        found = system.read_all(self._ZONES, self._THROTTLED)
-        return {place: value for place, value in found.items() if re.fullmatch(r"-?\d+", value)}
 
     def words(self, values: Mapping[str, str]) -> str:
         hottest = hottest_c(values)
@@ -736,29 +604,123 @@ class Heat(Setting):
         return None
 
 
+def governor(good: str = "performance") -> Uniform:
+    """Return the setting of what chooses the frequency of the processors, which should be of this name."""
+    return Uniform(
+        "governor",
+        (f"{_CPU}/cpufreq/policy*/scaling_governor",),
+        good,
+        "the frequency follows the load (governor {})",
+        "an idle machine measures slower and with more spread than a busy one",
+        lacking="the kernel does not set frequencies (in virtual machines the host does)",
+    )
+
+
+REAL_TIME_SHARE = Uniform(
+    "real-time-share",
+    ("/proc/sys/kernel/sched_rt_runtime_us",),
+    "-1",
+    "real-time processes have {} of 1,000,000 µs",
+    "a trial in a real-time class that needs a whole processor is stopped for the rest of each second",
+    "note",
+)
+
 SETTINGS: tuple[Setting, ...] = (
-    SMT(),
+    Uniform(  # simultaneous multithreading
+        "smt",
+        (f"{_CPU}/smt/control",),
+        "off",
+        "two processors share a core (SMT is {})",
+        "what runs beside a trial on the same core takes part of its units and caches",
+        "note",
+        wrong="on",
+        by_default=False,  # it takes processors away, which changes what is measured
+        disturbs=(_INTERRUPTS,),  # those of a processor that goes are given to others, for good
+    ),
     CoreTypes(),
     Quota(),
     FrequencyLimit(),
     PowerLimit(),
-    Turbo(),
-    EnergyPreference(),
-    Governor(),
+    Turbo(
+        "turbo",
+        (f"{_CPU}/intel_pstate/no_turbo", f"{_CPU}/cpufreq/boost", f"{_CPU}/cpufreq/policy*/boost"),
+        "",
+        "processors may exceed their nominal frequency",
+        "speed depends on heat and on how many processors are busy: one thread runs faster than several",
+        lacking="the kernel offers neither intel_pstate/no_turbo nor cpufreq/boost nor policy*/boost",
+        disturbs=(f"{_CPU}/cpufreq/policy*/scaling_max_freq",),
+    ),
+    # Tuned before the governor and restored after it: under `performance` the kernel admits no other.
+    Uniform(
+        "energy-preference",
+        (f"{_CPU}/cpufreq/policy*/energy_performance_preference",),
+        "performance",
+        "processors prefer {}",
+        "frequency rises late and falls early: short trials run slower, and by chance",
+        lacking="the processors take no such preference",
+    ),
+    governor(),
     Scheduling(),
-    RealTimeShare(),
+    REAL_TIME_SHARE,
     MemoryLock(),
-    AddressRandomisation(),
-    HugePages(),
-    Swap(),
-    NmiWatchdog(),
-    TimerMigration(),
-    Irqbalance(),
+    Uniform(
+        "address-randomisation",
+        ("/proc/sys/kernel/randomize_va_space",),
+        "2",
+        "addresses are not all drawn at random (randomize_va_space is {})",
+        "every process has the same layout of memory, and a verdict may rest on it",
+    ),
+    Uniform(  # `madvise` gives them to those who ask, and to nobody behind their back
+        "huge-pages",
+        ("/sys/kernel/mm/transparent_hugepage/enabled",),
+        "madvise",
+        "the kernel may join pages of any process (it is {})",
+        "whether a heap lies on huge pages is chance, and a thread of the kernel joins them during trials",
+        wrong="always",
+    ),
+    Swap(
+        "swap",
+        ("/proc/sys/vm/swappiness",),
+        "0",
+        "there is swap, and swappiness is {}",
+        "pages of a trial may be on a disk when it needs them: milliseconds for one access",
+        lacking="there is no swap",
+    ),
+    Uniform(  # the watchdog for hard lockups
+        "nmi-watchdog",
+        ("/proc/sys/kernel/nmi_watchdog",),
+        "0",
+        "the watchdog for lockups runs",
+        "it holds one hardware counter of each processor, and interrupts every few seconds",
+        "note",
+    ),
+    Uniform(
+        "timer-migration",
+        ("/proc/sys/kernel/timer_migration",),
+        "0",
+        "timers move from idle processors to busy ones",
+        "timers of other programs interrupt the processors of a trial",
+        "note",
+    ),
+    Uniform(
+        "irqbalance",
+        ("service:irqbalance",),
+        "inactive",
+        "irqbalance is running",
+        "it moves interrupts to the processors of a trial while it runs",
+        lacking="the service is not installed",
+    ),
     IrqAffinity(),
     Isolation(),
     IdleLatency(),
     IoPriority(),
-    ClockSource(),
+    ClockSource(
+        "clock-source",
+        ("/sys/devices/system/clocksource/clocksource0/current_clocksource",),
+        "tsc",
+        "the kernel's clock is {}, although the processor's counter (tsc) is there",
+        "reading the clock takes up to a microsecond in place of 20 ns, in every program",
+    ),
     Load(),
     Heat(),
 )

@@ -83,16 +83,14 @@ class System:
         return chosen[1] if chosen else text
 
     def read_all(self, *patterns: str) -> dict[str, str]:
-        """Return place -> value of all files that match one of some patterns, `*` and `[0-9]` being wild."""
+        """Return place -> value of all places that match one of some patterns, `*` and `[0-9]` being wild."""
         found: dict[str, str] = {}
         for pattern in patterns:
-            wild = any(letter in pattern for letter in "*[")
-            files = self.root.glob(pattern.lstrip("/")) if wild else [self._file(pattern)]
-            for file in sorted(files, key=_natural):
-                place = "/" + str(file.relative_to(self.root))
-                value = self.read(place)
-                if value is not None:
-                    found[place] = value
+            places = [pattern]
+            if any(letter in pattern for letter in "*["):
+                files = sorted(self.root.glob(pattern.lstrip("/")), key=_natural)
+                places = [f"/{file.relative_to(self.root)}" for file in files]
+            found |= {place: value for place in places if (value := self.read(place)) is not None}
         return found
 
     def threads(self) -> Iterator[Thread]:

@@ -1,7 +1,9 @@
 """An experiment of one checkout becomes one of several worktrees."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,10 +39,10 @@ build = "make all"
 """
 
 
-def revision(folder: Path, **more: object) -> MeasuredRevision:
-    given = {"commit": "1a2b3c4d5e6f7a8b", "name": "main", "subject": "s", "tree": "t", **more}
+def revision(folder: Path, **more: Any) -> MeasuredRevision:
+    given = {"commit": "1a2b3c4d5e6f7a8b", "name": "main", "subject": "s", "tree": "t"}
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return MeasuredRevision.model_validate({"committed_at": at, "folder": folder, **given})
+    return MeasuredRevision(committed_at=at, folder=folder, **{**given, **more})
 
 
 def compared(tmp_path: Path, text: str = TEXT) -> Experiment:
@@ -86,10 +88,7 @@ def test_trials_move_to_new_worktrees(tmp_path: Path) -> None:
     experiment = compared(tmp_path)
     before = experiment.revisions
     assert before is not None
-    levels = {
-        level: of.model_copy(update={"folder": tmp_path / "new" / level})
-        for level, of in before.levels.items()
-    }
+    levels = {level: replace(of, folder=tmp_path / "new" / level) for level, of in before.levels.items()}
     now = before.model_copy(update={"levels": levels})
     trial = make_plan(experiment, 1, lambda _: str(tmp_path / "checkout/x"), 1000).trials[0]
     again = moved(trial, before, now)

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Literal
 
 from assay.analysis.bisection import Side
+from assay.experiment.types import Revision
 from assay.report.ab import Benchmark, change, named
 from assay.report.metrics import is_time, name_of_metric
-from assay.versions import Revision
 from assay.words import counted, duration, elapsed, listed, printable, shortened
 
 FOUND, NOTHING, UNDECIDED = 0, 1, 3

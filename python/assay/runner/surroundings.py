@@ -12,7 +12,7 @@ from assay import programs
 from assay.errors import AssayError
 from assay.host.journal import journal_folder
 from assay.host.priority import allowed
-from assay.host.settings import Governor, RealTimeShare, Setting, highest_priority
+from assay.host.settings import REAL_TIME_SHARE, Setting, governor, highest_priority
 from assay.host.system import System
 from assay.host.tune import tuned
 from assay.runner.elf import is_static
@@ -115,9 +115,9 @@ def _lock_of(program: Path) -> str:
 def _host_settings(wanted: Mapping[str, Any], system: System) -> list[Setting]:
     settings: list[Setting] = []
     if wanted.get("frequency_governor") not in _UNCHANGED:
-        settings.append(Governor(wanted["frequency_governor"]))
+        settings.append(governor(wanted["frequency_governor"]))
     if wanted.get("real_time_share") not in _UNCHANGED:
-        settings.append(RealTimeShare())
+        settings.append(REAL_TIME_SHARE)
     for setting in settings:
         if not setting.read(system):
             raise CannotStartError(f"{setting.name} cannot be set on this machine: {setting.lacking}")

@@ -2,7 +2,7 @@
 
 from assay.versions.bisection import Bisection, Suspects
 from assay.versions.contents import OtherFilesError
-from assay.versions.repository import Repository, Revision
+from assay.versions.repository import Repository
 from assay.versions.worktrees import BuildFailedError, Worktrees
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "BuildFailedError",
     "OtherFilesError",
     "Repository",
-    "Revision",
     "Suspects",
     "Worktrees",
 ]

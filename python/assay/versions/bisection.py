@@ -12,33 +12,13 @@ commit is named only when it was found bad and each of its parents good:
    is no good ancestor (`inherited`), no commit is named.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
+
+from assay.versions.repository import Repository
 
 Answer = Literal["good", "bad", "skipped"]
-
-
-class Ancestry(Protocol):
-    """Knows the history; a `Repository` does, and so do simulations without git."""
-
-    def suspects(self, good: Sequence[str], bad: str) -> list[str]:
-        """Return `bad` and those of its ancestors that no commit in `good` contains, the newest last.
-
-        They descend from a commit in `good`, which must be an ancestor of `bad`.
-        """
-
-    def midpoint(self, good: Sequence[str], bad: str, skipped: Collection[str]) -> str | None:
-        """Return the suspect to try, or None if only `bad` is left."""
-
-    def parents(self, commit: str) -> list[str]:
-        """Return the parents of a commit."""
-
-    def descends(self, commit: str, ancestor: str) -> bool:
-        """Return whether a commit is another one, or contains it."""
-
-    def fork(self, one: str, other: str) -> str | None:
-        """Return the latest commit that both contain, or None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +53,9 @@ class Bisection:
         next: the commit to try; None at the end.
     """
 
-    def __init__(self, ancestry: Ancestry, good: str, bad: str) -> None:
+    def __init__(self, repository: Repository, good: str, bad: str) -> None:
         """Take a commit that is known to be good, and a descendant of it that is bad."""
-        self._ancestry, self._end = ancestry, good
+        self._repository, self._end = repository, good
         self._answers: dict[str, Answer] = {good: "good", bad: "bad"}
         self._why: dict[str, str] = {}
         self.bad = bad
@@ -104,7 +84,7 @@ class Bisection:
             skipped={commit: self._why[commit] for commit in commits if commit in self._why},
             unknown=tuple(parent for parent in parents if parent not in self._answers),
             inherited={
-                parent: self._ancestry.fork(self._end, parent)
+                parent: self._repository.fork(self._end, parent)
                 for parent in parents
                 if parent in self._answers
             },
@@ -117,21 +97,21 @@ class Bisection:
             (bad, good)
             for bad in self._found("bad")
             for good in self._found("good")
-            if self._ancestry.descends(good, bad)
+            if self._repository.descends(good, bad)
         ]
 
     def _found(self, answer: Answer) -> list[str]:
         return [commit for commit, found in self._answers.items() if found == answer]
 
     def _good_ancestors(self, commit: str) -> list[str]:
-        return [good for good in self._found("good") if self._ancestry.descends(commit, good)]
+        return [good for good in self._found("good") if self._repository.descends(commit, good)]
 
     def _older_bad(self) -> str | None:
         """Return a bad ancestor of `bad` that has a good ancestor."""
         for commit in self._found("bad"):
             if (
                 commit != self.bad
-                and self._ancestry.descends(self.bad, commit)
+                and self._repository.descends(self.bad, commit)
                 and self._good_ancestors(commit)
             ):
                 return commit
@@ -139,15 +119,15 @@ class Bisection:
 
     def _excluded(self) -> list[str]:
         """Return the good commits that do not contain `bad`: the others say nothing about its ancestors."""
-        return [good for good in self._found("good") if not self._ancestry.descends(good, self.bad)]
+        return [good for good in self._found("good") if not self._repository.descends(good, self.bad)]
 
     def _left(self) -> tuple[list[str], list[str]]:
         """Return the suspects, the newest last, and their parents that were not found good."""
-        queue = self._ancestry.suspects(self._excluded(), self.bad)[::-1]
+        queue = self._repository.suspects(self._excluded(), self.bad)[::-1]
         seen = {*queue, *self._found("good")}
         parents: list[str] = []
         for commit in queue:
-            for parent in self._ancestry.parents(commit):
+            for parent in self._repository.parents(commit):
                 if parent in seen:
                     continue
                 seen.add(parent)
@@ -156,9 +136,9 @@ class Bisection:
         return queue[::-1], parents
 
     def _next(self) -> str | None:
-        middle = self._ancestry.midpoint(self._excluded(), self.bad, self._found("skipped"))
+        middle = self._repository.midpoint(self._excluded(), self.bad, self._found("skipped"))
         if middle is not None:
             return middle
         _, parents = self._left()
-        forks = (self._ancestry.fork(self._end, parent) for parent in parents)
+        forks = (self._repository.fork(self._end, parent) for parent in parents)
         return next((commit for commit in (*parents, *forks) if commit not in self._answers and commit), None)

@@ -91,7 +91,7 @@ def test_a_single_commit_needs_no_question(project: Project) -> None:
     assert bisection.suspects.commits == (only,)
 
 
-class Graph:
+class Graph(Repository):
     """A history in memory: commit 0 is its first, and parents have smaller numbers than their children."""
 
     def __init__(self, parents: Sequence[Collection[int]]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 from assay.errors import AssayError
+from assay.experiment.types import Revision
 from assay.versions.git import differing, git, names
-from assay.versions.repository import Revision
 from assay.words import counted, printable
 
 SUBMODULE = "160000"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.experiment.revisions import SHORT
+from assay.experiment.types import SHORT, Revision
 from assay.runner.temporary import Temporary
 from assay.versions.git import DIFFERENCES, GitError, differing, git, index_copied, names, succeeds
 from assay.words import counted, listed, nearest, printable, show
@@ -18,36 +18,6 @@ _IDENTITY = {
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "Assay"), ("EMAIL", "assay@localhost"))
 }
-
-
-@dataclass(frozen=True)
-class Revision:
-    """A commit, or the working tree as it was at a moment.
-
-    Attributes:
-        commit: its hash; for a working tree with changes, the hash of a commit made from it.
-        name: as the user calls it: main, HEAD~3.
-        subject: the first line of its message.
-        committed_at: when it was committed.
-        tree: the hash of its files: equal where all files are.
-        changed: the files of the working tree that are not as committed; none of a commit.
-    """
-
-    commit: str
-    name: str
-    subject: str
-    committed_at: datetime
-    tree: str
-    changed: tuple[str, ...] = ()
-
-    @property
-    def short(self) -> str:
-        """The start of the hash, as people write it."""
-        return self.commit[:SHORT]
-
-    def __str__(self) -> str:
-        """Return name and hash, for messages."""
-        return self.short if self.commit.startswith(self.name) else f"{printable(self.name)} ({self.short})"
 
 
 @dataclass(frozen=True)

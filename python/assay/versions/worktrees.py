@@ -5,12 +5,13 @@ from pathlib import Path
 from shlex import quote
 
 from assay.errors import AssayError
+from assay.experiment.types import MeasuredRevision, Revision
 from assay.runner.build import run_shell
 from assay.runner.process import CannotStartError, StopSignals
 from assay.runner.temporary import Temporary
 from assay.versions.contents import SUBMODULE, entries_of, require_same
 from assay.versions.git import differing, environment, git, names, succeeds
-from assay.versions.repository import Repository, Revision
+from assay.versions.repository import Repository
 from assay.words import printable
 
 
@@ -29,12 +30,12 @@ class Worktrees:
     Attributes:
         folders: label -> its worktree. All paths have the same length: it moves the stack of programs that
             run there, and so changes their performance (Mytkowicz et al., 2009).
-        changed_by_build: label -> the files in git that the build changed.
+        built: label -> the revision in its worktree.
         temporary: contains the worktrees.
     """
 
     folders: Mapping[str, Path]
-    changed_by_build: Mapping[str, tuple[str, ...]]
+    built: Mapping[str, MeasuredRevision]
     temporary: Temporary
 
     def __init__(
@@ -83,7 +84,14 @@ class Worktrees:
             }
             for label, revision in self._revisions.items():
                 self._check_out(revision, self.folders[label])
-            self.changed_by_build = {label: self._changed_by_build(label) for label in self._revisions}
+            self.built = {
+                label: MeasuredRevision(
+                    **vars(revision),
+                    folder=self.folders[label],
+                    changed_by_build=self._changed_by_build(label),
+                )
+                for label, revision in self._revisions.items()
+            }
         except BaseException:
             self.__exit__()
             raise

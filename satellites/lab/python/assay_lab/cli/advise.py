@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.completion import complete_campaigns
-from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, whole_option
-from assay.cli.timed import seconds
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, seconds, whole_option
 from assay.errors import AssayError
 from assay.words import printable
 

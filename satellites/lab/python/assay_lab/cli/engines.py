@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assay.cli.completion import complete_engines
+from assay.cli.completion import offered
 from assay.cli.options import LARGEST_WHOLE, JsonOption, folder_option, print_json, whole_option
 from assay.cli.report import tell_page
 from assay.errors import AssayError
@@ -17,9 +17,14 @@ NUMBERS = 10_000_000
 OUTPUT = Path("results/engines")
 
 
+def _complete_engines(incomplete: str) -> list[tuple[str, str]]:
+    """Return the engines of random numbers that begin so."""
+    return offered("engines", incomplete)
+
+
 def engines(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", hidden=True, autocompletion=complete_engines)
+        list[str] | None, typer.Argument(metavar="NAME", hidden=True, autocompletion=_complete_engines)
     ] = None,
     *,
     all_wanted: Annotated[bool, typer.Option("--all", help="Judge every engine.")] = False,

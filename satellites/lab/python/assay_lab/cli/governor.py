@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import __version__
-from assay.cli.options import JsonOption, print_json
-from assay.cli.timed import seconds
+from assay.cli.options import JsonOption, print_json, seconds
 from assay.cli.usage import Command
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ then: a driver may have rounded them, or the kernel capped a hot processor. Such
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
 
 from assay.errors import AssayError
 from assay.host.journal import open_journal
@@ -24,15 +23,13 @@ _STEP_KHZ = 200_000
 class _Held(Setting):
     """A frequency that all processors are held at."""
 
-    name: ClassVar[str] = "frequency"
-    by_default: ClassVar[bool] = False
+    name = "frequency"
+    by_default = False
+    # The lower limit first: the upper one may then be lowered to it.
+    places = (f"{_POLICY}/scaling_min_freq", f"{_POLICY}/scaling_max_freq")
 
     def __init__(self, khz: int) -> None:
         self._khz = str(khz)
-
-    def read(self, system: System) -> dict[str, str]:
-        # The lower limit first: the upper one may then be lowered to it.
-        return system.read_all(f"{_POLICY}/scaling_min_freq", f"{_POLICY}/scaling_max_freq")
 
     def judge(self, values: object) -> None:
         return None

@@ -15,8 +15,15 @@ import typer
 
 from assay.cli.completion import complete_subjects
 from assay.cli.invocation import invocation
-from assay.cli.options import LARGEST_WHOLE, JsonOption, print_json, real, whole_option
-from assay.cli.timed import LONGEST_S, seconds, written
+from assay.cli.options import (
+    LARGEST_WHOLE,
+    LONGEST_S,
+    JsonOption,
+    print_json,
+    real,
+    seconds,
+    whole_option,
+)
 from assay.errors import AssayError
 from assay.randomness import MOST_RANDOMNESS
 from assay.words import elapsed, listed, nearest, number, printable, shortened
@@ -163,6 +170,8 @@ def check(
         incomplete = [outcome.check for outcome in outcomes if outcome.result == "incomplete"]
         if incomplete and not signum:
             only = [word for check in incomplete for word in ("--check", check)]
+            from assay.campaign.time_budget import written
+
             longer = ["--within", written(min(10 * within, LONGEST_S))]
             typer.echo(f"\nTen times as long: {invocation(*words, *only, *longer)}")
         crashed = next((outcome.check for outcome in wrong if (outcome.exit_code or 0) < 0), None)

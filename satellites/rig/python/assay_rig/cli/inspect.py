@@ -17,9 +17,9 @@ from assay.cli.options import (
     StoreOption,
     folder_option,
     print_json,
+    seconds,
     whole_option,
 )
-from assay.cli.timed import seconds
 from assay.errors import AssayError
 from assay.words import elapsed, nearest, one_line, printable
 

@@ -10,7 +10,7 @@ from assay.cli.options import JsonOption, print_json
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
-    from assay.clocks import Clock
+    from assay_lab.clocks import Clock
 
 _UNITS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -29,8 +29,8 @@ def clocks(
 
     Example: `assay host clocks --for 250ns`
     """
-    from assay.clocks import DEFAULT, measure, recommend
     from assay.words import in_unit
+    from assay_lab.clocks import DEFAULT, measure, recommend
 
     duration_ns = None if duration is None else _nanoseconds(duration)
     found, counter = measure()

@@ -1,4 +1,4 @@
-"""Lengths of time that commands may take, and how many blocks fit into them."""
+"""How many blocks fit into the time that a command may take."""
 
 import math
 import re
@@ -6,16 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from assay.cli.options import real
+from assay.analysis.intervals import CONFIDENCE
+from assay.analysis.verdicts import fewest_pairs
 from assay.errors import AssayError
+from assay.experiment import Experiment
 from assay.words import duration, elapsed
-
-if TYPE_CHECKING:
-    from assay.experiment import Experiment
 
 MOST_BLOCKS = 1000
 FEWEST_BLOCKS = 6
@@ -25,37 +21,10 @@ USUAL_FEWEST = 8
 _SHARE_OF_TIME = 0.9  # blocks are planned for this share of the time left: some groups are repeated
 _START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer
 _ROUGHLY_S = 90.0  # longer blocks are written in minutes
-LONGEST_S = 60_000_000
-"""About two years."""
-_UNITS_S = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 class TooLittleTimeError(AssayError):
     """There is too little time for any verdict."""
-
-
-def seconds(text: str) -> float:
-    """Return a length of time in seconds: 60s, 500ms, 5m."""
-    match = re.fullmatch(r"([\d.]+)\s*([a-z]*)", text.strip())
-    if match is None or match[2] not in _UNITS_S:
-        raise ValueError(f"{text} is not a length of time; write 60s, 500ms, 5m or 1h")
-    length_s = real(1e-3)(match[1]) * _UNITS_S[match[2]]
-    if length_s > LONGEST_S:
-        raise ValueError(f"{text} is too long; use {LONGEST_S // 3600:,}h or less")
-    return length_s
-
-
-WithinOption = Annotated[
-    float | None,
-    typer.Option(
-        "--within",
-        parser=seconds,
-        metavar="TIME",
-        help="End with the block in which this time has passed, 90s, 10m or 1h, whatever the file says of"
-        " `until`; with --blocks, after that many blocks at the latest.",
-    ),
-]
-"""For experiments as their files have them; other commands give all that they do a time of their own."""
 
 
 def written(length_s: float) -> str:
@@ -66,7 +35,7 @@ def written(length_s: float) -> str:
 
 
 def blocks_within(
-    experiment: "Experiment",
+    experiment: Experiment,
     block_s: float,
     left_s: float,
     what: str,
@@ -96,11 +65,8 @@ def blocks_within(
     return blocks
 
 
-def fewest_blocks(experiment: "Experiment") -> int:
+def fewest_blocks(experiment: Experiment) -> int:
     """Return how many blocks a verdict takes at least."""
-    from assay.analysis.intervals import CONFIDENCE
-    from assay.analysis.verdicts import fewest_pairs
-
     family = experiment.comparison.campaigns * (len(experiment.conditions()) - len(experiment.groups()))
     return max(FEWEST_BLOCKS, fewest_pairs(family, CONFIDENCE))
 

@@ -5,27 +5,13 @@ from typing import Any
 
 import pytest
 
-from assay.cli.benchmarks import ComparisonRequest, own_experiment
+from assay.campaign.benchmarks import ComparisonRequest, own_experiment
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.experiment.race import Entrant, Race, race_text
 from assay.experiment.testing import WITH_FACTORS
 from assay.experiment.tools import chooses, tool_text
 from assay.experiment.types import Tool
-
-NOTHING: dict[str, Any] = {
-    "google_benchmark": "",
-    "catch2": "",
-    "chosen": "",
-    "metric": "",
-    "build": "",
-    "link": "",
-    "setup": "",
-    "shell": None,
-    "same_output": False,
-    "gate": None,
-    "seed": None,
-}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +39,7 @@ def test_what_does_not_go_together_is_refused(
     for name in ("x.toml", "y.toml"):
         Path(name).touch()
     with pytest.raises(AssayError, match=message):
-        ComparisonRequest(words=words, **{**NOTHING, **options})
+        ComparisonRequest(words=words, **options)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +95,4 @@ def test_revisions_are_not_compared_by_what_misleads_on_purpose(tmp_path: Path) 
     trial = '[pitfall]\ndeliberate = true\n[trial]\nflaws = ["never_inserts"]\n'
     file.write_text(WITH_FACTORS.replace("[trial]\n", trial))
     with pytest.raises(AssayError, match="never_inserts; a comparison of revisions takes honest experiments"):
-        own_experiment(ComparisonRequest(words=[str(file)], **NOTHING))
+        own_experiment(ComparisonRequest(words=[str(file)]))

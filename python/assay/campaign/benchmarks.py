@@ -1,102 +1,26 @@
 """Reads what `assay ab` and `assay bisect` measure: an experiment, commands, or another tool's benchmarks."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any, Literal
 
-import typer
-
-from assay.cli.options import real
-from assay.cli.timed import strip_location
+from assay import programs
+from assay.campaign.time_budget import strip_location
 from assay.errors import AssayError
+from assay.experiment import Experiment, load, parse
+from assay.experiment.metrics import Better, better
+from assay.experiment.race import METRICS, REPEAT_MS, Entrant, Race, race_text, split
+from assay.experiment.tools import METRIC, tool_text
+from assay.experiment.types import MeasuredRevision
+from assay.report.ab import SkippedBenchmark
+from assay.runner.process import StopSignals
+from assay.runner.tools import benchmarks_of
 from assay.words import listed, printable
-
-if TYPE_CHECKING:
-    from assay.experiment import Experiment
-    from assay.experiment.metrics import Better
-    from assay.experiment.types import MeasuredRevision
-    from assay.report.ab import SkippedBenchmark
-    from assay.runner.process import StopSignals
 
 SMALLEST_EFFECT_PERCENT = 1.0
 _SUFFIX = ".toml"
-
-
-def _gate(text: str) -> float:
-    return real(0.01, 100)(text.strip().removesuffix("%"))
-
-
-WordsArgument = Annotated[list[str] | None, typer.Argument(metavar="BENCHMARK", hidden=True)]
-BuildOption = Annotated[
-    str,
-    typer.Option(
-        metavar="COMMAND",
-        help="Build a revision: a command for the shell, run in the top folder of its worktree. Default:"
-        " [ab] build of the experiment.",
-    ),
-]
-GateOption = Annotated[
-    Any,
-    typer.Option(
-        parser=_gate,
-        metavar="PERCENT",
-        help="What is slower by more than this fails: 2%. Without it, whatever is shown to be slower.",
-    ),
-]
-MetricOption = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="What is compared: of commands time, user_time, system_time, peak_memory or instructions, or"
-        " whatever they print in a line NAME=DATA. Default: time, or what the experiment says.",
-    ),
-]
-GoogleBenchmarkOption = Annotated[
-    str,
-    typer.Option(
-        "--google-benchmark",
-        metavar="COMMAND",
-        help="Measure the benchmarks of this Google Benchmark program.",
-    ),
-]
-Catch2Option = Annotated[
-    str, typer.Option("--catch2", metavar="COMMAND", help="Measure the benchmarks of this Catch2 program.")
-]
-FilterOption = Annotated[
-    str,
-    typer.Option(
-        "--filter",
-        metavar="TEXT",
-        help="Only these: a regular expression for Google Benchmark, a test specification for Catch2.",
-    ),
-]
-LinkOption = Annotated[
-    str,
-    typer.Option(
-        metavar="COMMAND",
-        help="Link the program anew for each block: a command for the shell, as `link` of [subjects.NAME] in"
-        " an experiment.",
-    ),
-]
-SetupOption = Annotated[
-    str,
-    typer.Option(
-        metavar="COMMAND", help="Of commands: run this in a shell in each worktree, once it is built."
-    ),
-]
-ShellOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--shell/--no-shell",
-        help="Whether sh reads the commands. Default: where one of them needs it.",
-        show_default=False,
-    ),
-]
-SameOutputOption = Annotated[
-    bool,
-    typer.Option("--same-output", help="Count no command that prints something else in the other revision."),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,23 +39,21 @@ class ComparisonRequest:
         AssayError: the options do not go together, or nothing is to be measured.
     """
 
-    words: Sequence[str]
-    google_benchmark: str
-    catch2: str
-    chosen: str
-    metric: str
-    build: str
-    link: str
-    setup: str
-    shell: bool | None
-    same_output: bool
-    gate: float | None
-    seed: int | None
+    words: Sequence[str] = ()
+    build: str = ""
+    google_benchmark: str = ""
+    catch2: str = ""
+    chosen: str = ""
+    metric: str = ""
+    gate: float | None = None
+    link: str = ""
+    setup: str = ""
+    shell: bool | None = None
+    same_output: bool = False
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         """Check that the options go together."""
-        from assay.experiment.race import METRICS
-
         files = [word for word in self.words if word.endswith(_SUFFIX) and Path(word).exists()]
         ways = {
             "an experiment": bool(files),
@@ -184,14 +106,12 @@ class ComparisonRequest:
         return Path(self.words[0]) if self.words and self.words[0].endswith(_SUFFIX) else None
 
 
-def own_experiment(request: ComparisonRequest) -> "Experiment | None":
+def own_experiment(request: ComparisonRequest) -> Experiment | None:
     """Return the experiment in the requested file; None if no file is measured.
 
     Raises:
         AssayError: there is a mistake in it, or it misleads on purpose.
     """
-    from assay.experiment import load
-
     if request.file is None:
         return None
     # Its programs need not exist yet: they are built in the worktrees.
@@ -200,7 +120,7 @@ def own_experiment(request: ComparisonRequest) -> "Experiment | None":
     return experiment
 
 
-def apply_overrides(experiment: "Experiment", request: ComparisonRequest) -> "Experiment":
+def apply_overrides(experiment: Experiment, request: ComparisonRequest) -> Experiment:
     """Return an experiment with the changes that the command line requests."""
     comparison: dict[str, Any] = {}
     if request.gate is not None:  # differences within the gate are of no interest either
@@ -219,14 +139,12 @@ def apply_overrides(experiment: "Experiment", request: ComparisonRequest) -> "Ex
     return experiment.model_copy(update=changed)
 
 
-def _direction(metric: str, unit: str = "") -> "Better":
+def _direction(metric: str, unit: str = "") -> Better:
     """Return which values of a metric are better.
 
     Raises:
         AssayError: the metric's name does not say so.
     """
-    from assay.experiment.metrics import better
-
     direction = better(metric, unit)
     if direction is None:
         raise AssayError(
@@ -236,20 +154,15 @@ def _direction(metric: str, unit: str = "") -> "Better":
     return direction
 
 
-def _forbids_layouts(experiment: "Experiment") -> bool:
+def _forbids_layouts(experiment: Experiment) -> bool:
     """Return whether the experiment's file forbids to draw layouts; it may also say nothing."""
-    import tomllib
-
     return tomllib.loads(experiment.source).get("perturb", {}).get("layout") is False
 
 
 def written_experiment(
-    request: ComparisonRequest, root: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
-) -> "tuple[Experiment | None, tuple[SkippedBenchmark, ...]]":
+    request: ComparisonRequest, root: Path, levels: Mapping[str, MeasuredRevision], stop: StopSignals
+) -> tuple[Experiment | None, tuple[SkippedBenchmark, ...]]:
     """Return the experiment that a command line describes, and the benchmarks that some revision lacks."""
-    from assay.experiment import parse
-    from assay.report.ab import SkippedBenchmark
-
     path = Path("ab.toml").absolute()
     folder = path.parent.resolve()
     skipped: tuple[SkippedBenchmark, ...] = ()
@@ -265,9 +178,6 @@ def written_experiment(
 
 
 def _text_of_commands(request: ComparisonRequest) -> str:
-    from assay import programs
-    from assay.experiment.race import METRICS, REPEAT_MS, Entrant, Race, race_text
-
     metric = METRICS.get(request.metric or "time", request.metric)
     printed = metric not in METRICS.values()
     options: dict[str, Any] = {"output": "same"} if request.same_output else {}
@@ -294,13 +204,9 @@ def _text_of_commands(request: ComparisonRequest) -> str:
 
 
 def _text_of_tool(
-    request: ComparisonRequest, folder: Path, levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
-) -> "tuple[str, tuple[SkippedBenchmark, ...]]":
+    request: ComparisonRequest, folder: Path, levels: Mapping[str, MeasuredRevision], stop: StopSignals
+) -> tuple[str, tuple[SkippedBenchmark, ...]]:
     """Return an experiment's text about another tool's benchmarks; "" if the revisions share none."""
-    from assay.experiment.race import split
-    from assay.experiment.tools import METRIC, tool_text
-    from assay.runner.tools import benchmarks_of
-
     assert request.tool
     words = split(request.program)
     by_level = {
@@ -334,9 +240,7 @@ def _text_of_tool(
 
 
 def missing_benchmark(
-    name: str, levels: "Mapping[str, MeasuredRevision]", lacking: Sequence[str]
-) -> "SkippedBenchmark":
+    name: str, levels: Mapping[str, MeasuredRevision], lacking: Sequence[str]
+) -> SkippedBenchmark:
     """Return a benchmark that some levels lack, as skipped; the first of all levels is the baseline."""
-    from assay.report.ab import SkippedBenchmark
-
     return SkippedBenchmark(name, "new" if next(iter(levels)) in lacking else "gone")

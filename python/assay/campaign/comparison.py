@@ -5,28 +5,34 @@ Benchmarks that a revision lacks, or that fail in one, are skipped.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from assay.cli.benchmarks import ComparisonRequest, apply_overrides, missing_benchmark, written_experiment
-from assay.cli.running import running_campaign
-from assay.cli.timed import FEWEST_BLOCKS, USUAL_FEWEST, blocks_within, cut, strip_location
+from assay.analysis.planning import forecast
+from assay.campaign.benchmarks import (
+    ComparisonRequest,
+    apply_overrides,
+    missing_benchmark,
+    written_experiment,
+)
+from assay.campaign.rehearsal import RehearsalError, rehearse
+from assay.campaign.reporter import Reporter
+from assay.campaign.time_budget import FEWEST_BLOCKS, USUAL_FEWEST, blocks_within, cut, strip_location
 from assay.errors import AssayError
-from assay.files import write
+from assay.experiment import Experiment
+from assay.experiment.revisions import of_revisions, without
+from assay.experiment.types import REVISION, Blocks, MeasuredRevision, Revision
+from assay.report import Report
+from assay.report.ab import SkippedBenchmark, name_of
+from assay.runner.build import cleaned_up, run_builds
+from assay.runner.local import digest_of
+from assay.runner.process import StopSignals
+from assay.runner.subjects import listings
+from assay.versions import Repository, Worktrees
 from assay.words import printable
-
-if TYPE_CHECKING:
-    from assay.campaign import RehearsalError, Reporter
-    from assay.experiment import Experiment
-    from assay.experiment.types import MeasuredRevision
-    from assay.report import Report
-    from assay.report.ab import SkippedBenchmark
-    from assay.runner.process import StopSignals
-    from assay.store import Store
-    from assay.versions import Repository, Revision, Worktrees
 
 _BLOCK = "every benchmark once in each revision"
 
@@ -55,9 +61,9 @@ class PreparedComparison:
         same_programs: programs of the project that have the same bytes in all revisions.
     """
 
-    levels: "Mapping[str, MeasuredRevision]"
-    experiment: "Experiment | None" = None
-    skipped: "tuple[SkippedBenchmark, ...]" = ()
+    levels: Mapping[str, MeasuredRevision]
+    experiment: Experiment | None = None
+    skipped: tuple[SkippedBenchmark, ...] = ()
     same_programs: tuple[str, ...] = ()
 
 
@@ -74,15 +80,13 @@ class RevisionRunner:
     """
 
     request: ComparisonRequest
-    own: "Experiment | None"
-    repository: "Repository"
-    stop: "StopSignals"
-    reporter: "Reporter"
+    own: Experiment | None
+    repository: Repository
+    stop: StopSignals
+    reporter: Reporter
 
-    def worktrees(self, revisions: "Mapping[str, Revision]") -> "Worktrees":
+    def worktrees(self, revisions: Mapping[str, Revision]) -> Worktrees:
         """Return worktrees in which revisions are built once they are entered."""
-        from assay.versions import Worktrees
-
         return Worktrees(
             self.repository,
             revisions,
@@ -95,8 +99,8 @@ class RevisionRunner:
     @contextmanager
     def prepared(
         self,
-        revisions: "Mapping[str, Revision]",
-        built: "Mapping[str, MeasuredRevision] | None" = None,
+        revisions: Mapping[str, Revision],
+        built: Mapping[str, MeasuredRevision] | None = None,
     ) -> Iterator[PreparedComparison]:
         """Build revisions in worktrees, which exist within.
 
@@ -108,13 +112,9 @@ class RevisionRunner:
             AssayError: there is a mistake in the request, a build failed, or a program is in no revision.
             Interrupted: the user asked to stop.
         """
-        from assay.campaign import measured_revisions
-        from assay.experiment.revisions import of_revisions
-        from assay.runner.build import cleaned_up, run_builds
-
         request, root, reporter, stop = self.request, self.repository.root, self.reporter, self.stop
         with self.worktrees(revisions) as worktrees:
-            levels = {**(built or {}), **measured_revisions(worktrees, revisions)}
+            levels = {**(built or {}), **worktrees.built}
             own = self.own
             skipped: tuple[SkippedBenchmark, ...] = ()
             if own is None:
@@ -133,18 +133,13 @@ class RevisionRunner:
 
 
 def _common(
-    experiment: "Experiment", levels: "Mapping[str, MeasuredRevision]", stop: "StopSignals"
+    experiment: Experiment, levels: Mapping[str, MeasuredRevision], stop: StopSignals
 ) -> PreparedComparison:
     """Return the experiment, without the contexts that a revision lacks.
 
     Raises:
         AssayError: a program is in no revision.
     """
-    from assay.experiment.revisions import without
-    from assay.experiment.types import REVISION
-    from assay.report.ab import name_of
-    from assay.runner.subjects import listings
-
     by_level = experiment.in_worktrees()
     listed_by = {level: listings(in_worktree, stop) for level, in_worktree in by_level.items()}
     skipped, contexts = [], []
@@ -177,7 +172,7 @@ def _relative(path: Path, folder: Path) -> Path:
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 
-def _has(in_worktree: "Experiment", listed_by: Mapping[str, Any], subject: str) -> bool:
+def _has(in_worktree: Experiment, listed_by: Mapping[str, Any], subject: str) -> bool:
     """Return whether a revision has a subject, as far as can be known without a trial."""
     program = in_worktree.programs.get(subject)
     if program is None:
@@ -186,10 +181,8 @@ def _has(in_worktree: "Experiment", listed_by: Mapping[str, Any], subject: str) 
     return os.access(program.path, os.X_OK) and program.path.is_file() and (not known or subject in known)
 
 
-def _same_programs(experiment: "Experiment") -> tuple[str, ...]:
+def _same_programs(experiment: Experiment) -> tuple[str, ...]:
     """Return the names of programs of the project that have the same bytes in every revision."""
-    from assay.runner.local import digest_of
-
     in_worktrees = experiment.in_worktrees().values()
     same = []
     for subject, program in experiment.programs.items():
@@ -209,11 +202,6 @@ def rehearsed(prepared: PreparedComparison, budget: TimeBudget, runner: Revision
         AssayError: no benchmark works in any revision, or there is too little time.
         Interrupted: the user asked to stop.
     """
-    from assay.campaign import rehearse
-    from assay.experiment.revisions import without
-    from assay.experiment.types import REVISION, Blocks
-    from assay.report.ab import SkippedBenchmark, name_of
-
     experiment = prepared.experiment
     if experiment is None:
         return prepared
@@ -244,53 +232,21 @@ def rehearsed(prepared: PreparedComparison, budget: TimeBudget, runner: Revision
     block_s *= len(rest.conditions()) / len(experiment.conditions())
     left_s = ends - time.monotonic()
     blocks = blocks_within(rest, block_s, left_s, _BLOCK, budget.shares)
-    until: Literal["gate", "verdict"] = "verdict" if rest.comparison.gate_percent is None else "gate"
-    planned = Blocks(most=blocks, minutes=left_s / 60, until=until, fewest=min(blocks, USUAL_FEWEST))
+    planned = Blocks(
+        most=blocks,
+        minutes=left_s / 60,
+        until="verdict" if rest.comparison.gate_percent is None else "gate",
+        fewest=min(blocks, USUAL_FEWEST),
+    )
     design = rest.design.model_copy(update={"blocks": planned})
     return replace(prepared, experiment=rest.model_copy(update={"design": design}), skipped=skipped)
 
 
-def measure(
-    experiment: "Experiment",
-    path: Path,
-    *,
-    quiet: bool,
-    stopped: "Callable[[Report], None] | None" = None,
-) -> "Report":
-    """Run the campaign of a prepared comparison, and return its report.
-
-    Args:
-        experiment: its revisions are built.
-        path: the store.
-        quiet: show no progress.
-        stopped: gets the report of a campaign that was stopped, if any trial has ended.
-
-    Raises:
-        Exit: the campaign was stopped.
-    """
-    _have_ignored(path.parent)
-
-    def of_stopped(report: "Report", _: "Store") -> None:
-        if stopped:
-            stopped(report)
-
-    with running_campaign(path, experiment, quiet=quiet, built=True, stopped=of_stopped) as (report, _):
-        return report
-
-
-def minutes_needed(report: "Report") -> float | None:
+def minutes_needed(report: Report) -> float | None:
     """Return how long it takes in total until every benchmark is decided, if that can be forecast."""
-    from assay.analysis.planning import forecast
-
     gated = report.experiment.comparison.gate_percent is not None
     answers = [answer for answer in report.analysis.answers if not answer.withheld]
     if all((answer.gate if gated else answer.verdict) != "undecided" for answer in answers):
         return None
     slowest = forecast([report.trials], report.experiment, "gate" if gated else "verdict").slowest
     return None if slowest is None else slowest.minutes
-
-
-def _have_ignored(folder: Path) -> None:
-    """Have git ignore the folder of a new store: its files are not changes of the project."""
-    if not folder.exists():
-        write(folder / ".gitignore", "*\n", "--store")

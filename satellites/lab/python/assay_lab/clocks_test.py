@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from assay.clocks import Clock, measure, recommend
 from assay.errors import AssayError
+from assay_lab.clocks import Clock, measure, recommend
 
 STEADY = Clock("steady_clock", "time", 25.0, 1.0, 10_000, 0, [], None)
 COUNTER = replace(STEADY, name="rdtscp", cost_ns=10.0, resolution_ns=0.4)
