@@ -5,7 +5,7 @@ with StopSignals() as stop:
 """
 
 from assay.campaign.campaign import BrokenCampaignError, CampaignResult, run_campaign
-from assay.campaign.plan_trials import plan_trials
+from assay.campaign.prepare import plan_trials
 from assay.campaign.rehearsal import RehearsalError, rehearse
 from assay.campaign.reporter import Reporter
 from assay.campaign.scheduler import NothingExtractedError

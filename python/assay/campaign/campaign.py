@@ -10,24 +10,24 @@ from typing import Any
 
 from assay import programs
 from assay.analysis import Analysis
-from assay.campaign.plan_trials import plan_trials
+from assay.campaign.prepare import check_built, check_programs, executor_of, plan_trials
 from assay.campaign.progress import ProgressDisplay
 from assay.campaign.reporter import Reporter
 from assay.campaign.scheduler import Scheduler
 from assay.errors import AssayError
-from assay.experiment import Experiment, check_listed
+from assay.experiment import Experiment
 from assay.experiment.types import Revisions
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
 from assay.plan.types import Plan
 from assay.report import Report, gather
 from assay.report.verdicts import record
-from assay.runner.build import cleaned_up, run_builds
+from assay.runner.build import cleaned_up
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host
-from assay.runner.process import CannotStartError, Interrupted, StopSignals, check_startable
+from assay.runner.process import CannotStartError, Interrupted, StopSignals
 from assay.runner.simulate import announcement, wanted
-from assay.runner.subjects import kinds, listings, reclamations
+from assay.runner.subjects import facts_of_subjects
 from assay.store import Store, runner_lock
 from assay.versions import Repository, Worktrees
 
@@ -93,67 +93,61 @@ def run_campaign(
             number = experiment_or_number
             if store.campaign(number).finished:
                 raise AssayError(f"nothing to resume: campaign {number} is finished")
-            resumed = _Campaign(store, stop, reporter, number, built=built, tuned=tuned, pilot=pilot)
+            resumed = _Campaign(store, stop, reporter, number, built, tuned, pilot)
             return resumed.run(store.experiment(number), None)
     plan = plan_trials(experiment_or_number)
     with Store.open(path) as store, runner_lock(path):
-        begun = _Campaign(store, stop, reporter, None, built=built, tuned=tuned, pilot=pilot)
+        begun = _Campaign(store, stop, reporter, None, built, tuned, pilot)
         return begun.run(experiment_or_number, plan)
 
 
+@dataclass
 class _Campaign:
-    """A campaign in an open store whose `runner_lock` is held; the arguments are those of `run_campaign`."""
+    """A campaign in an open store whose `runner_lock` is held; the others are arguments of `run_campaign`."""
 
-    def __init__(
-        self,
-        store: Store,
-        stop: StopSignals,
-        reporter: Reporter,
-        number: int | None,
-        *,
-        built: bool,
-        tuned: bool,
-        pilot: int | None,
-    ) -> None:
-        self._store, self._stop, self._reporter, self._number = store, stop, reporter, number
-        self._built, self._tuned, self._pilot = built, tuned, pilot
+    store: Store
+    stop: StopSignals
+    reporter: Reporter
+    number: int | None
+    built: bool
+    tuned: bool
+    pilot: int | None
 
     def run(self, experiment: Experiment, plan: Plan | None) -> CampaignResult:
         """Run what is pending; `plan` is None if the campaign is resumed."""
         try:
             analysis = self._run_trials(experiment, plan)
-            assert self._number is not None
-            self._stop.act_at_once()
-            report = gather(self._store, self._number, analysis)
-            record(report, self._store)
+            assert self.number is not None
+            self.stop.act_at_once()
+            report = gather(self.store, self.number, analysis)
+            record(report, self.store)
         except CannotStartError as error:
-            if self._number is None:
+            if self.number is None:
                 raise
-            raise BrokenCampaignError(self._number, str(error)) from error
+            raise BrokenCampaignError(self.number, str(error)) from error
         except Interrupted as interrupted:
-            if self._number is not None:
-                self._store.check_in_place(self._number)
-            return CampaignResult(self._number, signal=interrupted.signum)
-        return CampaignResult(self._number, report)
+            if self.number is not None:
+                self.store.check_in_place(self.number)
+            return CampaignResult(self.number, signal=interrupted.signum)
+        return CampaignResult(self.number, report)
 
     def _run_trials(self, experiment: Experiment, plan: Plan | None) -> Analysis | None:
         """Build, begin the campaign if it is new, and run its trials; return what the last look found."""
-        worktrees = nullcontext(experiment) if plan else _rebuilt(experiment, self._stop, self._reporter)
+        worktrees = nullcontext(experiment) if plan else _rebuilt(experiment, self.stop, self.reporter)
         with worktrees as built, self._prepared(built, plan) as executor:
-            assert self._number is not None
-            store, reporter, blocks = self._store, self._reporter, built.design.blocks
+            assert self.number is not None
+            store, reporter, blocks = self.store, self.reporter, built.design.blocks
             scheduler = Scheduler(
-                store, self._number, built, clock=time.monotonic, say=reporter.show, pilot=self._pilot
+                store, self.number, built, clock=time.monotonic, say=reporter.show, pilot=self.pilot
             )
-            for program in {trial.program for trial in scheduler.pending}:
-                check_startable(program)
-            summary = store.campaign(self._number)
+            check_programs(scheduler.pending)
+            summary = store.campaign(self.number)
             with ProgressDisplay(
                 reporter.console,
                 scheduler.pending,
                 summary.ended,
                 summary.ended - summary.counts.get("valid", 0),
-                may_end_early=(blocks.until, blocks.minutes, self._pilot) != (None, None, None),
+                may_end_early=(blocks.until, blocks.minutes, self.pilot) != (None, None, None),
                 budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - scheduler.running_s(),
             ) as progress:
                 scheduler.run(executor, progress)
@@ -162,14 +156,10 @@ class _Campaign:
     @contextmanager
     def _prepared(self, experiment: Experiment, plan: Plan | None) -> Iterator[LocalExecutor]:
         """Build what is measured, and write the plan of a new campaign into the store."""
-        reporter, stop = self._reporter, self._stop
-        calibrate = programs.find("assay-calibrate")  # before a campaign begins, which could not run without
+        reporter, stop = self.reporter, self.stop
+        programs.find("assay-calibrate")  # before a campaign begins, which could not run without
         commit = _commit(experiment)  # before a build, which may change files in git
-        if not self._built:
-            run_builds(experiment, reporter.show, reporter.say, stop)
-        for in_worktree in experiment.in_worktrees().values():
-            listed = listings(in_worktree, stop)
-            check_listed(in_worktree, listed)
+        listed = check_built(experiment, stop, reporter, built=self.built)
         with Layouts(experiment, reporter.say, stop) as layouts:
             if plan is not None:
                 one_layout = layouts.fixed(plan.trials)
@@ -177,28 +167,25 @@ class _Campaign:
                     reporter.show(f"{subject} runs in one layout: {reason}")
                 known = {
                     **host(),
-                    "subjects": kinds(experiment, listed),
-                    "reclaims": reclamations(experiment, listed),
+                    **facts_of_subjects(experiment, listed),
                     "one_layout": one_layout,
                     "commit": commit,
                 }
-                self._number = self._store.begin_campaign(
+                self.number = self.store.begin_campaign(
                     experiment=experiment, plan=without_layouts(plan, one_layout), host=known
                 )
-            executor = LocalExecutor(
-                calibrate,
+            executor = executor_of(
+                experiment,
+                layouts,
                 stop,
-                experiment.folder_of,
-                PATIENCE_S if experiment.design.busy == "wait" else 0,
                 reporter.say,
-                layouts.binary,
-                tuned=self._tuned,
+                patience_s=PATIENCE_S if experiment.design.busy == "wait" else 0,
+                tuned=self.tuned,
                 simulated=wanted(experiment),
-                surroundings_of=experiment.surroundings,
             )
             if announced := announcement(experiment):
                 reporter.show(announced)
-            with nullcontext() if self._built else cleaned_up(experiment, reporter.say):
+            with nullcontext() if self.built else cleaned_up(experiment, reporter.say):
                 yield executor
 
 

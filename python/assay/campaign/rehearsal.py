@@ -5,18 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
-from assay import programs
-from assay.campaign.plan_trials import plan_trials
+from assay.campaign.prepare import check_built, check_programs, executor_of, plan_trials
 from assay.campaign.reporter import Reporter
 from assay.errors import AssayError
-from assay.experiment import Experiment, check_listed
+from assay.experiment import Experiment
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
 from assay.plan.types import PlannedTrial
-from assay.runner.build import run_builds
-from assay.runner.local import LocalExecutor
-from assay.runner.process import StopSignals, check_startable
-from assay.runner.subjects import listings
+from assay.runner.process import StopSignals
 from assay.runner.types import Outcome
 from assay.store.ended import metrics_of
 from assay.words import condition_name, counted, nearest
@@ -83,24 +79,12 @@ def rehearse(
     plan = plan_trials(experiment)
     block = [trial for trial in plan.trials if trial.block == 0]
     reporter.show(f"rehearsing: {counted(block, 'trial')}")
-    if not built:
-        run_builds(experiment, reporter.show, reporter.say, stop)
-    for in_worktree in experiment.in_worktrees().values():
-        check_listed(in_worktree, listings(in_worktree, stop))
+    check_built(experiment, stop, reporter, built=built)
     began = time.monotonic()
-    for program in {trial.program for trial in block}:
-        check_startable(program)
-    calibrate = programs.find("assay-calibrate")
+    check_programs(block)
     with Layouts(experiment, reporter.say, stop) as layouts:
         linked = without_layouts(replace(plan, trials=tuple(block)), layouts.fixed(block)).trials
-        executor = LocalExecutor(
-            calibrate,
-            stop,
-            experiment.folder_of,
-            say=reporter.say,
-            binary_of=layouts.binary,
-            surroundings_of=experiment.surroundings,
-        )
+        executor = executor_of(experiment, layouts, stop, reporter.say)
         part_s, done = 0.0, 0
         for _, group in groupby(linked, key=lambda trial: trial.group):
             group_began = time.monotonic()

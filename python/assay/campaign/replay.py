@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay import programs
+from assay.campaign.prepare import executor_of
 from assay.errors import AssayError
 from assay.experiment.types import REVISION
 from assay.layout import Layouts
 from assay.plan.types import PlannedTrial
-from assay.runner.local import LocalExecutor, digest_of
+from assay.runner.local import digest_of
 from assay.runner.process import StopSignals, check_startable
 from assay.runner.types import Binary, Outcome
 from assay.store import Store
@@ -85,16 +85,8 @@ def replay(
         trial = replace(trial, request={**trial.request, "operations": operations})
     with Layouts(experiment, say, stop) as layouts:
         _check_repeatable(record, trial, layouts)
-        calibrate = programs.find("assay-calibrate")
-        executor = LocalExecutor(
-            calibrate,
-            stop,
-            experiment.folder_of,
-            say=say,
-            binary_of=lambda each: started_from(layouts.binary(each)),
-            surroundings_of=experiment.surroundings,
-        )
-        (outcome,) = executor.execute([trial])
+        binary_of = lambda each: started_from(layouts.binary(each))  # noqa: E731
+        (outcome,) = executor_of(experiment, layouts, stop, say, binary_of=binary_of).execute([trial])
     if because:
         return Replay(record, outcome, (), (), because)
     if outcome.status == "timed_out":

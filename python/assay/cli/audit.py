@@ -45,7 +45,7 @@ def audit(
     from assay.audit import audit_experiment, audit_foreign
     from assay.experiment import check, check_listed
     from assay.runner.machine import host, present_machine
-    from assay.runner.subjects import kinds, listings, reclamations
+    from assay.runner.subjects import facts_of_subjects, listings
     from assay.store import Store
 
     of_file: list[Finding] = []
@@ -55,10 +55,7 @@ def audit(
         check(experiment, present_machine())
         listed = listings(experiment)
         check_listed(experiment, listed, built=False)
-        of_file = audit_experiment(
-            experiment,
-            {**host(), "subjects": kinds(experiment, listed), "reclaims": reclamations(experiment, listed)},
-        )
+        of_file = audit_experiment(experiment, {**host(), **facts_of_subjects(experiment, listed)})
     if experiment is None or path.exists():
         with Store.open(path, create=False) as opened:
             summary, note = _campaign(opened, experiment, campaign)

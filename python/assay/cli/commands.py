@@ -77,9 +77,8 @@ in_new = group(
     "new", YOUR_CODE, "Write a starting point for work of your own.", "assay new experiment my-question"
 )
 in_new.command("experiment", cls=Command)(new.experiment)
-in_new.command("subject", cls=Command)(new.subject)
-in_new.command("fixture", cls=Command)(new.fixture)
-in_new.command("function", cls=Command)(new.function)
+for kind in new.PROJECTS:
+    in_new.command(kind, cls=Command)(new.project(kind))
 
 in_host = group("host", MACHINE, "Judge, tune and restore this machine.", "assay host check")
 in_host.command("check", cls=Command)(host.check)

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -25,56 +26,45 @@ ProjectOption = Annotated[
 ]
 
 
-def subject(
-    name: NameArgument,
-    directory: ProjectOption = None,
-) -> None:
-    """Write a CMake project that makes a map of your own a subject.
+PROJECTS = {
+    "subject": "makes a map of your own a subject",
+    "fixture": "times code of your own",
+    "function": "inspects a function of your own",
+}
+"""Kind -> what a project of this kind does."""
+NAMES = {"subject": "my_map", "fixture": "my_fixture", "function": "my_function"}
+"""Kind -> the name in its template."""
 
-    NAME is the subject's: lower-case letters, digits and underscores.
 
-    Example: `assay new subject my_map`
+def project(kind: str) -> Callable[..., None]:
+    """Return the command that writes a project of one kind."""
+
+    def command(name: NameArgument, directory: ProjectOption = None) -> None:
+        where = _write_project(kind, name, directory)
+        option = ["--directory", str(directory)] if directory else []
+        run = invocation("run", where / "experiment.toml")
+        used = {
+            "subject": [invocation("check", name, *option), run],
+            "fixture": [shlex.quote(str(where / "build" / "fixtures")), run],
+            "function": [invocation("inspect", name, *option)],
+        }[kind]
+        for line in used:
+            typer.echo(f"  {line}")
+        from assay import programs
+
+        if programs.install_prefix() is None:
+            typer.echo(f"This needs Assay's C++ libraries, which are not here: {programs.REMEDY}")
+
+    command.__doc__ = f"""Write a CMake project that {PROJECTS[kind]}.
+
+    NAME is the {kind}'s: lower-case letters, digits and underscores.
+
+    Example: `assay new {kind} {NAMES[kind]}`
     """
-    where = _write_project("subject", "my_map", name, directory)
-    check_option = ["--directory", str(directory)] if directory else []
-    typer.echo(f"  {invocation('check', name, *check_option)}")
-    typer.echo(f"  {invocation('run', where / 'experiment.toml')}")
-    _say_what_it_needs()
+    return command
 
 
-def fixture(
-    name: NameArgument,
-    directory: ProjectOption = None,
-) -> None:
-    """Write a CMake project that times code of your own.
-
-    NAME is the fixture's: lower-case letters, digits and underscores.
-
-    Example: `assay new fixture my_fixture`
-    """
-    where = _write_project("fixture", "my_fixture", name, directory)
-    typer.echo(f"  {shlex.quote(str(where / 'build' / 'fixtures'))}")
-    typer.echo(f"  {invocation('run', where / 'experiment.toml')}")
-    _say_what_it_needs()
-
-
-def function(
-    name: NameArgument,
-    directory: ProjectOption = None,
-) -> None:
-    """Write a CMake project that inspects a function of your own.
-
-    NAME is the function's: lower-case letters, digits and underscores.
-
-    Example: `assay new function my_function`
-    """
-    _write_project("function", "my_function", name, directory)
-    option = ["--directory", str(directory)] if directory else []
-    typer.echo(f"  {invocation('inspect', name, *option)}")
-    _say_what_it_needs()
-
-
-def _write_project(kind: str, name_in_template: str, name: str, directory: Path | None) -> Path:
+def _write_project(kind: str, name: str, directory: Path | None) -> Path:
     """Write a working project whose name is replaced, and say how it is built; return its folder.
 
     The test suite builds each template as it stands.
@@ -91,6 +81,7 @@ def _write_project(kind: str, name_in_template: str, name: str, directory: Path 
     target = directory or Path(name)
     if os.path.lexists(target):
         raise AssayError(f"{target} exists already; name another folder with --directory")
+    name_in_template = NAMES[kind]
     for source in sorted((_TEMPLATES / kind).iterdir()):
         text = source.read_text(encoding="utf-8").replace(name_in_template, name)
         files.write(target / source.name.replace(name_in_template, name), text, option="--directory")
@@ -105,13 +96,6 @@ def _write_project(kind: str, name_in_template: str, name: str, directory: Path 
         typer.echo(f"  cmake -S {where} -B {where}/build{prefix_option}")
         typer.echo(f"  cmake --build {where}/build")
     return target
-
-
-def _say_what_it_needs() -> None:
-    from assay import programs
-
-    if programs.install_prefix() is None:
-        typer.echo(f"This needs Assay's C++ libraries, which are not here: {programs.REMEDY}")
 
 
 def experiment(

@@ -44,26 +44,28 @@ def subjects_of(program: Path) -> Listing:
     return _listing(Program(table="program", path=program), [], None)
 
 
-def kinds(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
-    """Return measured subject -> "map", "multimap", "queue" or "nothing", for subjects that say so."""
+def facts_of_subjects(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, dict[str, str]]:
+    """Return what measured subjects say of themselves, if they do.
+
+    Returns:
+        subjects: subject -> "map", "multimap", "queue" or "nothing".
+        reclaims: subject -> how it frees erased elements.
+    """
     own = {name: entry for listing in listed.values() for name, entry in listing.items()}
     ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
-    return {
-        subject: "nothing" if entry.get("holds_nothing") else entry["structure"]
+    entries = {
+        subject: (own if subject in experiment.programs else ours).get(subject, {})
         for subject in sorted(experiment.subjects())
-        for entry in [(own if subject in experiment.programs else ours).get(subject, {})]
-        if entry.get("structure") in {"map", "multimap", "queue"}
     }
-
-
-def reclamations(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, str]:
-    """Return measured subject -> how it frees erased elements, for subjects that say so."""
-    own = {name: entry for listing in listed.values() for name, entry in listing.items()}
-    ours = {entry["name"]: entry for entry in programs.listing(programs.find("assay-trial"))}
     return {
-        subject: way
-        for subject in sorted(experiment.subjects())
-        if (way := (own if subject in experiment.programs else ours).get(subject, {}).get("reclaims"))
+        "subjects": {
+            subject: "nothing" if entry.get("holds_nothing") else entry["structure"]
+            for subject, entry in entries.items()
+            if entry.get("structure") in {"map", "multimap", "queue"}
+        },
+        "reclaims": {
+            subject: entry["reclaims"] for subject, entry in entries.items() if entry.get("reclaims")
+        },
     }
 
 

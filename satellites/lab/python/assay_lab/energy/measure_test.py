@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.plan_trials import plan_trials
+from assay.campaign.prepare import plan_trials
 from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.host.joules import joules_between, joules_so_far
