@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from assay.layout.link import RECORD, Recorded, lld
+from assay.layout.link import RECORD, lld, recorded_link
 
 SOURCE = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian"
 COMPILED = ("-O2", "-ffunction-sections", "-fdata-sections", "-DLUA_USE_LINUX", "-Dluai_makeseed(L)=0")
@@ -45,7 +45,7 @@ def main() -> None:
         folder = Path(name)
         program = build(source(folder))
         (folder / "program.lua").write_text(PROGRAM)
-        link = Recorded(Path(f"{program}{RECORD}"), folder / "inputs", print, None)
+        link = recorded_link(Path(f"{program}{RECORD}"), folder / "inputs", print, None)
         counts = []
         print("misses of the first level, simulated: 8 KiB each for instructions and data, one way")
         for layout in range(1, layouts + 1):

@@ -24,7 +24,6 @@ BASE, HEAD = "base", "head"
 
 @with_request
 def ab(
-    request: "ComparisonRequest",
     *,
     base: Annotated[
         str,
@@ -37,6 +36,7 @@ def ab(
             help="The revision in question. Default: the working tree, with what is not committed.",
         ),
     ] = None,
+    request: "ComparisonRequest",
     within: Annotated[
         Any,
         typer.Option(parser=seconds, metavar="TIME", help="Measure for at most this time: 90s, 10m, 1h."),

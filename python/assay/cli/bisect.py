@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @with_request
 def bisect(
-    request: "ComparisonRequest",
     *,
     good: Annotated[str, typer.Option(metavar="REV", help="A revision that is not slower yet.")],
     bad: Annotated[str, typer.Option(metavar="REV", help="A later revision that is slower.")] = "HEAD",
+    request: "ComparisonRequest",
     within: Annotated[
         Any,
         typer.Option(parser=seconds, metavar="TIME", help="Measure for at most this time in all: 10m, 2h."),

@@ -1,18 +1,17 @@
 """What `assay ab` and `assay bisect` share: the options that say what is measured, and how it is measured."""
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import SeedOption, real
+from assay.cli.options import SeedOption, real, with_options
 from assay.cli.running import running_campaign
 from assay.files import write
 
 if TYPE_CHECKING:
+    from assay.campaign.benchmarks import ComparisonRequest
     from assay.experiment import Experiment
     from assay.report import Report
     from assay.store import Store
@@ -100,33 +99,18 @@ OPTIONS: dict[str, Any] = {
 }
 """Field of a `ComparisonRequest` -> its option."""
 
-_DEFAULTS = {"words": None, "gate": None, "shell": None, "same_output": False, "seed": None}
-"""Of the others it is ""."""
+DEFAULTS = {"words": None, "gate": None, "shell": None, "same_output": False, "seed": None}
 
 
 def with_request(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with `OPTIONS` in the place of its parameter `request`."""
 
-    @wraps(command)
-    def called(**given: Any) -> None:
+    def request(words: list[str] | None, **options: Any) -> "ComparisonRequest":
         from assay.campaign.benchmarks import ComparisonRequest
 
-        chosen = {name: given.pop(name) for name in OPTIONS}
-        command(request=ComparisonRequest(**{**chosen, "words": chosen["words"] or ()}), **given)
+        return ComparisonRequest(words=words or (), **options)
 
-    signature = inspect.signature(command)
-    own = dict(signature.parameters)
-    del own["request"]
-    asked = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name, ""), annotation=of
-        )
-        for name, of in OPTIONS.items()
-    ]
-    called.__signature__ = signature.replace(parameters=[*asked, *own.values()])  # type: ignore[attr-defined]
-    hints = {name: of for name, of in command.__annotations__.items() if name != "request"}
-    called.__annotations__ = {**hints, **OPTIONS}
-    return called
+    return with_options(command, "request", request, OPTIONS, {**dict.fromkeys(OPTIONS, ""), **DEFAULTS})
 
 
 def measure(

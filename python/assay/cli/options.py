@@ -4,10 +4,12 @@ Arguments are hidden from the list of options, where Typer would add their types
 explains them.
 """
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import wraps
 from itertools import chain, repeat
 from pathlib import Path
 from textwrap import indent
@@ -164,7 +166,6 @@ SetOption = Annotated[
 ]
 SeedOption = Annotated[int | None, whole_option("Draw the plan from this seed.", 0, LARGEST_WHOLE - 1)]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
-NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
 CampaignOption = Annotated[int | None, campaign_option("the one begun last")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 FailOnOption = Annotated[
@@ -181,6 +182,41 @@ VerboseOption = Annotated[
 ]
 
 DEFAULT_STORE = Path("results/assay.sqlite")
+
+
+def with_options(
+    command: Callable[..., None],
+    parameter: str,
+    make: Callable[..., Any],
+    options: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+) -> Callable[..., None]:
+    """Return a command with several options in the place of a parameter, which is made of their values.
+
+    Args:
+        command: the function.
+        parameter: its name.
+        make: returns its value; takes the options by name.
+        options: name -> type with the option.
+        defaults: name -> default.
+    """
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        chosen = {name: given.pop(name) for name in options}
+        command(**{parameter: make(**chosen)}, **given)
+
+    signature = inspect.signature(command)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter(name, kind, default=defaults[name], annotation=of) for name, of in options.items()
+    ]
+    nested = ([of] if name != parameter else added for name, of in signature.parameters.items())
+    parameters = sorted(chain(*nested), key=lambda of: of.kind)
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    hints = {name: of for name, of in command.__annotations__.items() if name != parameter}
+    called.__annotations__ = {**hints, **options}
+    return called
 
 
 def print_json(value: Mapping[str, Any]) -> None:

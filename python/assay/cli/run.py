@@ -1,10 +1,12 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +18,7 @@ from assay.cli.options import (
     ExperimentArgument,
     FailOnOption,
     JsonOption,
-    NoPageOption,
+    Level,
     OnlyOption,
     QuietOption,
     SeedOption,
@@ -27,15 +29,10 @@ from assay.cli.options import (
     campaign_option,
     end,
     print_json,
+    whole_option,
+    with_options,
 )
 from assay.cli.running import running_campaign
-from assay.cli.sensitivity import (
-    ConfigurationsOption,
-    RandomnessOption,
-    ReplicatesOption,
-    SensitivityOption,
-    with_configurations,
-)
 from assay.errors import AssayError
 from assay.words import agreed, counted, printable
 
@@ -44,17 +41,73 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.store import Store
 
-TunedOption = Annotated[
+CONFIGURATIONS = 12
+REPLICATES = 4
+
+SensitivityOption = Annotated[
     bool,
-    typer.Option("--tuned", help="Tune the host while it runs, as `assay host tune` does, and put it back."),
+    typer.Option("--sensitivity", help="Measure instead what arbitrary decisions do to the results."),
+]
+ConfigurationsOption = Annotated[
+    int | None,
+    whole_option(f"With --sensitivity: draw N configurations. Default: {CONFIGURATIONS}.", 2, 10_000),
+]
+ReplicatesOption = Annotated[
+    int | None,
+    whole_option(f"With --sensitivity: run each configuration N times. Default: {REPLICATES}.", 1, 10_000),
+]
+RandomnessOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIMES,...",
+        help="With --sensitivity: multiples of C to add anew in every trial; none leaves it out."
+        " Default: 0.5,1,2.",
+    ),
 ]
 
-IsolatedOption = Annotated[
-    bool,
-    typer.Option("--isolated", help="As --tuned, and leave everything else the last processor meanwhile."),
-]
+
+@dataclass(frozen=True)
+class Reporting:
+    """How a campaign runs and is reported."""
+
+    tuned: bool
+    isolated: bool
+    quiet: bool
+    no_page: bool
+    verbose: bool
+    fail_on: list[Level] | None
+    store: Path
+    as_json: bool
 
 
+_REPORTING: dict[str, Any] = {
+    "tuned": Annotated[
+        bool,
+        typer.Option(
+            "--tuned", help="Tune the host while it runs, as `assay host tune` does, and put it back."
+        ),
+    ],
+    "isolated": Annotated[
+        bool,
+        typer.Option(
+            "--isolated", help="As --tuned, and leave everything else the last processor meanwhile."
+        ),
+    ],
+    "quiet": QuietOption,
+    "no_page": Annotated[bool, typer.Option("--no-page", help="Write no page.")],
+    "verbose": VerboseOption,
+    "fail_on": FailOnOption,
+    "store": StoreOption,
+    "as_json": JsonOption,
+}
+
+
+def _with_reporting(command: Callable[..., None]) -> Callable[..., None]:
+    defaults = {**dict.fromkeys(_REPORTING, False), "fail_on": None, "store": DEFAULT_STORE}
+    return with_options(command, "how", Reporting, _REPORTING, defaults)
+
+
+@_with_reporting
 def run(
     experiment: ExperimentArgument,
     *,
@@ -73,14 +126,7 @@ def run(
     configurations: ConfigurationsOption = None,
     replicates: ReplicatesOption = None,
     randomness: RandomnessOption = None,
-    tuned: TunedOption = False,
-    isolated: IsolatedOption = False,
-    quiet: QuietOption = False,
-    no_page: NoPageOption = False,
-    verbose: VerboseOption = False,
-    fail_on: FailOnOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    as_json: JsonOption = False,
+    how: Reporting,
 ) -> None:
     """Run an experiment, print its verdicts and write its page.
 
@@ -129,24 +175,15 @@ def run(
     if identical:
         loaded.check_honest("assay run --identical")
     elif sensitivity:
-        loaded = with_configurations(loaded, configurations, replicates, randomness)
+        loaded = _with_configurations(loaded, configurations, replicates, randomness)
     else:
         loaded = _with_enough_blocks(loaded, anyway=anyway)
         errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
         say_before(str(experiment), errors)  # before hours are spent
-    report = run_and_report(
-        loaded,
-        store,
-        as_json,
-        quiet=quiet,
-        page=not no_page,
-        verbose=verbose,
-        tuned=tuned,
-        isolated=isolated,
-    )
+    report = _run_and_report(loaded, how)
     if identical and not false_alarms(report.analysis).compatible:
         raise typer.Exit(1)  # the report says why
-    end(fail_on, report.findings, report.analysis.answers)
+    end(how.fail_on, report.findings, report.analysis.answers)
 
 
 def _check_options(
@@ -187,17 +224,11 @@ def _with_enough_blocks(experiment: "Experiment", *, anyway: bool) -> "Experimen
     return experiment
 
 
+@_with_reporting
 def resume(
     campaign: Annotated[int | None, campaign_option("the latest unfinished one")] = None,
     *,
-    tuned: TunedOption = False,
-    isolated: IsolatedOption = False,
-    quiet: QuietOption = False,
-    no_page: NoPageOption = False,
-    verbose: VerboseOption = False,
-    fail_on: FailOnOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    as_json: JsonOption = False,
+    how: Reporting,
 ) -> None:
     """Go on with a campaign that was stopped or killed.
 
@@ -207,39 +238,20 @@ def resume(
     """
     from assay.store import Store
 
-    with Store.open(store, create=False) as opened:
+    with Store.open(how.store, create=False) as opened:
         summaries = opened.campaigns() if campaign is None else [opened.campaign(campaign)]
     unfinished = [summary.id for summary in summaries if not summary.finished]
     if not unfinished:
-        named = f"every campaign in {store}" if campaign is None else f"campaign {campaign}"
-        if as_json:
+        named = f"every campaign in {how.store}" if campaign is None else f"campaign {campaign}"
+        if how.as_json:
             print_json({"campaign": None})
         raise AssayError(f"nothing to resume: {named} is finished")
-    report = run_and_report(
-        unfinished[-1],
-        store,
-        as_json,
-        quiet=quiet,
-        page=not no_page,
-        verbose=verbose,
-        tuned=tuned,
-        isolated=isolated,
-    )
-    end(fail_on, report.findings, report.analysis.answers)
+    report = _run_and_report(unfinished[-1], how)
+    end(how.fail_on, report.findings, report.analysis.answers)
 
 
-def run_and_report(
-    experiment_or_number: "Experiment | int",
-    path: Path,
-    as_json: bool,
-    *,
-    quiet: bool = False,
-    page: bool = True,
-    verbose: bool = False,
-    tuned: bool = False,
-    isolated: bool = False,
-) -> "Report":
-    """Run a new campaign or resume one in the store at a path, and report it as `assay run` does.
+def _run_and_report(experiment_or_number: "Experiment | int", how: Reporting) -> "Report":
+    """Run a new campaign or resume one, and report it.
 
     Raises:
         AssayError: it cannot run.
@@ -248,13 +260,13 @@ def run_and_report(
     from assay.report.site import check_folder
     from assay.store import path_of
 
-    check_folder(path_of(path))
-    tuned = tuned or isolated
+    check_folder(path_of(how.store))
+    tuned = how.tuned or how.isolated
     with (
-        _tuned_host(tuned, isolated=isolated),
-        running_campaign(path, experiment_or_number, quiet=quiet, tuned=tuned) as (report, store),
+        _tuned_host(tuned, isolated=how.isolated),
+        running_campaign(how.store, experiment_or_number, quiet=how.quiet, tuned=tuned) as (report, store),
     ):
-        _show(report, store, as_json, page=page, verbose=verbose)
+        _show(report, store, how)
     return report
 
 
@@ -283,8 +295,8 @@ def _tuned_host(wanted: bool, *, isolated: bool) -> Iterator[None]:
             raise typer.Exit(128 + stop.signum)
 
 
-def _show(report: "Report", store: "Store", as_json: bool, *, page: bool, verbose: bool) -> None:
-    """Print a campaign's verdicts, write its page if `page`, and name the trials that are not valid.
+def _show(report: "Report", store: "Store", how: Reporting) -> None:
+    """Print a campaign's verdicts, write its page, and name the trials that are not valid.
 
     Raises:
         Exit: a trial was not valid.
@@ -292,7 +304,8 @@ def _show(report: "Report", store: "Store", as_json: bool, *, page: bool, verbos
     from assay.cli.report import tell
     from assay.report.site import write_page
 
-    tell(report, store, as_json, partial(write_page, report, store) if page else None, verbose=verbose)
+    write = None if how.no_page else partial(write_page, report, store)
+    tell(report, store, how.as_json, write, verbose=how.verbose)
     failed = [trial for trial in report.trials if trial.status != "valid"]
     if failed:
         from assay.audit import maps_of
@@ -310,3 +323,35 @@ def _show(report: "Report", store: "Store", as_json: bool, *, page: bool, verbos
             err=True,
         )
         raise typer.Exit(1)
+
+
+def _with_configurations(
+    experiment: "Experiment", configurations: int | None, replicates: int | None, randomness: str | None
+) -> "Experiment":
+    """Return the experiment that measures how far what is arbitrary moves the results of another one.
+
+    Raises:
+        AssayError: it misleads on purpose, or the randomness is not what the option takes.
+    """
+    from assay.experiment.sensitivity import sensitive
+
+    experiment.check_honest("assay run --sensitivity")
+    amounts = None if randomness is None else _amounts(randomness)
+    return sensitive(experiment, configurations or CONFIGURATIONS, replicates or REPLICATES, amounts)
+
+
+def _amounts(text: str) -> list[float]:
+    """Return the multiples of C that a user names."""
+    if text == "none":
+        return []
+    amounts: list[float] = []
+    for word in text.split(","):
+        try:
+            amounts.append(float(word))
+        except ValueError:
+            amounts.append(math.nan)
+        if not 0 < amounts[-1] <= 1000:
+            raise AssayError(f"--randomness {text}: {word} is not a number above 0 and at most 1000")
+    if len({f"{amount:g}" for amount in amounts}) < len(amounts):  # as the levels are called
+        raise AssayError(f"--randomness {text}: an amount is named twice; remove it")
+    return sorted(amounts)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment import Experiment, placeholders
-from assay.layout.link import RECORD, Command, Link, Recorded, lld
+from assay.layout.link import RECORD, Link, command_link, lld, recorded_link
 from assay.plan.types import LAYOUT, PlannedTrial
 from assay.runner.elf import layout_of
 from assay.runner.local import as_built
@@ -124,9 +124,8 @@ class Layouts:
         program = Path(trial.program)
         folder = self._folder / f"{len(self._linked):03}"
         record = program.with_name(program.name + RECORD)
-        link: Link
         if own and own.link:
-            link = Command(own.table, own.link, there, self._show_output, self._stop)
+            link = command_link(own.table, own.link, there, self._show_output, self._stop)
             name = f"subjects.{own.table}.link"
         elif own and own.is_command and not record.is_file():
             return "it has no link command"
@@ -137,7 +136,8 @@ class Layouts:
         elif lld() is None:
             return "lld is not installed"
         else:
-            link = Recorded(record, folder.with_name(f"{folder.name}-inputs"), self._show_output, self._stop)
+            inputs = folder.with_name(f"{folder.name}-inputs")
+            link = recorded_link(record, inputs, self._show_output, self._stop)
             name = str(record)
         folder.mkdir()
         self._linked[key] = _Linked(name, link, folder / program.name)

@@ -4,9 +4,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from assay.experiment import placeholders
 from assay.runner.build import run_shell, show_end
@@ -24,23 +22,18 @@ LINKERS = ("ld.lld", *(f"ld.lld-{version}" for version in range(40, 12, -1)))
 none."""
 
 
-class Link(Protocol):
-    """A way to link one program."""
+Link = Callable[[int, Path], None]
+"""Links one program to a file in the order that a seed gives; the same seed gives the same file.
 
-    def __call__(self, layout: int, output: Path) -> None:
-        """Link it to a file in the order that a seed gives; the same seed gives the same file.
-
-        Raises:
-            CannotStartError: it failed.
-            Interrupted: the user asked to stop.
-        """
+It raises a CannotStartError if it failed, and Interrupted if the user asked to stop."""
 
 
-@dataclass(frozen=True)
-class Command:
-    """The link command of a [subjects.NAME].
+def command_link(
+    table: str, command: str, folder: Path, show_output: Callable[[str], None], stop: StopSignals | None
+) -> Link:
+    """Return the link of a [subjects.NAME] by its own command.
 
-    Attributes:
+    Args:
         table: NAME.
         command: for the shell, with its placeholders.
         folder: of the experiment's file, where it runs.
@@ -48,73 +41,59 @@ class Command:
         stop: ends it.
     """
 
-    table: str
-    command: str
-    folder: Path
-    show_output: Callable[[str], None]
-    stop: StopSignals | None
-
-    def __call__(self, layout: int, output: Path) -> None:
-        """Link as `Link` says."""
+    def link(layout: int, output: Path) -> None:
         values = {"output": shlex.quote(str(output)), "layout": layout}
-        if "lld" in placeholders.names(self.command):
-            values["lld"] = shlex.quote(str(self._folder_of_lld()))
-        command = placeholders.fill(self.command, values)
-        run_shell("link", command, self.folder, self.show_output, self.stop)
+        if "lld" in placeholders.names(command):
+            linker = lld()
+            if linker is None:
+                raise CannotStartError(
+                    f"subjects.{table}.link: lld is not installed, which {{lld}} stands for; install it"
+                )
+            # The folder in which lld is called ld.lld, by which compilers know it.
+            values["lld"] = shlex.quote(str(Path(linker).resolve().parent))
+        filled = placeholders.fill(command, values)
+        run_shell("link", filled, folder, show_output, stop)
         if not output.is_file():
             raise CannotStartError(
-                f"subjects.{self.table}.link: {show(command)} made no such file; have it write to {{output}}"
+                f"subjects.{table}.link: {show(filled)} made no such file; have it write to {{output}}"
             )
 
-    def _folder_of_lld(self) -> Path:
-        """Return the folder in which lld is called ld.lld, by which compilers know it."""
-        linker = lld()
-        if linker is None:
-            raise CannotStartError(
-                f"subjects.{self.table}.link: lld is not installed, which {{lld}} stands for; install it"
-            )
-        return Path(linker).resolve().parent
+    return link
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A link that lld recorded when the program was built: all that went into it, and how.
+def recorded_link(
+    record: Path, folder: Path, show_output: Callable[[str], None], stop: StopSignals | None
+) -> Link:
+    """Return a link that lld recorded when the program was built: all that went into it, and how.
 
-    Attributes:
+    Args:
         record: the file.
         folder: holds what was in it, once that is needed.
         show_output: is given the last lines of a link that failed.
         stop: ends it.
     """
 
-    record: Path
-    folder: Path
-    show_output: Callable[[str], None]
-    stop: StopSignals | None
-
-    def __call__(self, layout: int, output: Path) -> None:
-        """Link as `Link` says."""
-        if not self.folder.exists():
-            self.folder.mkdir()
-            self._run("tar", "-xf", str(self.record), "--strip-components=1", "-C", str(self.folder))
-        shuffles = [f"--shuffle-sections={sections}={layout}" for sections in SHUFFLED]
-        linker = lld() or "ld.lld"
-        self._run(linker, "@response.txt", "-o", str(output), "--build-id=sha1", *shuffles)
-
-    def _run(self, program: str, *arguments: str) -> None:
+    def run(program: str, *arguments: str) -> None:
         ended = run_process(
             shutil.which(program) or program,
             "",
             environment=os.environ,
             arguments=arguments,
-            directory=self.folder,
-            stop=self.stop,
+            directory=folder,
+            stop=stop,
         )
         if ended.exit_code != 0:
-            show_end(ended, self.show_output)
-            raise CannotStartError(
-                f"{self.record}: {program} cannot link what it holds; build the program again"
-            )
+            show_end(ended, show_output)
+            raise CannotStartError(f"{record}: {program} cannot link what it holds; build the program again")
+
+    def link(layout: int, output: Path) -> None:
+        if not folder.exists():
+            folder.mkdir()
+            run("tar", "-xf", str(record), "--strip-components=1", "-C", str(folder))
+        shuffles = [f"--shuffle-sections={sections}={layout}" for sections in SHUFFLED]
+        run(lld() or "ld.lld", "@response.txt", "-o", str(output), "--build-id=sha1", *shuffles)
+
+    return link
 
 
 def lld() -> str | None:
