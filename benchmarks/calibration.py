@@ -28,8 +28,8 @@ from assay.analysis import (
     Look,
     Verdict,
     looks,
-    settled,
     sign_flips,
+    stop_reason,
     summarise,
 )
 from assay.analysis.pairs import Sample, sample_of
@@ -590,7 +590,7 @@ def _at_end(trials: Sequence[StoredTrial], experiment: Experiment) -> Analysis:
     for look in looks(blocks, len(analysis.answers))[:-1]:
         seen = summarise([trial for trial in trials if trial.block < look.blocks], experiment)
         assert seen.look == look
-        if settled(seen, blocks):
+        if stop_reason(seen, blocks):
             return seen
     return analysis
 

@@ -2,7 +2,7 @@
 
 from assay.analysis.intervals import CONFIDENCE, median, median_interval, sign_flips
 from assay.analysis.pairs import ratios_of_pairs
-from assay.analysis.sequential import looks, settled
+from assay.analysis.sequential import looks, stop_reason
 from assay.analysis.summary import summarise
 from assay.analysis.types import (
     Aggregate,
@@ -36,8 +36,8 @@ __all__ = [
     "median",
     "median_interval",
     "ratios_of_pairs",
-    "settled",
     "sign_flips",
+    "stop_reason",
     "summarise",
     "verdict",
 ]

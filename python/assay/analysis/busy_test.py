@@ -6,7 +6,7 @@ import pytest
 
 from assay.analysis import summarise
 from assay.analysis.busy import busy_reason, lost
-from assay.analysis.sequential import settled
+from assay.analysis.sequential import stop_reason
 from assay.analysis.summary_test import campaign, experiment, only, trial
 from assay.experiment.types import Blocks, Busy, Experiment
 
@@ -80,8 +80,8 @@ def test_an_experiment_may_count_them_and_a_little_load_is_counted() -> None:
 def test_a_campaign_does_not_end_early_while_the_host_is_busy() -> None:
     until = Blocks(most=60, until="verdict")
     planned = experiment(blocks=until)
-    assert settled(summarise(campaign(20, loses(0.01)), planned), until)
-    assert not settled(summarise(campaign(20, loses(0.35)), planned), until)
+    assert stop_reason(summarise(campaign(20, loses(0.01)), planned), until)
+    assert not stop_reason(summarise(campaign(20, loses(0.35)), planned), until)
 
 
 def test_only_the_last_run_of_a_disturbed_group_counts_where_it_was_repeated() -> None:

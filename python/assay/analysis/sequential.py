@@ -97,7 +97,7 @@ def waits(blocks: Blocks, complete: int) -> str:
     return f"{have_ended}, and verdicts rest on all of them"
 
 
-def settled(analysis: Analysis, blocks: Blocks) -> str:
+def stop_reason(analysis: Analysis, blocks: Blocks) -> str:
     """Return why a campaign may end at the look that `analysis` rests on, or "" where it may not.
 
     The comparisons of the main metric and the aggregates decide; further metrics do not. What is withheld

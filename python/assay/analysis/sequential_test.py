@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis import Analysis, Comparison, Estimate, Interval, Look, Verdict, looks, settled
+from assay.analysis import Analysis, Comparison, Estimate, Interval, Look, Verdict, looks, stop_reason
 from assay.analysis.sequential import reached, sharing, waits
 from assay.analysis.types import Gate
 from assay.experiment.types import Blocks, ComparisonDesign
@@ -118,23 +118,23 @@ def analysis(*comparisons: Comparison, look: Look | None = FIRST) -> Analysis:
 
 def test_it_may_end_when_no_comparison_is_undecided() -> None:
     until = Blocks(most=60, until="verdict")
-    assert settled(analysis(comparison("faster"), comparison("equivalent")), until)
-    assert not settled(analysis(comparison("faster"), comparison("undecided")), until)
+    assert stop_reason(analysis(comparison("faster"), comparison("equivalent")), until)
+    assert not stop_reason(analysis(comparison("faster"), comparison("undecided")), until)
 
 
 def test_it_may_end_when_every_interval_is_narrow_enough() -> None:
     narrow, wide = comparison("undecided", 1.0, 1.02), comparison("faster", 1.1, 1.2)
-    assert "3%" in settled(analysis(narrow), Blocks(most=60, until=3.0))
-    assert not settled(analysis(narrow, wide), Blocks(most=60, until=3.0))
-    assert not settled(analysis(narrow, replace(narrow, interval=None)), Blocks(most=60, until=3.0))
+    assert "3%" in stop_reason(analysis(narrow), Blocks(most=60, until=3.0))
+    assert not stop_reason(analysis(narrow, wide), Blocks(most=60, until=3.0))
+    assert not stop_reason(analysis(narrow, replace(narrow, interval=None)), Blocks(most=60, until=3.0))
 
 
 def test_it_may_end_when_every_comparison_has_passed_or_failed_the_gate() -> None:
     until = Blocks(most=60, until="gate")
     passed, failed = comparison("undecided", gate="passed"), comparison("undecided", gate="failed")
-    ends = settled(replace(analysis(passed, failed), gate_percent=2.0), until)
+    ends = stop_reason(replace(analysis(passed, failed), gate_percent=2.0), until)
     assert ends == "every comparison has passed or failed the gate of 2%"
-    assert not settled(analysis(passed, comparison("faster", gate="undecided")), until)
+    assert not stop_reason(analysis(passed, comparison("faster", gate="undecided")), until)
 
 
 def test_comparisons_share_the_level_of_a_look_only_where_they_are_corrected_together() -> None:
@@ -149,10 +149,10 @@ def test_comparisons_share_the_level_of_a_look_only_where_they_are_corrected_tog
 
 def test_further_metrics_do_not_decide() -> None:
     mixed = replace(analysis(comparison("faster")), also=(comparison("undecided", 0.1, 9),))
-    assert settled(mixed, Blocks(most=60, until="verdict"))
-    assert settled(mixed, Blocks(most=60, until=3.0))
+    assert stop_reason(mixed, Blocks(most=60, until="verdict"))
+    assert stop_reason(mixed, Blocks(most=60, until=3.0))
 
 
 def test_it_may_not_end_between_looks_or_without_being_asked_to() -> None:
-    assert not settled(analysis(comparison("faster"), look=None), Blocks(most=60, until="verdict"))
-    assert not settled(analysis(comparison("faster")), Blocks(most=60))
+    assert not stop_reason(analysis(comparison("faster"), look=None), Blocks(most=60, until="verdict"))
+    assert not stop_reason(analysis(comparison("faster")), Blocks(most=60))

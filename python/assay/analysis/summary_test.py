@@ -17,7 +17,7 @@ from assay.analysis import (
     Interval,
     Look,
     ratios_of_pairs,
-    settled,
+    stop_reason,
     summarise,
     verdict,
 )
@@ -234,7 +234,7 @@ def test_a_failed_trial_takes_all_verdicts_of_its_condition_and_gives_none_to_ot
         assert answer.verdict in {whole.verdict, "undecided"}
     # A campaign that runs until a verdict does not wait for one that cannot come.
     if blocks.until == "verdict" and all(answer.withheld for answer in analysis.answers):
-        assert "can have no verdict" in settled(analysis, blocks)
+        assert "can have no verdict" in stop_reason(analysis, blocks)
 
 
 def test_a_failure_is_told_in_words() -> None:

@@ -116,7 +116,7 @@ def own_experiment(request: ComparisonRequest) -> Experiment | None:
         return None
     # Its programs need not exist yet: they are built in the worktrees.
     experiment = load(request.file.resolve(), identical=True, built=False)
-    experiment.check_honest("a comparison of revisions")
+    experiment.reject_pitfall("a comparison of revisions")
     return experiment
 
 

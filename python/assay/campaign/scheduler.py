@@ -12,7 +12,7 @@ from assay.analysis import Analysis, summarise
 from assay.analysis.busy import busy_reason
 from assay.analysis.modes import disagreement
 from assay.analysis.planning import FEWEST_PAIRS, forecast
-from assay.analysis.sequential import GROWTH, looks, settled
+from assay.analysis.sequential import GROWTH, looks, stop_reason
 from assay.analysis.steadiness import derive
 from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
@@ -310,7 +310,7 @@ class Scheduler:
             }
             self._store.decide(self._campaign, self._decision("look", ended, reason, content))
             self._say(reason)
-        return settled(analysis, self._experiment.design.blocks)
+        return stop_reason(analysis, self._experiment.design.blocks)
 
     def _decision(
         self, kind: Literal["look", "repeat", "stop"], ended: int, reason: str, content: Mapping[str, Any]

@@ -137,7 +137,7 @@ class Laboratory:
             derive=lambda result, _: {"derived": 2 * result["metrics"].get("throughput", 0)},
             disagreement=self.disagreement,
             summarise=self.summarise,
-            settled=lambda seen, _: (
+            stop_reason=lambda seen, _: (
                 "" if seen.comparisons[0].verdict == "undecided" else "every comparison has a verdict"
             ),
             looks=lambda _: [Look(0, 0, blocks, 0.98) for blocks in self.looks],

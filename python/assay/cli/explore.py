@@ -35,7 +35,7 @@ def explore(path: Path, campaign: int | None, as_json: bool, *, verbose: bool) -
     with Store.open(path, create=False) as store:
         summary = store.campaign(campaign)
         experiment, trials = store.experiment(summary.id), store.trials(summary.id)
-    experiment.check_honest("assay report --explore")
+    experiment.reject_pitfall("assay report --explore")
     exploration = explore_trials(trials, experiment, summarise(trials, experiment))
     if as_json:
         partitions = [vars(partition) | {"found": partition.found} for partition in exploration.partitions]

@@ -428,7 +428,7 @@ def _race(
     to_stderr: bool,
 ) -> None:
     """Run the campaign of a race, and print its answer; if it is stopped, what the race has shown so far."""
-    from assay.cli.report import tell
+    from assay.cli.report import print_result
     from assay.report.race import race_answer
 
     def show(report: "Report", store: "Store") -> None:
@@ -439,7 +439,7 @@ def _race(
     stopped = None if as_json else show
     with running_campaign(path, experiment, quiet=quiet, built=True, stopped=stopped) as (report, store):
         if as_json:
-            tell(report, store, as_json, None)
+            print_result(report, store, as_json, None)
         else:
             show(report, store)
         if any(trial.status != "valid" for trial in report.trials):

@@ -105,7 +105,9 @@ def report(
                 tell_page(page, invocation("report", store=store))
             end(fail_on, gathered.findings)
             return
-        tell(gathered, opened, as_json, None if as_json and folder is None else write, verbose=verbose)
+        print_result(
+            gathered, opened, as_json, None if as_json and folder is None else write, verbose=verbose
+        )
     end(fail_on, gathered.findings, gathered.analysis.answers)
 
 
@@ -124,7 +126,7 @@ def _others(store: "Store", campaign: int | None, as_json: bool, folder: Path | 
         raise
 
 
-def tell(
+def print_result(
     report: "Report",
     store: "Store",
     as_json: bool,

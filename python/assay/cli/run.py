@@ -173,7 +173,7 @@ def run(
         settings=settings or (),
     )
     if identical:
-        loaded.check_honest("assay run --identical")
+        loaded.reject_pitfall("assay run --identical")
     elif sensitivity:
         loaded = _with_configurations(loaded, configurations, replicates, randomness)
     else:
@@ -301,11 +301,11 @@ def _show(report: "Report", store: "Store", how: Reporting) -> None:
     Raises:
         Exit: a trial was not valid.
     """
-    from assay.cli.report import tell
+    from assay.cli.report import print_result
     from assay.report.site import write_page
 
     write = None if how.no_page else partial(write_page, report, store)
-    tell(report, store, how.as_json, write, verbose=how.verbose)
+    print_result(report, store, how.as_json, write, verbose=how.verbose)
     failed = [trial for trial in report.trials if trial.status != "valid"]
     if failed:
         from assay.audit import maps_of
@@ -335,7 +335,7 @@ def _with_configurations(
     """
     from assay.experiment.sensitivity import sensitive
 
-    experiment.check_honest("assay run --sensitivity")
+    experiment.reject_pitfall("assay run --sensitivity")
     amounts = None if randomness is None else _amounts(randomness)
     return sensitive(experiment, configurations or CONFIGURATIONS, replicates or REPLICATES, amounts)
 

@@ -52,7 +52,7 @@ def trend(
     if experiment is None:
         histories = [(history, of) for history, of in histories if not of.mark]
     for _, of in histories:
-        of.check_honest("assay trend")
+        of.reject_pitfall("assay trend")
     if as_json:
         print_json({"histories": [history for history, _ in histories]})
     elif not histories:

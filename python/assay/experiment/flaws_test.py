@@ -74,12 +74,12 @@ def test_a_pitfall_without_flaws_is_marked_too() -> None:
 
 
 def test_what_misleads_is_refused_to_commands_whose_answer_is_about_the_code() -> None:
-    experiment("[factors]\nbatch = [1, 2]\n", pitfall="").check_honest("assay run --identical")
+    experiment("[factors]\nbatch = [1, 2]\n", pitfall="").reject_pitfall("assay run --identical")
     for misleading in (experiment(), experiment("[factors]\nbatch = [1, 2]\n")):
         with pytest.raises(
             AssayError, match=r"on purpose.*assay run --identical takes honest experiments alone"
         ):
-            misleading.check_honest("assay run --identical")
+            misleading.reject_pitfall("assay run --identical")
 
 
 def test_a_stored_experiment_keeps_that_it_misleads() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.experiment.schema import Document
-from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES, Settings
+from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS, Settings
 from assay.files import write
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -86,7 +86,7 @@ def request_schema() -> dict[str, Any]:
         "description": "FNV-1a of 64 bits of the file's bytes; a file that has another is refused.",
     }
     empirical["required"].append("digest")
-    settings = {name: key for name, key in schema["properties"].items() if name not in HELD_BY_THE_RUNNER}
+    settings = {name: key for name, key in schema["properties"].items() if name not in RUNNER_ONLY_SETTINGS}
     settings["parameters"]["minProperties"] = 1
     settings["flaws"]["anyOf"][0]["minItems"] = 1
     roles_with_mixes = {"items": {"required": ["mix"]}}

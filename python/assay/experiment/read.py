@@ -26,7 +26,7 @@ from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.perturb import check_perturb, read_perturb
 from assay.experiment.programs import check_placeholders, check_units, read_programs
 from assay.experiment.schema import ComparisonTable, DesignTable, Document
-from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
+from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS
 from assay.experiment.types import (
     EXPERIMENT_NAME_PATTERN,
     Blocks,
@@ -595,7 +595,7 @@ def _check_fixture(
     experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]
 ) -> None:
     """Check that a fixture is asked for nothing that only maps have."""
-    known = OF_FIXTURES | HELD_BY_THE_RUNNER | _PROTOCOL_DEFAULTS.keys()
+    known = OF_FIXTURES | RUNNER_ONLY_SETTINGS | _PROTOCOL_DEFAULTS.keys()
     for setting in sorted(settings.keys() - known):
         why = f"{settings['subject']} is a fixture, which has no {setting}; remove it"
         raise MistakeError(origin_of(experiment, condition, setting), why)

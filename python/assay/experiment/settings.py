@@ -162,5 +162,5 @@ SURROUNDINGS = frozenset(
 )
 """Settings that the runner gives to any process, whatever it measures."""
 
-HELD_BY_THE_RUNNER = frozenset({"timeout_s", "memory_limit_mb"}) | SURROUNDINGS
+RUNNER_ONLY_SETTINGS = frozenset({"timeout_s", "memory_limit_mb"}) | SURROUNDINGS
 """Settings that no request says."""

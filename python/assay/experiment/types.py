@@ -668,7 +668,7 @@ class Experiment(Part):
         deliberate = "misleads on purpose" if self.pitfall.deliberate else ""
         return marked(self.flaws()) or deliberate
 
-    def check_honest(self, command: str) -> None:
+    def reject_pitfall(self, command: str) -> None:
         """Refuse it to a command whose answer would be taken for one about the code.
 
         Raises:

@@ -16,7 +16,7 @@ from assay.experiment.flaws import PROGRAM, flaws_of
 from assay.experiment.perturb import value_at
 from assay.experiment.placeholders import LINKED, fill, names, values_of
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
-from assay.experiment.settings import HELD_BY_THE_RUNNER, OF_FIXTURES
+from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS
 from assay.experiment.types import REVISION, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
 from assay.plan.perturb import change, perturbed
@@ -210,7 +210,7 @@ def _drawn(
         {
             name: value
             for name, value in settings.items()
-            if name not in HELD_BY_THE_RUNNER
+            if name not in RUNNER_ONLY_SETTINGS
             and (value or name not in _REQUESTED_IF_ANY)
             and (name in OF_FIXTURES or not experiment.is_fixture(subject))
         }
