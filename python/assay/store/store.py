@@ -401,33 +401,7 @@ class Store:
 
     def campaigns(self, *, damaged: bool = False) -> list[CampaignSummary]:
         """Return every campaign that can be read, the oldest first; with `damaged`, the others too."""
-        with self._database.read() as connection:
-            by_campaign = select(planned_trial.c.campaign_id, func.count()).group_by(
-                planned_trial.c.campaign_id
-            )
-            planned = dict(connection.execute(by_campaign).all())
-            counts: dict[int, dict[Status, int]] = {}
-            by_status = select(trial.c.campaign_id, trial.c.status, func.count()).group_by(
-                trial.c.campaign_id, trial.c.status
-            )
-            for campaign_id, status, count in connection.execute(by_status):
-                counts.setdefault(campaign_id, {})[status] = count
-            stops = select(decision.c.campaign_id, decision.c.reason).where(decision.c.kind == "stop")
-            stopped = dict(connection.execute(stops).all())
-            columns = (*_columns(CampaignSummary, campaign), experiments.c.name.label("experiment"))
-            statement = select(*columns).join_from(campaign, experiments, isouter=True)
-            summaries = [
-                _summary(
-                    {
-                        **row,
-                        "planned": planned.get(row["id"], 0),
-                        "counts": counts.get(row["id"], {}),
-                        "stopped": stopped.get(row["id"], ""),
-                    }
-                )
-                for row in connection.execute(statement.order_by(campaign.c.id)).mappings()
-            ]
-        return [summary for summary in summaries if damaged or not summary.damage]
+        return [summary for summary in self._summaries() if damaged or not summary.damage]
 
     def campaign(self, campaign_id: int | None = None) -> CampaignSummary:
         """Return one campaign, the latest where no number is given.
@@ -436,15 +410,43 @@ class Store:
             AssayError: there is no such campaign, or none at all.
             DamagedError: its row cannot be read.
         """
-        campaigns = {summary.id: summary for summary in self.campaigns(damaged=True)}
-        if not campaigns:
+        number = select(func.max(campaign.c.id)).scalar_subquery() if campaign_id is None else campaign_id
+        held = campaign_id is None or abs(campaign_id) <= LARGEST
+        summaries = self._summaries(campaign.c.id == number) if held else []
+        if not summaries:
+            if campaign_id is not None and self.campaigns(damaged=True):
+                raise self._no_campaign(campaign_id)
             raise AssayError(f"{self.path} holds no campaign yet: run an experiment first")
-        number = max(campaigns) if campaign_id is None else campaign_id
-        if number not in campaigns:
-            raise self._no_campaign(number)
-        if damage := campaigns[number].damage:
-            raise DamagedError(number, damage)
-        return campaigns[number]
+        [summary] = summaries
+        if summary.damage:
+            raise DamagedError(summary.id, summary.damage)
+        return summary
+
+    def _summaries(self, *conditions: ColumnElement[bool]) -> list[CampaignSummary]:
+        """Return the campaigns of some conditions, the oldest first."""
+        planned = select(func.count()).where(planned_trial.c.campaign_id == campaign.c.id)
+        stopped = select(decision.c.reason).where(
+            decision.c.campaign_id == campaign.c.id, decision.c.kind == "stop"
+        )
+        columns = (
+            *_columns(CampaignSummary, campaign),
+            experiments.c.name.label("experiment"),
+            planned.scalar_subquery().label("planned"),
+            func.coalesce(stopped.limit(1).scalar_subquery(), "").label("stopped"),
+        )
+        wanted = select(campaign.c.id).where(*conditions)
+        by_status = (
+            select(trial.c.campaign_id, trial.c.status, func.count())
+            .where(trial.c.campaign_id.in_(wanted))
+            .group_by(trial.c.campaign_id, trial.c.status)
+        )
+        statement = select(*columns).join_from(campaign, experiments, isouter=True).where(*conditions)
+        counts: dict[int, dict[Status, int]] = {}
+        with self._database.read() as connection:
+            rows = connection.execute(statement.order_by(campaign.c.id)).mappings().all()
+            for number, status, count in connection.execute(by_status):
+                counts.setdefault(number, {})[status] = count
+        return [_summary({**row, "counts": counts.get(row["id"], {})}) for row in rows]
 
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
