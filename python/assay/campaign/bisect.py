@@ -16,7 +16,6 @@ from assay.analysis.bisection import (
 from assay.campaign.comparison import (
     PreparedComparison,
     RevisionRunner,
-    TimeBudget,
     minutes_needed,
     rehearsed,
 )
@@ -156,8 +155,9 @@ class Search:
             experiment = adjusted(prepared.experiment.model_copy(update={"comparison": comparison}))
             if not experiment.conditions():
                 return None, prepared.skipped
-            budget = TimeBudget(self._left_s / self._to_come, self._to_come)
-            prepared = rehearsed(replace(prepared, experiment=experiment), budget, self._runner)
+            share_s = self._left_s / self._to_come
+            prepared = replace(prepared, experiment=experiment)
+            prepared = rehearsed(prepared, share_s, self._runner, shares=self._to_come)
             if prepared.experiment is None:
                 return None, prepared.skipped
             experiment = prepared.experiment

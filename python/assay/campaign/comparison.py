@@ -38,19 +38,6 @@ _BLOCK = "every benchmark once in each revision"
 
 
 @dataclass(frozen=True)
-class TimeBudget:
-    """How much of the time of `--within` one campaign has.
-
-    Attributes:
-        seconds: for measuring.
-        shares: how many campaigns share the time.
-    """
-
-    seconds: float
-    shares: int = 1
-
-
-@dataclass(frozen=True)
 class PreparedComparison:
     """A comparison of revisions that are built in worktrees.
 
@@ -193,10 +180,18 @@ def _same_programs(experiment: Experiment) -> tuple[str, ...]:
     return tuple(dict.fromkeys(same))
 
 
-def rehearsed(prepared: PreparedComparison, budget: TimeBudget, runner: RevisionRunner) -> PreparedComparison:
+def rehearsed(
+    prepared: PreparedComparison, seconds: float, runner: RevisionRunner, *, shares: int = 1
+) -> PreparedComparison:
     """Run every benchmark once in each revision, without recording anything; skip benchmarks that fail.
 
     The experiment then has as many blocks as there is time for.
+
+    Args:
+        prepared: the comparison.
+        seconds: for measuring.
+        runner: has built the revisions.
+        shares: how many campaigns share the time of `--within`, of which this one has `seconds`.
 
     Raises:
         AssayError: no benchmark works in any revision, or there is too little time.
@@ -205,10 +200,10 @@ def rehearsed(prepared: PreparedComparison, budget: TimeBudget, runner: Revision
     experiment = prepared.experiment
     if experiment is None:
         return prepared
-    ends = time.monotonic() + budget.seconds
+    ends = time.monotonic() + seconds
     failures: list[RehearsalError] = []
     # If benchmarks are skipped, a verdict may take as few blocks as any.
-    check = cut(FEWEST_BLOCKS, ends, _BLOCK, budget.shares)
+    check = cut(FEWEST_BLOCKS, ends, _BLOCK, shares)
     with strip_location(experiment.path):
         block_s = rehearse(
             experiment, ends, runner.stop, runner.reporter, built=True, failed=failures.append, check=check
@@ -231,7 +226,7 @@ def rehearsed(prepared: PreparedComparison, budget: TimeBudget, runner: Revision
         return replace(prepared, experiment=None, skipped=skipped)
     block_s *= len(rest.conditions()) / len(experiment.conditions())
     left_s = ends - time.monotonic()
-    blocks = blocks_within(rest, block_s, left_s, _BLOCK, budget.shares)
+    blocks = blocks_within(rest, block_s, left_s, _BLOCK, shares)
     planned = Blocks(
         most=blocks,
         minutes=left_s / 60,

@@ -74,7 +74,7 @@ def ab(
     """
     from assay.campaign import Reporter
     from assay.campaign.benchmarks import own_experiment
-    from assay.campaign.comparison import RevisionRunner, TimeBudget, minutes_needed, rehearsed
+    from assay.campaign.comparison import RevisionRunner, minutes_needed, rehearsed
     from assay.report.ab import Answer, answer_of
     from assay.runner.process import Interrupted, StopSignals
     from assay.versions import Repository
@@ -101,7 +101,7 @@ def ab(
         try:
             runner = RevisionRunner(request, own, repository, stop, Reporter(quiet=quiet))
             with runner.prepared(revisions) as built:
-                comparison = rehearsed(built, TimeBudget(within), runner)
+                comparison = rehearsed(built, within, runner)
                 answer = Answer(comparison.levels, skipped=comparison.skipped)
                 if comparison.experiment is not None:
                     began = time.monotonic()
