@@ -133,8 +133,8 @@ def test_on_a_terminal_it_asks(assay: Assay, made: System, tmp_path: Path, answe
     ours, theirs = pty.openpty()
     os.write(ours, f"{answer}\n".encode())
     code = (
-        "from assay.host import system; from pathlib import Path; real = system.System\n"
-        f"system.System = lambda: real(Path({str(made.root)!r}))\n"
+        "from assay.host import system; from assay.host.testing import MadeSystem; from pathlib import Path\n"
+        f"system.System = lambda: MadeSystem(Path({str(made.root)!r}))\n"
         "from assay.cli import main; main()"
     )
     done = subprocess.run(

@@ -4,7 +4,6 @@ A place is a file of /proc or /sys, `service:irqbalance`, the processors that a 
 or `cpuset:assay`: those that a control group of ours keeps from everything else.
 """
 
-import errno
 import os
 import re
 import shutil
@@ -26,20 +25,17 @@ NEEDS_ROOT = "needs root"
 
 SERVICE = "service:"
 CPUSET = "cpuset:assay"
-_GROUPS = "/sys/fs/cgroup"
-MEMBERS = f"{_GROUPS}/assay/cgroup.procs"
+GROUPS = "/sys/fs/cgroup"
+MEMBERS = f"{GROUPS}/assay/cgroup.procs"
 """Where the processes of our control group stand."""
 ONLINE = "/sys/devices/system/cpu/online"
 _UNITS = ("etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
-_RUNNING = ("sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice")
+RUNNING = ("sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice")
 """systemd has a control group for each service that runs: reading one disturbs nothing, unlike systemctl."""
 
 
 class System:
-    """This machine or, with another root folder, a made tree of /proc and /sys.
-
-    umockdev mocks /sys and /dev, but neither /proc/sys nor /proc/irq: the tests use it for the way of a value
-    through the root script, and made trees for all settings together.
+    """This machine, whose places can also be read in a copy of its /proc and /sys.
 
     Attributes:
         root: the folder that places are in.
@@ -107,8 +103,6 @@ class System:
         Containers may have fewer than the machine.
         """
         online = numbers(self.read(ONLINE) or "0")
-        if self.root != Path("/"):
-            return online
 
         def try_all() -> set[int]:
             os.sched_setaffinity(0, online)  # of this one thread; the kernel leaves out what is forbidden
@@ -124,8 +118,7 @@ class System:
             values: place -> value.
             locks: files that the root script holds open until it has ended, even where we are killed.
         """
-        if self.root != Path("/"):
-            return self._write_files(values)
+        assert self.root == Path("/")
         command = root_script()
         if command is None:
             return dict.fromkeys(values, NEEDS_ROOT)
@@ -150,71 +143,21 @@ class System:
     def _file(self, place: str) -> Path:
         return self.root / place.lstrip("/")
 
-    def _write_files(self, values: Mapping[str, str]) -> dict[str, str]:
-        failed: dict[str, str] = {}
-        for place, value in values.items():
-            try:
-                if place.startswith(SERVICE):
-                    self._set_made_service(place.removeprefix(SERVICE), value)
-                    continue
-                if place == CPUSET:
-                    self._set_made_cpuset(value)
-                    continue
-                if place.startswith(AFFINITY):
-                    self._set_made_affinity(place, value)
-                    continue
-                file = self._file(place)
-                part = file.with_name(f"{file.name}.part")  # as in /proc, there is never half a value
-                file.stat()
-                part.write_text(f"{value}\n", encoding="ascii")
-                part.replace(file)
-            except OSError as error:
-                failed[place] = error.strerror or str(error)
-        return failed
-
     def _cpuset(self) -> str | None:
         """Return which processors our control group keeps; None where there can be no such group.
 
         One that was not finished keeps none.
         """
-        if "cpuset" not in (self.read(f"{_GROUPS}/cgroup.subtree_control") or "").split():
+        if "cpuset" not in (self.read(f"{GROUPS}/cgroup.subtree_control") or "").split():
             return None
-        kept = self.read(f"{_GROUPS}/assay/cpuset.cpus.partition") == "isolated"
-        return (self.read(f"{_GROUPS}/assay/cpuset.cpus") or "none") if kept else "none"
-
-    def _set_made_cpuset(self, value: str) -> None:
-        """Have our control group in a made tree, or not."""
-        folder = self._file(f"{_GROUPS}/assay")
-        if value == "none":
-            for file in folder.iterdir():
-                file.unlink()
-            folder.rmdir()
-            return
-        folder.mkdir(exist_ok=True)
-        (folder / "cpuset.cpus").write_text(value)
-        (folder / "cpuset.cpus.partition").write_text("isolated")
-
-    def _set_made_affinity(self, place: str, value: str) -> None:
-        """Have a thread of a made tree on other processors."""
-        found = thread_of(self.root, place)
-        if found is None:
-            raise ProcessLookupError(errno.ESRCH, "No such process")
-        status = self._file(f"/proc/{found.number}/status")
-        status.write_text(re.sub(r"(Cpus_allowed_list:\s*).*", rf"\g<1>{value}", status.read_text()))
+        kept = self.read(f"{GROUPS}/assay/cpuset.cpus.partition") == "isolated"
+        return (self.read(f"{GROUPS}/assay/cpuset.cpus") or "none") if kept else "none"
 
     def _service(self, name: str) -> str | None:
         unit = f"{name}.service"
-        if any((self.root / folder / unit).is_dir() for folder in _RUNNING):
+        if any((self.root / folder / unit).is_dir() for folder in RUNNING):
             return "active"
         return "inactive" if any((self.root / folder / unit).exists() for folder in _UNITS) else None
-
-    def _set_made_service(self, name: str, value: str) -> None:
-        """Have a service of a made tree run, or not."""
-        folder = self.root / _RUNNING[0] / f"{name}.service"
-        if value == "active":
-            folder.mkdir(parents=True)
-        else:
-            folder.rmdir()
 
 
 def root_script() -> list[str] | None:

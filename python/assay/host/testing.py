@@ -1,13 +1,16 @@
 """What tests of the host share: a made machine, and real settings that are put back even after kill -9."""
 
+import errno
 import fcntl
 import os
+import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.host.system import System
+from assay.host.system import CPUSET, GROUPS, ONLINE, RUNNING, SERVICE, System
+from assay.host.threads import AFFINITY, numbers, thread_of
 from assay.host.tune import chosen, planned
 
 CPU = "/sys/devices/system/cpu"
@@ -47,14 +50,77 @@ MACHINE = {
 """A machine where everything is wrong: place -> value."""
 
 
-def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> System:
+class MadeSystem(System):
+    """A machine that is a made tree of /proc and /sys.
+
+    umockdev mocks /sys and /dev, but neither /proc/sys nor /proc/irq: tests use it for the way of a value
+    through the root script, and made trees for all settings together.
+    """
+
+    def usable(self) -> list[int]:
+        """Return all processors."""
+        return numbers(self.read(ONLINE) or "0")
+
+    def write(self, values: Mapping[str, str], locks: Sequence[int] = ()) -> dict[str, str]:
+        """Write values to their places; return place -> why, of those that could not be."""
+        failed: dict[str, str] = {}
+        for place, value in values.items():
+            try:
+                if place.startswith(SERVICE):
+                    self._set_made_service(place.removeprefix(SERVICE), value)
+                    continue
+                if place == CPUSET:
+                    self._set_made_cpuset(value)
+                    continue
+                if place.startswith(AFFINITY):
+                    self._set_made_affinity(place, value)
+                    continue
+                file = self._file(place)
+                part = file.with_name(f"{file.name}.part")  # as in /proc, there is never half a value
+                file.stat()
+                part.write_text(f"{value}\n", encoding="ascii")
+                part.replace(file)
+            except OSError as error:
+                failed[place] = error.strerror or str(error)
+        return failed
+
+    def _set_made_cpuset(self, value: str) -> None:
+        """Have our control group in a made tree, or not."""
+        folder = self._file(f"{GROUPS}/assay")
+        if value == "none":
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+            return
+        folder.mkdir(exist_ok=True)
+        (folder / "cpuset.cpus").write_text(value)
+        (folder / "cpuset.cpus.partition").write_text("isolated")
+
+    def _set_made_affinity(self, place: str, value: str) -> None:
+        """Have a thread of a made tree on other processors."""
+        found = thread_of(self.root, place)
+        if found is None:
+            raise ProcessLookupError(errno.ESRCH, "No such process")
+        status = self._file(f"/proc/{found.number}/status")
+        status.write_text(re.sub(r"(Cpus_allowed_list:\s*).*", rf"\g<1>{value}", status.read_text()))
+
+    def _set_made_service(self, name: str, value: str) -> None:
+        """Have a service of a made tree run, or not."""
+        folder = self.root / RUNNING[0] / f"{name}.service"
+        if value == "active":
+            folder.mkdir(parents=True)
+        else:
+            folder.rmdir()
+
+
+def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> MadeSystem:
     """Write a tree of /proc and /sys, and return the machine that it is."""
     for place, value in values.items():
         file = root / place.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(value + "\n", encoding="ascii")
     (root / "sys/fs/cgroup/system.slice/irqbalance.service").mkdir(parents=True)  # it runs
-    return System(root)
+    return MadeSystem(root)
 
 
 def add_thread(

@@ -20,7 +20,7 @@ from assay.host import tune as tuning
 from assay.host.journal import open_journal
 from assay.host.settings import SETTINGS
 from assay.host.system import System
-from assay.host.testing import CPU, MACHINE, add_thread, made_machine, put_back_at_the_end
+from assay.host.testing import CPU, MACHINE, MadeSystem, add_thread, made_machine, put_back_at_the_end
 from assay.host.tune import Restored, chosen, planned, restore, tune
 
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
@@ -237,17 +237,17 @@ def test_what_fails_is_tried_again_after_the_others(
     """Under `performance`, intel_pstate admits no other energy preference, whatever the order is."""
     before = values(system)
     tune_it(system, folder, "governor", "timer-migration")
-    write = System.write
+    write = MadeSystem.write
 
     def one_holds_the_other(
-        self: System, values: dict[str, str], locks: Sequence[int] = ()
+        self: MadeSystem, values: dict[str, str], locks: Sequence[int] = ()
     ) -> dict[str, str]:
         held = {TIMERS: "Device or resource busy"} if self.read(GOVERNOR) == "performance" else {}
         return (
             write(self, {place: value for place, value in values.items() if place not in held}, locks) | held
         )
 
-    monkeypatch.setattr(System, "write", one_holds_the_other)
+    monkeypatch.setattr(MadeSystem, "write", one_holds_the_other)
     assert fates(restore_it(system, folder)) == {"restored"}
     assert values(system) == before
 
@@ -257,7 +257,7 @@ def test_what_fails_is_tried_again_after_the_others(
 def test_only_interrupts_that_the_kernel_keeps_are_no_failure(
     system: System, folder: Path, monkeypatch: pytest.MonkeyPatch, setting: str, kept: bool, code: int
 ) -> None:
-    monkeypatch.setattr(System, "write", lambda _, values, *__: dict.fromkeys(values, os.strerror(code)))
+    monkeypatch.setattr(MadeSystem, "write", lambda _, values, *__: dict.fromkeys(values, os.strerror(code)))
     applied = tune_it(system, folder, setting)
     assert applied
     is_kept = kept and code == errno.EPERM
@@ -270,15 +270,15 @@ def test_what_the_kernel_changes_beside_a_setting_comes_back_after_it(
 ) -> None:
     """An interrupt of a processor that SMT takes away goes to the others, and stays there."""
     before = values(system)
-    write = System.write
+    write = MadeSystem.write
 
-    def with_the_kernel(self: System, wanted: dict[str, str], locks: Sequence[int]) -> dict[str, str]:
+    def with_the_kernel(self: MadeSystem, wanted: dict[str, str], locks: Sequence[int]) -> dict[str, str]:
         failed = write(self, wanted, locks)
         if wanted.get(f"{CPU}/smt/control") == "off":
             put(self, "/proc/irq/12/smp_affinity_list", "0-1")
         return failed
 
-    monkeypatch.setattr(System, "write", with_the_kernel)
+    monkeypatch.setattr(MadeSystem, "write", with_the_kernel)
     tune_it(system, folder, "smt")
     outcomes = restore_it(system, folder)
     assert outcomes[0].place == f"{CPU}/smt/control"

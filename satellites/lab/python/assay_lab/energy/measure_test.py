@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.host.joules import joules_between, joules_so_far
 from assay.host.system import System
-from assay.host.testing import CPU, made_machine
+from assay.host.testing import CPU, MadeSystem, made_machine
 from assay.store.types import StoredTrial
 from assay_lab.energy import frequencies, measure, native, one_run
 from assay_lab.energy.frequencies import held, offered
@@ -53,7 +53,7 @@ def test_a_frequency_is_held_and_put_back_whatever_happens(tmp_path: Path) -> No
     assert system.read(f"{POLICY}/scaling_max_freq") == "3000000"
 
 
-class Driver(System):
+class Driver(MadeSystem):
     """A made machine whose driver makes something else of what is written while it is held."""
 
     def __init__(self, root: Path, makes: Callable[[int], int]) -> None:

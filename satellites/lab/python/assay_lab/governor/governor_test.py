@@ -102,8 +102,8 @@ def begun(system: System, folder: Path, asked: dict[str, Any]) -> subprocess.Pop
     """Have something governed in a process of its own."""
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom assay_lab.governor.control import governed\n"
-        "from assay.host.system import System\n"
-        "print(governed(System(Path(sys.argv[1])), Path(sys.argv[2]), json.loads(sys.argv[3]), print))"
+        "from assay.host.testing import MadeSystem\n"
+        "print(governed(MadeSystem(Path(sys.argv[1])), Path(sys.argv[2]), json.loads(sys.argv[3]), print))"
     )
     words = [sys.executable, "-c", code, str(system.root), str(folder), json.dumps(asked)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -228,7 +228,7 @@ KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
 from assay_lab.governor import control
-from assay.host.system import System
+from assay.host.testing import MadeSystem
 steps = 0
 def stepping(real):
     def step(*arguments, **named):
@@ -242,13 +242,13 @@ for name in ("write", "fsync", "ftruncate", "unlink", "replace"):
     setattr(os, name, stepping(getattr(os, name)))
 def refuse(command, *_):
     place = "/sys/devices/system/cpu/cpufreq/policy0/scaling_"
-    files = ("setspeed",) if System(Path(sys.argv[1])).read(place + "governor") == "userspace" else (
+    files = ("setspeed",) if MadeSystem(Path(sys.argv[1])).read(place + "governor") == "userspace" else (
         "max_freq", "min_freq")
     for file in files:  # as the loop does
-        System(Path(sys.argv[1])).write({place + file: "2000000"})
+        MadeSystem(Path(sys.argv[1])).write({place + file: "2000000"})
     return {}
 control._carried_out = refuse
-control.governed(System(Path(sys.argv[1])), Path(sys.argv[2]), {}, print)
+control.governed(MadeSystem(Path(sys.argv[1])), Path(sys.argv[2]), {}, print)
 """
 
 
