@@ -79,6 +79,7 @@ bench: build ## Measure Assay itself; prints ratios with intervals.
 .PHONY: calibration
 calibration: build ## Prove verdicts by simulation, then try them in real trials: about twenty minutes.
 	$(VENV)/python benchmarks/calibration.py
+	for script in $(wildcard satellites/*/*_tables.py); do PYTHONPATH=benchmarks $(VENV)/python $$script || exit 1; done
 	$(VENV)/python benchmarks/planted.py
 	$(VENV)/python benchmarks/revisions.py
 

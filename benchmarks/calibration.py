@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bisection_tables
-import exploration_tables
 import history_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
@@ -236,7 +235,6 @@ def tables(campaigns: int) -> list[Table]:
             ),
         ),
         *sensitivity_tables.tables(campaigns),
-        *exploration_tables.tables(campaigns),
         *bisection_tables.tables(campaigns),
         *history_tables.tables(campaigns),
     ]
@@ -609,25 +607,23 @@ def written(page: str, shown: Sequence[str]) -> str:
     return before + BEGIN + "\n" + "\n\n".join(shown) + "\n\n" + END + rest.split(END)[1]
 
 
-def main() -> None:
-    """Simulate, print, and say what does not hold."""
+def prove(proofs: Sequence[Table], page: Path) -> None:
+    """Simulate, print, and say what does not hold; with --write, put the tables into a page."""
     shown, wrong = [], []
     with ProcessPoolExecutor() as pool:
         # The last tables have the rows that take longest: with those first, no process waits long at the end.
-        submitted = [
-            (table, [pool.submit(row) for row in table.rows]) for table in reversed(tables(CAMPAIGNS))
-        ]
+        submitted = [(table, [pool.submit(row) for row in table.rows]) for table in reversed(proofs)]
         for table, waiting in reversed(submitted):
             rows = [row.result() for row in waiting]
             shown.append(markdown(table, rows))
             wrong += broken(table, rows)
             print(shown[-1], end="\n\n", flush=True)
     if sys.argv[1:] == ["--write"]:
-        PAGE.write_text(written(PAGE.read_text(), shown))
+        page.write_text(written(page.read_text(), shown))
     if wrong:
         sys.exit("\n".join(["error: promises that do not hold:", *wrong]))
     print("Every promise holds.")
 
 
 if __name__ == "__main__":
-    main()
+    prove(tables(CAMPAIGNS), PAGE)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import bisection_tables
-import exploration_tables
 import planted
 import sensitivity_tables
 from assay.analysis import CONFIDENCE, HostModes, modes, summarise, summary, verdicts
@@ -152,14 +151,6 @@ def test_a_bisection_whose_campaigns_err_names_a_wrong_commit(monkeypatch: pytes
     assert not promises(bisection_tables.bisections("normal", 0.1, 40))[0].holds
 
 
-@pytest.mark.parametrize("planted", exploration_tables.PLANTED)
-def test_exploring_holds_the_rate_of_false_discoveries_and_finds_what_is_planted(planted: str) -> None:
-    *_, found, first = row = exploration_tables.explored("normal", planted, 25)
-    assert [cell.holds for cell in promises(row)] == [True, True], row
-    for cell in (found, first):
-        assert cell == "" or (isinstance(cell, Rate) and cell.share == 1), row
-
-
 # The proof fails where verdicts are wrong
 
 
@@ -203,11 +194,6 @@ def test_medians_that_replicates_scatter_are_not_what_randomness_takes_away(
     monkeypatch.setattr(sensitivity_tables, "enough", raw)
     row = sensitivity_tables.randomness("Blackwell's table 5", "normal", "much", (100, 4), 40)
     assert not promises(row)[0].holds, row
-
-
-def test_exploring_without_a_correction_breaks_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scipy.stats.false_discovery_control", lambda p, method: p)
-    assert not promises(exploration_tables.explored("normal", "nothing", 25))[0].holds
 
 
 def test_an_exclusion_by_results_breaks_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,6 @@ def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Pat
         ("store", "compare", "1", "2"),
         ("store", "compare", "2", "1"),
         ("store", "compare", "benchmark=a", "benchmark=b", "--campaign", "2"),
-        ("report", "--explore", "--campaign", "2"),
         ("store", "export", "hyperfine", "--campaign", "2"),
         ("store", "export", "markdown", "--campaign", "2"),
         ("store", "export", "csv", "--campaign", "2"),

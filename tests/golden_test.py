@@ -73,11 +73,6 @@ COMMANDS = {
         *OF_STORE,
         *(command.format(number) for number in range(1, 7) for command in OF_CAMPAIGN),
         "store list trials --campaign 1 --json",
-        *(
-            f"report --campaign {number} --explore{option}"
-            for number in (1, 4)
-            for option in ("", " --verbose", " --json")
-        ),
         "store compare 1 2",
         "store compare 3 4",
         "store compare subject=scan,size=10 subject=hash,size=10 --campaign 4",
@@ -97,7 +92,6 @@ COMMANDS = {
     "commands": [
         *OF_STORE,
         *(command.format(number) for number in (1, 2) for command in OF_CAMPAIGN),
-        "report --campaign 2 --explore",
         "store show 1",
         "store show 1 --json",
     ],

@@ -172,7 +172,6 @@ COMMANDS = (
     ["trend", "maps"],
     ["store", "compare", "1", "2"],
     ["resume", "--campaign", "2"],
-    ["report", "--explore", "--campaign", "2"],
 )
 """Each damage meets every fourth, so that all meet many kinds and it takes a minute."""
 

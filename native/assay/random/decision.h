@@ -19,7 +19,7 @@
 // taken as they are.
 //
 // Names are stable if they say what is decided, not when: "inline parse_line" rather than "decision
-// 17". Then a change elsewhere in the program changes no other decision. assay.randomness in Python
+// 17". Then a change elsewhere in the program changes no other decision. assay_lab.randomness in Python
 // decides the same from the same seeds and names.
 
 #ifndef ASSAY_RANDOM_DECISION_H_

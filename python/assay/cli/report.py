@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.audit import audit as audit_campaign
-from assay.cli.explore import explore as explore_campaign
 from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
@@ -36,9 +35,6 @@ def report(
     audit: Annotated[
         bool, typer.Option("--audit", help="Print each finding in full, and write no page.")
     ] = False,
-    explore: Annotated[
-        bool, typer.Option("--explore", help="Say where a difference itself differs, and write no page.")
-    ] = False,
     fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
     folder: Annotated[
@@ -55,22 +51,14 @@ def report(
     --audit prints the numbers and the trials that a finding rests on, and the page of the guide that explains
     it.
 
-    A map may be twice as fast as another with four threads, and no faster with one. --explore parts the
-    contexts of each comparison in two by the levels of each other factor, and of each pair of them, and
-    tests whether the ratio differs between the two parts. Of all that it finds, at most 5% is expected to be
-    false. It says how many partitions it tried.
-
     The exit code is 1 where --fail-on asks for it.
 
     Example: `assay report --campaign 2`, `assay report --audit --fail-on error`
     """
-    if audit + explore + (folder is not None) > 1:
-        raise AssayError("assay report: --audit, --explore and --output print different things; give one")
+    if audit and folder is not None:
+        raise AssayError("assay report: --audit and --output print different things; give one")
     if audit:
         audit_campaign(store, campaign=campaign, fail_on=fail_on, as_json=as_json)
-        return
-    if explore:
-        explore_campaign(store, campaign, as_json, verbose=verbose)
         return
     from assay.cli.import_ import as_object, print_foreign
     from assay.report.foreign import ForeignReport

@@ -3,16 +3,17 @@
 import typer
 
 from assay.cli.usage import Command
-from assay_lab.cli import advise, energy, engines
+from assay_lab.cli import advise, energy, engines, explore
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Judge random numbers, predict energy, advise on transactions.",
+    help="Judge random numbers, predict energy, advise on transactions, search for interactions.",
     epilog="Example: `assay lab engines`",
 )
 _WORDS_OF_A_PROGRAM = {"allow_interspersed_args": False}
 app.command("engines", cls=Command)(engines.engines)
 app.command("energy", cls=Command, context_settings=_WORDS_OF_A_PROGRAM)(energy.energy)
+app.command("explore", cls=Command)(explore.explore)
 app.command("advise", cls=Command, context_settings=_WORDS_OF_A_PROGRAM)(advise.advise)
 
 

@@ -25,7 +25,6 @@ from assay.cli.options import (
     whole_option,
 )
 from assay.errors import AssayError
-from assay.randomness import MOST_RANDOMNESS
 from assay.words import elapsed, listed, nearest, number, printable, shortened
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
 WITHIN_S = 18
 """Together, of all checks: nobody waits for more after each change of a map."""
+_MOST_RANDOMNESS = 10  # `most_randomness` of assay/random/decision.h
 SHOWN_LINES = 12
 """Of what each check printed, where several failed."""
 _DID_WIDTH = 27
@@ -84,7 +84,7 @@ def check(
     randomness: Annotated[
         float | None,
         typer.Option(
-            parser=real(0.01, MOST_RANDOMNESS),
+            parser=real(0.01, _MOST_RANDOMNESS),
             metavar="C",
             help="Stop threads at random, rarely and long: 5 is very high. Makes only the checks that delay"
             " threads.",

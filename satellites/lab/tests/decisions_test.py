@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from assay.randomness import Decision, Decisions
+from assay_lab.randomness import Decision, Decisions
 from conftest import ROOT
 
-GUIDE = (ROOT / "docs" / "guide" / "randomness.md").read_text()
-SCHEDULER = ROOT / "examples" / "randomness" / "list_scheduler.py"
+GUIDE = (ROOT / "satellites/lab/docs/randomness.md").read_text()
+SCHEDULER = ROOT / "satellites/lab/examples/list_scheduler.py"
 VECTORS = [
     line.split("\t")
     for line in (ROOT / "native/assay/random/decision_vectors.tsv").read_text().splitlines()

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis import summarise
-from assay.analysis.exploration import (
+from assay.errors import AssayError
+from assay.experiment import parse
+from assay.experiment.testing import WITH_FACTORS
+from assay.experiment.types import Experiment
+from assay.plan.make_plan import make_plan
+from assay.plan.types import Level
+from assay.store.types import StoredTrial
+from assay_lab.exploration import (
     PARTITIONS_AT_MOST,
     Exploration,
     LogRatios,
@@ -19,13 +26,6 @@ from assay.analysis.exploration import (
     explore,
     search,
 )
-from assay.errors import AssayError
-from assay.experiment import parse
-from assay.experiment.testing import WITH_FACTORS
-from assay.experiment.types import Experiment
-from assay.plan.make_plan import make_plan
-from assay.plan.types import Level
-from assay.store.types import StoredTrial
 
 THREADS: tuple[Level, ...] = (1, 2, 4)
 MIXES: tuple[Level, ...] = ("searches", "updates")

@@ -1,14 +1,23 @@
-"""Simulated campaigns whose ratios differ between known parts, and what a search of partitions finds."""
+"""Simulated campaigns whose ratios differ between known parts, and what a search of partitions finds.
+
+A part of `make calibration`; with --write, the table in docs/explore.md is replaced:
+
+PYTHONPATH=benchmarks .venv/bin/python satellites/lab/exploration_tables.py --write
+"""
 
 from collections.abc import Mapping
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
-from assay.analysis.exploration import LogRatios, Partition, search
+from assay_lab.exploration import LogRatios, Partition, search
+from calibration import CAMPAIGNS, prove
 from promises import LEVEL, Rate, Row, Table, rng_of
 from simulation import NOISES, Array, log_ratios
+
+PAGE = Path(__file__).parent / "docs/explore.md"
 
 FACTORS: Mapping[str, tuple[int | str, ...]] = {
     "threads": (1, 2, 4),
@@ -145,3 +154,7 @@ def _of_hochberg(p: list[float]) -> list[bool]:
     below = np.flatnonzero(ordered <= LEVEL * np.arange(1, len(p) + 1) / len(p) * (1 + 1e-9))
     limit = ordered[below[-1]] if below.size else -1.0
     return [value <= limit for value in p]
+
+
+if __name__ == "__main__":
+    prove(tables(CAMPAIGNS), PAGE)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.randomness import Decision, Decisions, seed_of_decision
+from assay_lab.randomness import Decision, Decisions, seed_of_decision
 
 SEEDS = st.integers(0, 2**64 - 1)
 NUMBERS = st.floats(allow_nan=False)

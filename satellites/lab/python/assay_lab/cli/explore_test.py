@@ -1,4 +1,4 @@
-"""What `assay report --explore` prints."""
+"""What `assay lab explore` prints."""
 
 import json
 import math
@@ -12,9 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assay.analysis import Interval
-from assay.analysis.exploration import Part, Partition
 from assay.cli.commands import app
-from assay.cli.explore import strongest
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.experiment.testing import WITH_FACTORS
@@ -22,6 +20,8 @@ from assay.plan.make_plan import make_plan
 from assay.plan.types import Level
 from assay.runner.types import Outcome
 from assay.store import Store
+from assay_lab.cli.explore import strongest
+from assay_lab.exploration import Part, Partition
 
 
 def stored(folder: Path, effect: Callable[[Mapping[str, Level]], float], text: str = WITH_FACTORS) -> str:
@@ -43,7 +43,7 @@ def stored(folder: Path, effect: Callable[[Mapping[str, Level]], float], text: s
 
 
 def printed(*arguments: str, code: int = 0) -> str:
-    ended = CliRunner().invoke(app, ["report", "--explore", *arguments], catch_exceptions=False)
+    ended = CliRunner().invoke(app, ["lab", "explore", *arguments], catch_exceptions=False)
     assert ended.exit_code == code, ended.output
     return ended.stdout
 
@@ -51,16 +51,14 @@ def printed(*arguments: str, code: int = 0) -> str:
 def test_a_campaign_that_misleads_on_purpose_is_refused(tmp_path: Path) -> None:
     misleading = WITH_FACTORS.replace("[trial]\n", "[pitfall]\ndeliberate = true\n[trial]\n")
     store = stored(tmp_path, lambda _: 0, misleading)
-    ended = CliRunner().invoke(app, ["report", "--explore", "--store", store])
+    ended = CliRunner().invoke(app, ["lab", "explore", "--store", store])
     assert isinstance(ended.exception, AssayError)
-    assert "misleads on purpose; assay report --explore takes honest experiments alone" in str(
-        ended.exception
-    )
+    assert "misleads on purpose; assay lab explore takes honest experiments alone" in str(ended.exception)
 
 
 def test_a_planted_interaction_is_said_in_words_on_one_screen(tmp_path: Path) -> None:
     store = stored(tmp_path, lambda levels: -0.7 * (levels["threads"] != 1))
-    lines = printed("--campaign", "1", "--store", store).splitlines()
+    lines = printed("1", "--store", store).splitlines()
     assert lines[:2] == [
         "Campaign 1, maps: does a difference in throughput itself differ?",
         "11 partitions tried, by threads and mix, alone and by pairs; 10 blocks.",
@@ -72,7 +70,7 @@ def test_a_planted_interaction_is_said_in_words_on_one_screen(tmp_path: Path) ->
     assert len(lines) < 24
     assert max(map(len, lines)) <= 80
     assert printed("--store", store).splitlines() == lines
-    assert len(printed("--campaign", "1", "--store", store, "--verbose").splitlines()) > len(lines)
+    assert len(printed("1", "--store", store, "--verbose").splitlines()) > len(lines)
 
 
 def test_nothing_found_is_said_plainly(tmp_path: Path) -> None:
@@ -85,7 +83,7 @@ def test_pairs_of_factors_that_are_too_many_are_named_with_the_remedy(tmp_path: 
     mixes = "\n".join(f"m{find} = {{ insert = {100 - find}, erase = 0, find = {find} }}" for find in range(5))
     many = WITH_FACTORS.split("[factors.mix]")[0].replace("[1, 2, 4]", str([*range(1, 9)]))
     many += f"[factors.mix]\n{mixes}\n[trial]{WITH_FACTORS.split('[trial]')[1]}"
-    lines = printed("--campaign", "1", "--store", stored(tmp_path, lambda _: 0.3, many)).splitlines()
+    lines = printed("1", "--store", stored(tmp_path, lambda _: 0.3, many)).splitlines()
     assert "Pairs of factors were not tried: they make more than 300 partitions." in lines
     assert "To try them, run the experiment with fewer levels: --only FACTOR=LEVEL,LEVEL." in lines
     assert max(map(len, lines)) <= 80
@@ -94,7 +92,6 @@ def test_pairs_of_factors_that_are_too_many_are_named_with_the_remedy(tmp_path: 
 def test_json_has_every_partition_that_was_tried(tmp_path: Path) -> None:
     value = json.loads(
         printed(
-            "--campaign",
             "1",
             "--json",
             "--store",
@@ -110,15 +107,9 @@ def test_json_has_every_partition_that_was_tried(tmp_path: Path) -> None:
     assert len(value["partitions"]) == 11
 
 
-def test_one_kind_of_answer_is_asked_for(tmp_path: Path) -> None:
-    store = stored(tmp_path, lambda _: 0)
-    for options, said in (
-        (["--explore", "--campaign", "7"], "has no campaign 7"),
-        (["--explore", "--audit"], "give one"),
-        (["--audit", "--output", "site"], "give one"),
-    ):
-        ended = CliRunner().invoke(app, ["report", *options, "--store", store])
-        assert said in str(ended.exception)
+def test_a_campaign_that_is_missing_is_named(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(app, ["lab", "explore", "7", "--store", stored(tmp_path, lambda _: 0)])
+    assert "has no campaign 7" in str(ended.exception)
 
 
 def partition(change: float, level: str = "b", **levels: Level) -> Partition:

@@ -15,7 +15,7 @@ import heapq
 from collections import Counter
 from dataclasses import dataclass
 
-from assay.randomness import Decisions
+from assay_lab.randomness import Decisions
 
 MACHINES = 4
 
