@@ -15,8 +15,8 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.analysis.changepoints import Values, changepoints, noises, smooth
 from assay.analysis.intervals import median, median_interval
 from assay.analysis.types import Interval
 from assay.experiment.metrics import Better
@@ -48,8 +48,6 @@ QUIET = 0.75
 DRAWS = 20_000
 """Series without a step that are drawn to learn how large the largest of chance is."""
 
-WINDOW = 3
-
 MANY = 30
 """Commits from which neighbouring windows are compared too; of fewer, too many windows have a step inside."""
 
@@ -57,8 +55,6 @@ TAILS = 3
 """Degrees of freedom of the noise by which chance is judged: that of hosts has heavier tails than normal."""
 
 CALIBRATIONS = ("arithmetic_ns", "memory_ns", "core_to_core_ns")
-
-_Values = NDArray[np.float64]
 
 
 class Line(NamedTuple):
@@ -76,7 +72,7 @@ class Line(NamedTuple):
     high: float
     p: float
 
-    def rise(self, commits: int) -> _Values:
+    def rise(self, commits: int) -> Values:
         """Return by how much each commit lies above the first of the line, by its slope."""
         return self.slope * np.maximum(np.arange(commits) - self.begin, 0)
 
@@ -475,7 +471,7 @@ def _is_worse(ratio: float, better: Better | None) -> bool | None:
     return None if better is None else (ratio < 1) == (better == "higher")
 
 
-def described(values: _Values, level: float) -> tuple[list[int], Line | None]:
+def described(values: Values, level: float) -> tuple[list[int], Line | None]:
     """Return where steps begin in a series of logarithms, and the drift, if there is one.
 
     Steps and a line are two ways to describe the same rise. Told is what has the smallest criterion of
@@ -502,14 +498,14 @@ def described(values: _Values, level: float) -> tuple[list[int], Line | None]:
     return best
 
 
-def _criterion(values: _Values, starts: Sequence[int], more: int) -> float:
+def _criterion(values: Values, starts: Sequence[int], more: int) -> float:
     """Return the criterion of Schwarz of steps, each with its place and its level, and of more parameters."""
     rest = np.concatenate([part - part.mean() for part in np.split(values, starts)])
     variance = max(float(rest @ rest) / rest.size, LEAST_NOISE**2)
     return rest.size * math.log(variance) + (1 + 2 * len(starts) + more) * math.log(rest.size)
 
 
-def _line(values: _Values, level: float, begin: int = 0) -> Line | None:
+def _line(values: Values, level: float, begin: int = 0) -> Line | None:
     """Return the line through a series from an index on, where Kendall's test says that there is one."""
     # Loaded late because it is slow; it ships no types.
     from scipy.stats import kendalltau, theilslopes  # type: ignore[import-untyped] # noqa: PLC0415
@@ -526,41 +522,25 @@ def _line(values: _Values, level: float, begin: int = 0) -> Line | None:
     return Line(begin, float(slope), float(low), float(high), p)
 
 
-def _steps(values: _Values, level: float) -> list[int]:
-    """Return the starts of the segments after the first, for which squared error and penalties are least."""
-    from ruptures import KernelCPD  # type: ignore[import-untyped] # noqa: PLC0415
-
-    scaled = _smooth(values[None, :] - values.mean())[0] / noise_of(values)
-    finder = KernelCPD(kernel="linear", min_size=SHORTEST).fit(scaled.reshape(-1, 1))
-    return [int(end) for end in finder.predict(pen=threshold(values.size, level))[:-1]]
+def _steps(values: Values, level: float) -> list[int]:
+    """Return where steps begin that chance alone makes with this probability."""
+    smoothed = smooth(values[None, :] - values.mean())[0]
+    return changepoints(smoothed, noise_of(values), threshold(values.size, level), SHORTEST)
 
 
-def _smooth(rows: _Values) -> _Values:
-    """Return running medians of three, from which a single commit in a bad hour is gone; at both ends too."""
-    first, second, third = rows[:, :-2], rows[:, 1:-1], rows[:, 2:]
-    middle = np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))
-    return np.concatenate((middle[:, :1], middle, middle[:, -1:]), axis=1)
-
-
-def noise_of(values: _Values) -> float:
+def noise_of(values: Values) -> float:
     """Return the noise between neighbouring commits as a relative standard deviation, up to a factor.
 
-    From differences of neighbours, or of the means of neighbouring windows where that is more: neighbours
-    whose noise is alike differ too little. `threshold` is in units of just this.
+    `threshold` is in units of just this.
     """
     return float(_noises(values[None, :])[0])
 
 
-def _noises(rows: _Values) -> _Values:
-    noises = np.maximum(_quiet(np.diff(rows, axis=1) / math.sqrt(2)), LEAST_NOISE)
-    if rows.shape[1] < MANY:
-        return noises
-    sums = np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1)
-    means = (sums[:, WINDOW:] - sums[:, :-WINDOW]) / WINDOW
-    return np.maximum(noises, _quiet((means[:, WINDOW:] - means[:, :-WINDOW]) * math.sqrt(WINDOW / 2)))
+def _noises(rows: Values) -> Values:
+    return noises(rows, _quiet, LEAST_NOISE, MANY)
 
 
-def _quiet(differences: _Values) -> _Values:
+def _quiet(differences: Values) -> Values:
     """Return the root mean square of the smallest differences of each row."""
     squares = np.sort(differences**2, axis=1)
     kept = math.ceil(QUIET * squares.shape[1])
@@ -579,7 +559,7 @@ def threshold(commits: int, level: float) -> float:
     falls = []
     for _ in range(0, DRAWS, _CHUNK):
         rows = chance.standard_t(TAILS, (_CHUNK, commits))
-        before = np.cumsum(_smooth(rows), axis=1)
+        before = np.cumsum(smooth(rows), axis=1)
         first = before[:, sizes - 1]
         shift = first / sizes - (before[:, -1:] - first) / (commits - sizes)
         falls.append((shift**2 / factor).max(axis=1) / _noises(rows) ** 2)

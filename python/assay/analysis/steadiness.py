@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from assay.analysis.changepoints import Values, changepoints, noises, smooth
 
 FEWEST = 16
 """Full intervals below which nothing is said: of fewer, a step half-way would be taken for noise."""
@@ -26,11 +28,7 @@ STEADY_SHARE = 0.25
 SMALLEST_NOISE = 0.002
 """Relative noise that every series is taken to have at least."""
 
-NOISE_WINDOW = 3
-
 Kind = Literal["flat", "warm-up", "slowdown", "no steady state"]
-
-_Series = NDArray[np.float64]
 
 
 def derive(result: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, float]:
@@ -79,7 +77,10 @@ def classify(series: ArrayLike) -> tuple[Kind, int]:
             whole[: whole.size // width * width], np.arange(0, whole.size - width + 1, width)
         )
     bins = whole / whole.mean()
-    starts = _segments(bins)
+    noise = float(noises(bins[None, :], _deviation, SMALLEST_NOISE)[0])
+    smoothed = smooth(np.pad(bins, 1, "edge")[None, :])[0, 1:-1]
+    penalty = PENALTY * math.log(bins.size)
+    starts = [0, *changepoints(smoothed, noise, penalty, max(2, bins.size // 20))]
     levels = [float(np.median(part)) for part in np.split(bins, starts[1:])]
     last = len(levels) - 1
     while last > 0 and abs(levels[last - 1] - levels[-1]) < SAME_LEVEL * levels[-1]:
@@ -92,34 +93,10 @@ def classify(series: ArrayLike) -> tuple[Kind, int]:
     return ("warm-up" if max(levels[:last]) < levels[-1] else "slowdown"), after
 
 
-def _segments(bins: _Series) -> list[int]:
-    """Return where the segments between changepoints start, 0 first.
+def _deviation(rows: Values) -> Values:
+    """Return the standard deviation of normal values of each row, from their median absolute deviation.
 
-    Squared error within segments plus a penalty for each is least (Killick et al. 2012). A running median of
-    three takes out single bins in which the host did something else.
+    Unlike the quiet neighbours of a history it is also robust against a trend, which trials have.
     """
-    # Loaded late because it is slow; it ships no types.
-    from ruptures import KernelCPD  # type: ignore[import-untyped] # noqa: PLC0415
-
-    padded = np.concatenate((bins[:1], bins, bins[-1:]))
-    smooth = np.median(np.stack((padded[:-2], padded[1:-1], padded[2:])), axis=0)
-    penalty = PENALTY * _noise(bins) ** 2 * math.log(bins.size)
-    finder = KernelCPD(kernel="linear", min_size=max(2, bins.size // 20)).fit(smooth.reshape(-1, 1))
-    return [0, *map(int, finder.predict(pen=penalty)[:-1])]
-
-
-def _noise(bins: _Series) -> float:
-    """Return a robust standard deviation of single bins, changepoints and trend aside.
-
-    From differences of neighbours, or of the means of neighbouring windows where that is more: correlated
-    neighbours differ too little.
-    """
-    windows = np.convolve(bins, np.full(NOISE_WINDOW, 1 / NOISE_WINDOW), "valid")
-    near = np.diff(bins) / math.sqrt(2)
-    wide = (windows[NOISE_WINDOW:] - windows[:-NOISE_WINDOW]) * math.sqrt(NOISE_WINDOW / 2)
-    return max(_deviation(near), _deviation(wide), SMALLEST_NOISE)
-
-
-def _deviation(values: _Series) -> float:
-    """Return the standard deviation of normal values from their median absolute deviation."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    off = np.abs(rows - np.median(rows, axis=1, keepdims=True))
+    return np.asarray(1.4826 * np.median(off, axis=1))
