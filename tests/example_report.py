@@ -8,9 +8,8 @@ from typing import Any
 from assay.analysis import summarise
 from assay.experiment import Experiment, parse
 from assay.plan.make_plan import make_plan
-from assay.plan.types import PlannedTrial
+from assay.plan.types import PlannedTrial, Status
 from assay.report.gather import Report
-from assay.runner.types import Status
 from assay.store.types import CampaignSummary, StoredTrial
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

@@ -7,8 +7,8 @@ neither side of a comparison.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from assay.experiment.metrics import BUSY, LOST
 from assay.experiment.types import Experiment
-from assay.runner.load import BUSY, LOST
 from assay.store.types import StoredTrial
 from assay.words import whole_percent
 

@@ -16,8 +16,7 @@ from assay.analysis.idle import idleness
 from assay.analysis.types import Analysis, HostModes, Look
 from assay.experiment.events import host_independent
 from assay.experiment.types import Experiment
-from assay.plan.types import Level
-from assay.runner.types import Status
+from assay.plan.types import Level, Status
 from assay.store.types import StoredTrial
 
 Context = tuple[Level, ...]

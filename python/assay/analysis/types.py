@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.plan.types import Level
-from assay.runner.types import Status
+from assay.plan.types import Level, Status
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 

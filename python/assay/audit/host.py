@@ -13,9 +13,9 @@ from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.experiment.flaws import flaws_of
+from assay.experiment.metrics import BUSY
 from assay.findings import Finding, Severity
 from assay.host.settings import SET_BY_TRIAL
-from assay.runner.load import BUSY
 from assay.store.types import StoredTrial
 from assay.words import agreed, condition_name, counted, listed, one_line, whole_percent
 

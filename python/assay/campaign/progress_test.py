@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assay.campaign.progress import ConditionTimes, ProgressDisplay, time_left
-from assay.plan.types import PlannedTrial
-from assay.runner.types import Outcome, Status
+from assay.plan.types import PlannedTrial, Status
+from assay.runner.types import Outcome
 from assay.words import duration
 
 

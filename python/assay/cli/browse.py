@@ -214,7 +214,7 @@ def _open(path: Path) -> "Store":
 
 
 def _campaigns(store: "Store") -> list[dict[str, Any]]:
-    from assay.runner.types import Status
+    from assay.plan.types import Status
 
     return [
         {

@@ -1,4 +1,4 @@
-"""Which values of a metric are better, as far as its unit or its name says."""
+"""Which values of a metric are better, as its unit or name says; the load that takes verdicts away."""
 
 import re
 from typing import Literal
@@ -7,6 +7,12 @@ Better = Literal["higher", "lower"]
 
 TIME = r"(?:ns|us|µs|μs|ms|s|sec|seconds?|min|minutes?|h|hours?)"
 """Matches a unit of time."""
+
+LOST = "lost_share"
+"""The metric: the share of their processor time that a trial's threads lost to other work."""
+
+BUSY = 0.1
+"""Threads that lose a larger share may be compared wrongly: docs/statistics.md has the measurement."""
 
 _MEMORY = r"(?:bytes?|[kKMGT]?i?B)"
 _BY_UNIT: tuple[tuple[re.Pattern[str], Better], ...] = (

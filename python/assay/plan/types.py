@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from assay.experiment.types import Extract, Level
 
-__all__ = ["LAYOUT", "Level", "Plan", "PlannedTrial"]
+__all__ = ["LAYOUT", "Level", "Plan", "PlannedTrial", "Status"]
 
 LAYOUT = "layout"
 """The perturbation that is drawn for a block, or for a configuration."""
+
+
+Status = Literal["valid", "invalid", "crashed", "timed_out"]
+"""What a trial comes to."""
 
 
 @dataclass(frozen=True)

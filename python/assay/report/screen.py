@@ -14,13 +14,12 @@ from assay.analysis.types import Answer, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.experiment.events import SIMULATION_S
-from assay.plan.types import Level
+from assay.plan.types import Level, Status
 from assay.report import gate, sensitivity, words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.report.terminal import SEVERITY_STYLES, STYLES
 from assay.report.trust import Degree, short, trust
-from assay.runner.types import Status
 from assay.words import condition_name, counted, duration, printable
 
 WIDTH = 80

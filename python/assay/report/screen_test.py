@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assay.findings import Finding, Severity
-from assay.plan.types import PlannedTrial
+from assay.plan.types import PlannedTrial, Status
 from assay.report import Report, words
 from assay.report.markdown import summary
 from assay.report.picture import picture
 from assay.report.screen import print_screen
 from assay.report.trust import trust
-from assay.runner.types import Status
 from assay.words import json_text
 from example_report import example_report, experiment_text
 

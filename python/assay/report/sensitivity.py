@@ -12,12 +12,12 @@ from assay.analysis.configurations import LEFT_OUT_AT_MOST, Against, Condition, 
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement, Scale
 from assay.analysis.types import Interval
 from assay.experiment import Experiment
+from assay.experiment.metrics import BUSY
 from assay.experiment.sensitivity import EVERYTHING, NOTHING
 from assay.plan.types import LAYOUT
 from assay.report import words
 from assay.report.aligned import aligned
 from assay.report.gather import Report
-from assay.runner.load import BUSY
 from assay.words import (
     agreed,
     condition_name,

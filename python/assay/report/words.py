@@ -10,7 +10,7 @@ from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, Hos
 from assay.analysis.verdicts import verdict, verdict_of_difference, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
-from assay.runner.types import Status
+from assay.plan.types import Status
 from assay.words import condition_name, counted, listed, number, percent, ratio
 
 _FINE_PERCENT = 2

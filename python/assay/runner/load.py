@@ -11,15 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.experiment.metrics import BUSY, LOST
 from assay.host.settings import Heat, hottest_c, throttles
 from assay.host.system import System
 from assay.runner.process import StopSignals
-
-LOST = "lost_share"
-"""The metric: the share of their processor time that a trial's threads lost to other work."""
-
-BUSY = 0.1
-"""Threads that lose a larger share may be compared wrongly: docs/statistics.md has the measurement."""
 
 _SHORTEST_S = 0.05
 """The kernel counts processor time in steps of 10 ms: of a shorter process it tells nothing."""

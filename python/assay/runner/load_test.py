@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.experiment.metrics import LOST
 from assay.runner import load
-from assay.runner.load import LOST, Counts, metrics, wait_until_quiet
+from assay.runner.load import Counts, metrics, wait_until_quiet
 from assay.runner.process import Interrupted, StopSignals
 
 COUNTS = load.counts  # before `host_to_itself` replaces it

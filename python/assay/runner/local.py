@@ -17,13 +17,14 @@ from typing import Any
 from assay import protocol
 from assay.experiment.events import SIMULATION_S
 from assay.experiment.flaws import flaws_of, marked
+from assay.experiment.metrics import BUSY, LOST
 from assay.experiment.tools import BENCHMARK
 from assay.experiment.types import CommandRun
 from assay.host.joules import joules_between, joules_so_far
 from assay.host.priority import started
 from assay.host.settings import SET_BY_TRIAL, state
 from assay.host.system import System
-from assay.plan.types import Level, PlannedTrial
+from assay.plan.types import Level, PlannedTrial, Status
 from assay.runner import energy, load
 from assay.runner.allocators import library_of
 from assay.runner.build import run_shell
@@ -33,7 +34,7 @@ from assay.runner.process import STDOUT_LIMIT, CannotStartError, Ended, StopSign
 from assay.runner.simulate import Simulation, Wanted, simulate
 from assay.runner.surroundings import Surroundings, surrounded
 from assay.runner.tool_output import metrics_in
-from assay.runner.types import Binary, Outcome, Status
+from assay.runner.types import Binary, Outcome
 from assay.words import duration, elapsed, listed, printable, quoted
 
 _CALIBRATION_TIMEOUT_S = 10.0
@@ -173,7 +174,7 @@ class LocalExecutor:
                 status, reason = "invalid", f"printed something else than {listed(other)}"
         reported = {} if result is None else result.get("metrics", {})
         of_host = load.metrics(counts_before, counts_after, trial.request, reported)
-        self._busy = self._busy or of_host.get(load.LOST, 0) > load.BUSY
+        self._busy = self._busy or of_host.get(LOST, 0) > BUSY
         return Outcome(
             status=status,
             reason=reason,

@@ -21,10 +21,10 @@ from typing import Any
 
 from assay.experiment import Experiment
 from assay.experiment.events import USUAL_OPERATIONS, name_of, simulated_metric
-from assay.plan.types import PlannedTrial
+from assay.plan.types import PlannedTrial, Status
 from assay.runner.process import CannotStartError
 from assay.runner.temporary import Temporary
-from assay.runner.types import Binary, Status
+from assay.runner.types import Binary
 
 PROCESSOR = "Intel Xeon X5570 (Nehalem, 2009): first and last level of its caches, first level of its TLBs"
 """That of paper 002's machine PC_A. Sizes, ways and lines: Intel 64 and IA-32 Architectures Optimization

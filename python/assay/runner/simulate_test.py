@@ -12,12 +12,12 @@ import pytest
 
 from assay import programs
 from assay.experiment import Experiment, parse
-from assay.plan.types import PlannedTrial
+from assay.plan.types import PlannedTrial, Status
 from assay.runner import simulate as simulation
 from assay.runner.local import LocalExecutor
 from assay.runner.process import StopSignals
 from assay.runner.simulate import Wanted, simulate
-from assay.runner.types import Binary, Outcome, Status
+from assay.runner.types import Binary, Outcome
 
 EVENTS = ["instructions", "L1-dcache-load-misses", "dTLB-load-misses", "cycles"]
 REQUEST: dict[str, Any] = {

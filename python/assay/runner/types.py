@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from assay.plan.types import PlannedTrial
-
-Status = Literal["valid", "invalid", "crashed", "timed_out"]
+from assay.plan.types import PlannedTrial, Status
 
 
 @dataclass(frozen=True)

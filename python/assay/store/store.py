@@ -33,9 +33,9 @@ from sqlalchemy.exc import IntegrityError
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
 from assay.foreign import Benchmark, Benchmarks, ForeignRun
-from assay.plan.types import Plan, PlannedTrial
+from assay.plan.types import Plan, PlannedTrial, Status
 from assay.runner.extract import pairs
-from assay.runner.types import Outcome, Status
+from assay.runner.types import Outcome
 from assay.store import reading, schema
 from assay.store.ended import kept_of
 from assay.store.foreign_trials import benchmark_of, trials_of

@@ -18,8 +18,8 @@ from assay.errors import AssayError
 from assay.experiment.testing import experiment as small_experiment
 from assay.experiment.types import Extraction, Validation
 from assay.findings import Finding
-from assay.plan.types import Level, Plan, PlannedTrial
-from assay.runner.types import Outcome, Status
+from assay.plan.types import Level, Plan, PlannedTrial, Status
+from assay.runner.types import Outcome
 from assay.store import Store, query
 from assay.store.ended import ended_trial
 from assay.store.types import Decision, representative

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import FiniteFloat
 
-from assay.plan.types import Level
-from assay.runner.types import Status
+from assay.plan.types import Level, Status
 from assay.store.imported import Imported
 
 Number = int | FiniteFloat
