@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from math import inf
+from statistics import median
 
-from assay.analysis import median
 from assay.audit.limits import (
     LEFT_OUT,
     LEFT_OUT_REMEDY,
@@ -106,6 +106,8 @@ _rounded = _in_any_run(lambda map_run: map_run.rounded)
 
 _TRAITS: tuple[Trait, ...] = (
     *(_failed, _without_unit, _impossible, _of_one_process, _without_samples, _with_one_sample),
+)
+_TRAITS_OF_MAPS: tuple[Trait, ...] = (
     *(_only_erased, _of_other_size, _dependent, _filled_by_inserts, _filled_somehow, _unchecked),
     *(_seeded, _unseeded, _unpinned, _rounded),
 )
@@ -124,10 +126,10 @@ class Survey:
         self.run = run
         self.dependent: set[str] = set()
         self.prefills: set[str] = set()
-        self._counts = dict.fromkeys(_TRAITS, 0)
-        self._named: dict[Trait, list[str]] = {trait: [] for trait in _TRAITS}
+        self._counts = dict.fromkeys((*_TRAITS, *_TRAITS_OF_MAPS), 0)
+        self._named: dict[Trait, list[str]] = {trait: [] for trait in self._counts}
         for benchmark in run.benchmarks:
-            for trait in _TRAITS:
+            for trait in self._counts if benchmark.map_runs else _TRAITS:
                 if trait(benchmark):
                     self._counts[trait] += 1
                     if self._counts[trait] <= _NAMED_AT_MOST:

@@ -314,8 +314,10 @@ class Place:
 
     def number_of(self, key: str) -> float | None:
         """Return a field that is such a number; None where there is none."""
-        place = self.get(key)
-        return None if place is None else place.number()
+        value = self.object().get(key)
+        if type(value) is int and 0 <= value <= LARGEST:  # as almost all are: no need for a place
+            return float(value)
+        return None if value is None else self[key].number()
 
     def numbers(self) -> tuple[float, ...]:
         """Return an array of such numbers."""

@@ -211,13 +211,10 @@ def _benchmark(rows: Sequence[_Row]) -> Benchmark:
             "import the files of each run, not what was put together from several",
         )
     repetitions = [row for row in rows if not row.statistic]
-    summaries: list[tuple[Statistic, _Row]] = [
-        (statistic, row) for statistic in _STATISTICS for row in rows if row.statistic == statistic
-    ]
     if repetitions:
         by_time = zip(*map(_times, repetitions), strict=True)
         measures = [Measure(metric, "ns", (of,)) for metric, of in zip(_METRICS, by_time, strict=True)]
-    elif summaries:
+    elif summaries := [(name, row) for name in _STATISTICS for row in rows if row.statistic == name]:
         statistic, row = summaries[0]
         measures = [
             Measure(metric, "ns", summary=Summary(time, statistic))

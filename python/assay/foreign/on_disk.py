@@ -81,15 +81,17 @@ def told_apart(benchmarks: Iterable[Benchmark]) -> Benchmarks:
         "CREATE TABLE renamed (id INTEGER PRIMARY KEY, new_name)"
     )
 
+    names: list[tuple[str, str]] = []
+
     def named() -> Iterator[Benchmark]:
         for of in benchmarks:
-            held.execute(
-                "INSERT INTO benchmark (name, parameters) VALUES (?, ?)",
-                (of.name, repr(sorted(of.parameters.items()))),
-            )
+            names.append((of.name, repr(sorted(of.parameters.items()))))
             yield of
 
-    held.executemany("INSERT INTO packed (benchmarks) VALUES (?)", ((part,) for part in _packed(named())))
+    for part in _packed(named()):
+        held.execute("INSERT INTO packed (benchmarks) VALUES (?)", (part,))
+        held.executemany("INSERT INTO benchmark (name, parameters) VALUES (?, ?)", names)
+        names.clear()
     held.execute("CREATE INDEX by_name ON benchmark (name, parameters)")
     again = held.execute(
         "SELECT id, name, parameters, number FROM (SELECT id, name, parameters, row_number() OVER"

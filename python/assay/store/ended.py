@@ -7,6 +7,9 @@ from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
 from assay.store.types import StoredTrial
 
+_NOT_IN_RECORD = {"status", "started_at", "wall_s", "host"}
+"""Fields of an outcome that have a column of their own."""
+
 
 def metrics_of(outcome: Outcome) -> dict[str, float]:
     """Return what a trial reported, and what was derived where it reported nothing of that name."""
@@ -30,6 +33,11 @@ def kept_of(outcome: Outcome) -> dict[str, Any]:
         "calibration_before": calibrated(outcome.calibration_before),
         "calibration_after": calibrated(outcome.calibration_after),
     }
+
+
+def content_of(outcome: Outcome) -> dict[str, Any]:
+    """Return what an ended trial's record holds of its outcome."""
+    return {name: value for name, value in vars(outcome).items() if name not in _NOT_IN_RECORD}
 
 
 def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredTrial:

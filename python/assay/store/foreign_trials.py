@@ -6,17 +6,18 @@ value, the mean, since samples of one process are not independent.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import Field, FiniteFloat, TypeAdapter
+from pydantic_core import to_json
 
 from assay.foreign import Benchmark, Fact, ForeignRun, Measure
-from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
+from assay.store.ended import content_of
 from assay.store.imported import KEY
-from assay.store.reading import from_json
+from assay.store.views import Kind
 
 
 @dataclass
@@ -40,28 +41,57 @@ class _Outcome:
 
 _BENCHMARK = TypeAdapter(Benchmark)
 _REQUEST = TypeAdapter(_Request)
+_SAMPLES_OF_MEASURES = {"measures": {"__all__": {"samples"}}}
 _OUTCOME = TypeAdapter(_Outcome)
+_NOT_PLANNED = ("", "{}", 0, 0, "[]", '"protocol"', None)
+"""Columns of a planned trial, from `program` on, of which another tool's result has nothing."""
 _SAMPLES = TypeAdapter(tuple[Annotated[tuple[FiniteFloat, ...], Field(min_length=1)], ...])
 
 
-def trials_of(run: ForeignRun, now: datetime) -> Iterator[tuple[PlannedTrial, Outcome]]:
-    """Yield a trial, which has ended, for each process of each benchmark.
+def rows_of(
+    run: ForeignRun, campaign_id: int, trial_id: int, now: datetime, names: dict[tuple[Kind, str], None]
+) -> Iterator[tuple[tuple[object, ...], ...]]:
+    """Yield the rows of each process of each benchmark in `planned_trial`, `trial` and `record`.
 
+    Their values are as SQLite has them, JSON as text: encoding each by its column takes three times as long.
     The first trial of a benchmark has in its request what `benchmark_of` needs beside the trials' records.
+
+    Args:
+        trial_id: number of the first trial.
+        names: gets the names that become columns of a view.
 
     Raises:
         ValidationError: it could not be read again.
     """
+    begun = (run.begun or now).astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
+    content = content_of(Outcome("valid", "", 0, None, "", "", None, None, "", run.begun or now, 0.0))
+    later_request = _text({KEY: run.tool})
     ordinal = 0
     for given in run.benchmarks:
-        content = from_json(_BENCHMARK.dump_json(given).decode())
-        benchmark = _BENCHMARK.validate_python(content)
-        described = content | {"measures": [measure | {"samples": []} for measure in content["measures"]]}
+        benchmark = _BENCHMARK.validate_json(_BENCHMARK.dump_json(given))
+        described = _BENCHMARK.dump_json(given, exclude=_SAMPLES_OF_MEASURES).decode()
+        request = f'{later_request[:-1]},"benchmark":{described}}}'
+        levels = {**_apart(benchmark.parameters), "benchmark": benchmark.name}
+        names.update(dict.fromkeys(("factor", name) for name in levels))
+        names.update(dict.fromkeys(("metric", measure.metric) for measure in benchmark.measures))
+        conditions, failure = _text(levels), benchmark.failure
         for process in range(benchmark.processes):
-            about = {} if process else {"benchmark": described}
-            planned = _planned(ordinal, benchmark, process, {KEY: run.tool, **about})
-            yield planned, _outcome(benchmark, process, run.begun or now)
-            ordinal += 1
+            samples = {
+                measure.metric: measure.samples[process] for measure in benchmark.measures if measure.samples
+            }
+            metrics = {measure.metric: value_of(measure, process) for measure in benchmark.measures}
+            outcome = content | {"reason": failure, "result": {"metrics": metrics, "samples": samples}}
+            ended = ("invalid" if failure else "valid", failure, begun, 0, _text(metrics), "{}", "{}")
+            yield (
+                (campaign_id, ordinal, process, ordinal, conditions, request, *_NOT_PLANNED),
+                (trial_id, campaign_id, ordinal, *ended),
+                (trial_id, _text(outcome), None, None),
+            )
+            ordinal, trial_id, request = ordinal + 1, trial_id + 1, later_request
+
+
+def _text(value: object) -> str:
+    return to_json(value).decode()
 
 
 def benchmark_of(request: Any, outcomes: Iterable[Any]) -> Benchmark:
@@ -81,41 +111,9 @@ def benchmark_of(request: Any, outcomes: Iterable[Any]) -> Benchmark:
     return replace(benchmark, measures=tuple(measures))
 
 
-def _planned(ordinal: int, benchmark: Benchmark, process: int, request: Mapping[str, Any]) -> PlannedTrial:
-    return PlannedTrial(
-        ordinal=ordinal,
-        block=process,
-        group=ordinal,
-        levels={**_apart(benchmark.parameters), "benchmark": benchmark.name},
-        request=request,
-        program="",
-        perturbation={},
-        timeout_s=0,
-        memory_limit_mb=0,
-    )
-
-
 def _apart(parameters: Mapping[str, Fact]) -> dict[str, Fact]:
     """Rename a parameter called `benchmark`: the factor of that name holds the benchmark's own name."""
     return {"parameter benchmark" if name == "benchmark" else name: of for name, of in parameters.items()}
-
-
-def _outcome(benchmark: Benchmark, process: int, started_at: datetime) -> Outcome:
-    samples = {measure.metric: measure.samples[process] for measure in benchmark.measures if measure.samples}
-    metrics = {measure.metric: value_of(measure, process) for measure in benchmark.measures}
-    return Outcome(
-        status="invalid" if benchmark.failure else "valid",
-        reason=benchmark.failure,
-        exit_code=0,
-        result={"metrics": metrics, "samples": samples},
-        stdout="",
-        stderr="",
-        calibration_before=None,
-        calibration_after=None,
-        calibration_error="",
-        started_at=started_at,
-        wall_s=0.0,
-    )
 
 
 def value_of(measure: Measure, process: int) -> float:

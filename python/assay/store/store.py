@@ -37,8 +37,8 @@ from assay.plan.types import Plan, PlannedTrial, Status
 from assay.runner.extract import pairs
 from assay.runner.types import Outcome
 from assay.store import reading, schema
-from assay.store.ended import kept_of
-from assay.store.foreign_trials import benchmark_of, trials_of
+from assay.store.ended import content_of, kept_of
+from assay.store.foreign_trials import benchmark_of, rows_of
 from assay.store.imported import Imported
 from assay.store.query import Rows, run_query
 from assay.store.reading import (
@@ -81,9 +81,6 @@ _RECORDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
 _OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
 """Tables whose rows name their campaign, those first that refer to another."""
-
-_IN_COLUMNS = {"status", "started_at", "wall_s"}
-"""What of an outcome has a column, and does not stand in the record again."""
 
 
 class Store:
@@ -181,22 +178,12 @@ class Store:
         campaign_id = _add_campaign(connection, origin.name_of(run), row, ())
         names: dict[tuple[Kind, str], None] = {}
         trial_id = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
-        trials = trials_of(run, datetime.now(UTC))
-        while part := list(islice(trials, _ROWS_AT_ONCE)):
-            _add_planned(connection, campaign_id, [planned for planned, _ in part])
-            rows = [
-                {"id": trial_id + n, **_trial_row(campaign_id, planned.ordinal, outcome)}
-                for n, (planned, outcome) in enumerate(part)
-            ]
-            connection.execute(insert(trial), rows)
-            outcomes = [
-                {"trial_id": trial_id + n, "outcome": _content(outcome) | {"result": outcome.result}}
-                for n, (_, outcome) in enumerate(part)
-            ]
-            connection.execute(insert(record), outcomes)
-            names |= {("factor", name): None for planned, _ in part for name in planned.levels}
-            names |= {name: None for row in rows for name in _names_of(row)}
-            trial_id += len(part)
+        rows = rows_of(run, campaign_id, trial_id, datetime.now(UTC), names)
+        tables = (planned_trial, trial, record)
+        statements = [str(insert(table).compile(connection)) for table in tables]
+        while part := list(islice(rows, _ROWS_AT_ONCE)):
+            for statement, of_table in zip(statements, zip(*part, strict=True), strict=True):
+                connection.exec_driver_sql(statement, [*of_table])
         _extend_view(connection, self._experiment_of(connection, campaign_id), names)
         return campaign_id
 
@@ -712,7 +699,12 @@ def _add_ended(
 ) -> int:
     """Write what became of a planned trial, and return the trial's number."""
     result = dict(outcome.result) if outcome.result is not None else None
-    kept = _trial_row(campaign_id, ordinal, outcome)
+    kept = {
+        "campaign_id": campaign_id,
+        "ordinal": ordinal,
+        **kept_of(outcome),
+        "reason": storable(outcome.reason),
+    }
     try:
         trial_id = connection.execute(insert(trial).returning(trial.c.id), kept).scalar_one()
     except IntegrityError as error:
@@ -727,22 +719,11 @@ def _add_ended(
         "trial_id": trial_id,
         "environment": digest,
         "host": _environment_digest(connection, outcome.host) if outcome.host else None,
-        "outcome": _content(outcome) | {"result": result},
+        "outcome": content_of(outcome) | {"result": result},
     }
     connection.execute(insert(record), row)
     _extend_view(connection, experiment_id, _names_of(kept))
     return trial_id
-
-
-def _trial_row(campaign_id: int, ordinal: int, outcome: Outcome) -> dict[str, Any]:
-    """Return the row of an ended trial."""
-    row = {"campaign_id": campaign_id, "ordinal": ordinal, **kept_of(outcome)}
-    return row | {"reason": storable(outcome.reason)}
-
-
-def _content(outcome: Outcome) -> dict[str, Any]:
-    """Return what an ended trial's record holds of its outcome."""
-    return {name: value for name, value in vars(outcome).items() if name not in {*_IN_COLUMNS, "host"}}
 
 
 def _names_of(row: Mapping[str, Any]) -> list[tuple[Kind, str]]:
