@@ -1,5 +1,6 @@
 """`assay store import` and what becomes of it, and `assay store export` for other tools' scripts."""
 
+import gc
 import json
 import re
 import subprocess
@@ -7,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from assay.cli.commands import app
 from conftest import ROOT, Assay, small_experiment
 
 FILES = ROOT / "tests/foreign"
@@ -248,3 +251,11 @@ def test_the_tools_own_scripts_read_what_is_exported(assay: Assay, tmp_path: Pat
         check=True,
     )
     assert completed.stdout.count("runs:          3") == 2
+
+
+def test_an_import_leaves_the_collection_of_garbage_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "h.json"
+    file.write_text('{"results": [{"command": "a", "times": [1]}]}')
+    words = ["store", "import", str(file), "--store", str(tmp_path / "s.sqlite")]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    assert gc.get_freeze_count() == 0

@@ -169,6 +169,9 @@ def _old_statistic(place: Place, name: str, names: Tally) -> tuple[str, str]:
 
 def _each(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     """Yield the rows of each benchmark among those that share a name and, where rows have one, a family."""
+    if len(rows) == 1:
+        yield [*rows]
+        return
     pooled = any(row.statistic or row.family is not None for row in rows)
     benchmarks: list[list[_Row]] = []
     seen: set[object] = set()
