@@ -61,8 +61,6 @@ PAGES = {
     "the index": ("index.html", "h1"),
     "the campaign, what is in view": ("campaign-1/index.html", ".chart svg.marks, .chart canvas"),
     "the campaign, every chart": ("campaign-1/index.html", "body[data-drawn=all]"),
-    "every condition": ("campaign-1/trials.html", "body[data-shown]"),
-    "the trials of a condition": ("campaign-1/trials.html#condition-7", "body[data-shown]"),
     "a trial": ("campaign-1/trial.html#12345", "body[data-shown] .series svg.marks"),
 }
 """What -> its address, and what is on it once it is drawn."""

@@ -23,9 +23,8 @@ CHARTS = "".join(
         ("lines", 'x = "threads"\ny = "also"\ncolor = "subject"'),
         ("lines", 'x = "also"\ny = "throughput"\ncolor = "subject"'),
         ("bars", 'x = "subject"\ny = "also"\nfacet = "threads"'),
-        ("histogram", 'x = "also"\nfacet = "threads"'),
+        ("cumulative", 'x = "also"\nfacet = "threads"'),
         ("box", 'x = "subject"\ny = "also"\nfacet = "threads"'),
-        ("heat_map", 'x = "subject"\ny = "threads"\nvalue = "also"'),
     )
 )
 PROGRAM = f"""#!{sys.executable} -IS

@@ -1,6 +1,5 @@
 """The site in a browser: everything is drawn, leads on, loads nothing, and stays text."""
 
-import csv
 import json
 import re
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from assay.report import gather
 from assay.report.site import write_page
 from assay.store import Store
 from conftest import Assay
-from hostile import ATTACK, LEVEL, METRIC, fill
+from hostile import ATTACK, LEVEL, fill
 
 CAMPAIGN = "campaign-1/index.html"
 MARKS = "canvas, svg.marks :is(.mark-symbol, .mark-rect, .mark-line, .mark-rule) :is(path, line)"
@@ -209,20 +208,6 @@ def test_from_the_index_over_a_point_to_its_trial_and_its_whole_record(
     assert page.locator("h1").inner_text().startswith(f"Trial {trial}: ")
     page.locator("#raw summary").click()
     assert json.loads(page.locator("#raw pre").inner_text()) == store.record_of(trial)
-    page.locator("#condition").click()
-    page.wait_for_url("**/trials.html#condition-*")
-    assert page.locator(f"a[href='trial.html#{trial}']").count() == 1
-
-
-def test_a_point_of_a_condition_leads_to_its_trials(visitor: Visitor) -> None:
-    page = visitor.campaign()
-    name = next(
-        name
-        for name, (_, columns, _) in data(page).items()
-        if "condition" in columns and "trial" not in columns
-    )
-    page.locator(f"[data-figure='{name}'] .mark-symbol path").first.click()
-    page.wait_for_url("**/campaign-1/trials.html#condition-*")
 
 
 def test_a_record_is_whole_to_the_last_digit(shared: Visitor, store: Store) -> None:
@@ -249,35 +234,21 @@ def test_the_series_of_a_trial_is_drawn_by_thread_and_summed(shared: Visitor, st
     assert single.locator(f"{THROUGHPUT} .mark-line path").count() == 1
 
 
-def test_a_trial_shows_its_roles_latency_probes_and_memory(shared: Visitor, store: Store) -> None:
+def test_a_trial_shows_every_part_of_its_result(shared: Visitor, store: Store) -> None:
     page = shared.shown(f"trial.html#{valid(store, 2)}")
-    tables = {
-        caption: page.get_by_role("table", name=caption) for caption in ("Roles", "Latency, ns", "Probes")
-    }
     for caption, words in {
-        "Roles": ("scanners", "500,000", "2.5", "0 of 1"),
-        "Latency, ns": ("99.99%", "constructor", "2,009", "too few"),
-        "Probes": ("retries", "counter", "3; 4", "6.5"),
+        "Metrics": ("probe_retries", "op/s"),
+        "Threads": ("bound to", "succeeded", "232,000,000"),
+        "Roles": ("scanners", "500,000", "2,500,000"),
+        "histograms": ("p99 99", "constructor", "2,009"),
     }.items():
+        table = page.get_by_role("table", name=caption, exact=True)
         for word in words:
-            assert word in tables[caption].inner_text()
-    assert "2 operations were unfinished at the end and are not counted here, the oldest 3 ms old" in (
-        page.locator("section", has=tables["Latency, ns"]).inner_text()
-    )
-    assert page.get_by_text("Nothing recorded: resizes, waits.").is_visible()
-    assert "resizes" not in tables["Probes"].inner_text()
-    folded = page.locator("details", has_text="Metrics of roles, latency and probes")
-    assert not folded.locator("table").is_visible()
-    assert "probe_retries" in (folded.text_content() or "")
-    assert "probe_retries" not in page.get_by_role("table", name="Metrics", exact=True).inner_text()
-    for name in (
-        "Share of operations that took longer",
-        "Resident memory over the measured interval",
-        f"batch: {LEVEL}",
-    ):
-        chart = page.get_by_role("img", name=name, exact=True)
-        chart.locator("svg.marks").wait_for()
-        assert chart.locator("svg.marks :is(.mark-line, .mark-rect) path").count() > 0
+            assert word in table.inner_text()
+    for heading, words in {"Probes": ("retries", "6.5", "resizes"), "Memory": ("local", "2097152")}.items():
+        part = page.locator("section", has=page.get_by_role("heading", name=heading, exact=True))
+        for word in words:
+            assert word in (part.text_content() or "")
 
 
 def test_a_trial_that_failed_shows_why_and_what_it_printed(shared: Visitor, store: Store) -> None:
@@ -309,63 +280,39 @@ def test_the_page_follows_its_address(visitor: Visitor, store: Store) -> None:
     assert page.locator("h1").inner_text().startswith(f"Trial {second}: ")
 
 
-def test_the_trials_of_a_condition_can_be_filtered_by_status(visitor: Visitor, store: Store) -> None:
-    report = gather(store, 1)
-    number = report.number(next(trial for trial in report.trials if trial.status == "crashed"))
-    of_condition = [trial for trial in report.trials if report.number(trial) == number]
-    page = visitor.shown("trials.html")
-    page.locator(f"a[href='#condition-{number}']").click()
-    page.wait_for_selector("#status")
-    assert page.locator("tbody tr").count() == len(of_condition)
-    page.select_option("#status", "crashed")
-    listed = page.locator("tbody tr td:first-child").all_inner_texts()
-    assert listed == [str(trial.id) for trial in of_condition if trial.status == "crashed"]
+def test_a_table_sorts_within_its_contexts(visitor: Visitor) -> None:
+    page = visitor.campaign()
+    region = page.locator("#verdicts .wide").first
 
+    def ratios() -> list[list[float]]:
+        cells = (
+            "body => [...body.querySelectorAll('tr:not(.context, .note)')].map(row => row.cells[2].innerText)"
+        )
+        return [
+            [float(text) for text in body.evaluate(cells) if text != "-"]
+            for body in region.locator("tbody").all()
+        ]
 
-def test_a_table_sorts_within_its_contexts(visitor: Visitor, store: Store) -> None:
-    page = visitor.shown("trials.html#condition-2")
-
-    def trials() -> list[int]:
-        return [int(text) for text in page.locator("tbody tr td:first-child").all_inner_texts()]
-
-    heading = page.get_by_role("columnheader", name="throughput")
-    values = {trial.id: trial.metrics.get(METRIC, float("inf")) for trial in store.trials(1)}
+    before = ratios()
+    heading = region.get_by_role("columnheader", name="ratio")
     heading.get_by_role("button").click()
-    assert trials() == sorted(trials(), key=lambda trial: values[trial])
+    assert ratios() == [sorted(of_context) for of_context in before]
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    valid_first = sorted(trials(), key=lambda trial: (values[trial] == float("inf"), -values[trial]))
-    assert trials() == valid_first
+    assert ratios() == [sorted(of_context, reverse=True) for of_context in before]
 
 
 def test_a_table_can_be_filtered(visitor: Visitor, store: Store) -> None:
-    report = gather(store, 1)
-    number = report.number(next(trial for trial in report.trials if trial.status == "crashed"))
-    page = visitor.shown(f"trials.html#condition-{number}")
-    rows = page.locator("tbody tr")
-    before = rows.count()
-    page.get_by_role("searchbox").fill("crashed")
-    assert 0 < page.locator("tbody tr:visible").count() < before
-    page.get_by_role("searchbox").fill("")
-    assert page.locator("tbody tr:visible").count() == before
-
-
-def test_a_table_copies_as_markdown_and_csv(visitor: Visitor) -> None:
-    page = visitor.campaign()
-    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-    tools = page.locator("#verdicts .tools").first
-    tools.get_by_role("button", name="Copy as Markdown").click()
-    page.wait_for_function("window.copied")
-    lines = page.evaluate("copied").splitlines()
-    assert lines[0].startswith("| context | variant | verdict | ratio | interval |")
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
-    page.evaluate("copied = undefined")
-    tools.get_by_role("button", name="Copy as CSV").click()
-    page.wait_for_function("window.copied")
-    rows = list(csv.reader(page.evaluate("copied").splitlines()))
-    assert rows[0][:3] == ["context", "variant", "verdict"]
-    assert len({len(row) for row in rows}) == 1
-    assert len(rows) == len(lines) - 1
+    page = visitor.shown(f"trial.html#{valid(store, 2)}")
+    rows = page.get_by_role("table", name="Metrics", exact=True).locator("tbody tr:visible")
+    every = rows.count()
+    filter_of = page.locator("section", has=page.get_by_role("heading", name="Metrics")).get_by_role(
+        "searchbox"
+    )
+    filter_of.fill("probe_retries")
+    assert 0 < rows.count() < every
+    filter_of.fill("")
+    assert rows.count() == every
 
 
 def test_a_table_that_is_wider_than_a_phone_says_so(visitor: Visitor) -> None:
@@ -380,8 +327,6 @@ def test_no_page_is_wider_than_a_narrow_screen(visitor: Visitor, shared: Visitor
         visitor.campaign("dark", 360),
         visitor.shown(f"trial.html#{valid(store, 2)}", "dark", 360),
         shared.open("index.html"),
-        shared.shown("trials.html"),
-        shared.shown("trials.html#condition-2"),
         shared.shown(f"trial.html#{failed(store)}"),
         shared.open("guide/host-changed.html"),
     ):
@@ -428,8 +373,6 @@ def test_nothing_from_outside_becomes_an_element(shared: Visitor, campaign: Page
     for page in (
         shared.open("index.html"),
         campaign,
-        shared.shown("trials.html"),
-        shared.shown("trials.html#condition-2"),
         shared.shown(f"trial.html#{failed(store)}"),
         shared.shown(f"trial.html#{valid(store, 1)}"),
     ):
@@ -459,7 +402,6 @@ def test_headings_regions_and_charts_have_names(shared: Visitor, campaign: Page,
     for page in (
         shared.open("index.html"),
         campaign,
-        shared.shown("trials.html#condition-2"),
         shared.shown(f"trial.html#{valid(store, 2)}"),
     ):
         levels = page.eval_on_selector_all("h1, h2, h3", "all => all.map(h => Number(h.tagName[1]))")

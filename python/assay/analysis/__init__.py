@@ -1,7 +1,6 @@
 """What a campaign's trials say: medians and verdicts with intervals, as pure functions over arrays."""
 
 from assay.analysis.intervals import CONFIDENCE, median, median_interval, sign_flips
-from assay.analysis.pairs import ratios_of_pairs
 from assay.analysis.sequential import looks, stop_reason
 from assay.analysis.summary import summarise
 from assay.analysis.types import (
@@ -35,7 +34,6 @@ __all__ = [
     "looks",
     "median",
     "median_interval",
-    "ratios_of_pairs",
     "sign_flips",
     "stop_reason",
     "summarise",

@@ -308,22 +308,6 @@ def pairs(
     return Pairs(tuple(of_groups), withheld, host_independent(metric))
 
 
-def ratios_of_pairs(
-    trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis
-) -> list[list[float]]:
-    """Return for each comparison of the main metric the ratios of `counting_pairs`, the least first.
-
-    Pairs with a value that is not above zero have none.
-
-    They show how far single pairs lie apart, whereas the interval of a comparison is that of their mean.
-    """
-    of_comparisons = counting_pairs(trials, experiment, analysis)
-    return [
-        sorted(np.exp([pair.log_ratio for pair in counting if not math.isnan(pair.log_ratio)]).tolist())
-        for counting in of_comparisons
-    ]
-
-
 def counting_pairs(
     trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis
 ) -> list[list[Pair]]:

@@ -16,7 +16,6 @@ from assay.analysis import (
     Estimate,
     Interval,
     Look,
-    ratios_of_pairs,
     stop_reason,
     summarise,
     verdict,
@@ -748,18 +747,3 @@ def test_a_repeated_workload_weighs_no_more_than_the_others() -> None:
 
 def test_without_workloads_there_is_no_aggregate() -> None:
     assert summarise(campaign(8, lambda *_: throughput(1)), experiment()).aggregates == ()
-
-
-def test_ratios_of_pairs_are_those_of_each_workload() -> None:
-    trials = campaign(8, lambda block, s, t: throughput({1: 2.0, 2: 3.0 + block}[t] if s == "other" else 1))
-    planned = experiment(across={"threads": {}})
-    analysis = summarise(trials, planned)
-    ratios = {
-        (comparison.level, comparison.context["threads"]): of_pairs
-        for comparison, of_pairs in zip(
-            analysis.comparisons, ratios_of_pairs(trials, planned, analysis), strict=True
-        )
-    }
-    assert ratios["other", 1] == pytest.approx([2] * 8)
-    assert ratios["other", 2] == pytest.approx(range(3, 11))
-    assert ratios["third", 1] == pytest.approx([1] * 8)

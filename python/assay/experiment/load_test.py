@@ -387,21 +387,15 @@ title = "Mine"
 x = "prefill_ms"
 y = "throughput"
 [[chart]]
-kind = "histogram"
+kind = "cumulative"
 x = "throughput"
 facet = ["threads", "mix"]
-[[chart]]
-kind = "heat_map"
-x = "threads"
-y = "mix"
-value = "throughput"
 """
     charts = parse(text, FILE).charts
     assert [chart.heading for chart in charts] == [
         "throughput over threads",
         "Mine",
-        "distribution of throughput",
-        "throughput by threads and mix",
+        "cumulative distribution of throughput",
     ]
     assert charts == (
         Chart(
@@ -413,13 +407,7 @@ value = "throughput"
             filter={"mix": ("updates",), "threads": (1, 2)},
         ),
         Chart(kind="lines", title="Mine", x="prefill_ms", y="throughput"),
-        Chart(kind="histogram", x="throughput", facet=("threads", "mix")),
-        Chart(
-            kind="heat_map",
-            x="threads",
-            y="mix",
-            value="throughput",
-        ),
+        Chart(kind="cumulative", x="throughput", facet=("threads", "mix")),
     )
 
 
@@ -790,7 +778,7 @@ OTHER = RULES.replace("two", "one")
 IN_MS = 'm = { line = "m", unit = "ms" }'
 SIZE = '[[validate]]\nmetric = "size"\n'
 LINES = '[[chart]]\nkind = "lines"\n'
-HISTOGRAM = '[[chart]]\nkind = "histogram"\nx = "size"\n'
+CUMULATIVE = '[[chart]]\nkind = "cumulative"\nx = "size"\n'
 
 
 @pytest.mark.parametrize(
@@ -870,18 +858,14 @@ HISTOGRAM = '[[chart]]\nkind = "histogram"\nx = "size"\n'
         (f'{LINES}x = "Threads"\ny = "size"', "22 chart.x: mean threads?"),
         ('[[chart]]\nkind = "box"\nx = "thread"\ny = "size"', "22 chart.x: mean threads?"),
         ('[[chart]]\nkind = "bars"\nx = "mix"\ny = "threads"', "23 chart.y: metric"),
-        (
-            '[[chart]]\nkind = "heat_map"\nx = "mix"\ny = "threads"\nvalue = "size"\ncolor = "subject"',
-            "25 chart.color: value",
-        ),
-        (f'{HISTOGRAM}y = "size"', "23 chart.y: no y"),
-        (f'{HISTOGRAM}color = "sbject"', "23 chart.color: mean subject?"),
-        (f'{HISTOGRAM}facet = "size"', "23 chart.facet: size"),
-        (f'{HISTOGRAM}facet = ["mix", "size"]', "23 chart.facet: size"),
-        (f'{HISTOGRAM}facet = ["mix", "mix"]', "23 chart.facet: mix is named twice"),
-        (f'{HISTOGRAM}facet = ["mix", "threads", "subject"]', "23 chart.facet"),
-        (f"{HISTOGRAM}filter = {{ thread = 1 }}", "23 chart.filter.thread"),
-        (f"{HISTOGRAM}filter = {{ threads = 3 }}", "23 chart.filter.threads"),
+        (f'{CUMULATIVE}y = "size"', "23 chart.y: no y"),
+        (f'{CUMULATIVE}color = "sbject"', "23 chart.color: mean subject?"),
+        (f'{CUMULATIVE}facet = "size"', "23 chart.facet: size"),
+        (f'{CUMULATIVE}facet = ["mix", "size"]', "23 chart.facet: size"),
+        (f'{CUMULATIVE}facet = ["mix", "mix"]', "23 chart.facet: mix is named twice"),
+        (f'{CUMULATIVE}facet = ["mix", "threads", "subject"]', "23 chart.facet"),
+        (f"{CUMULATIVE}filter = {{ thread = 1 }}", "23 chart.filter.thread"),
+        (f"{CUMULATIVE}filter = {{ threads = 3 }}", "23 chart.filter.threads"),
     ],
 )
 def test_a_mistake_in_what_follows_is_named_too(text: str, mistake: str) -> None:

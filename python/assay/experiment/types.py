@@ -396,17 +396,13 @@ class Validation(Table):
 AXES: Mapping[str, Mapping[str, Literal["factor", "metric", "either"]]] = {
     "lines": {"x": "either", "y": "metric"},
     "bars": {"x": "factor", "y": "metric"},
-    "histogram": {"x": "metric"},
     "cumulative": {"x": "metric"},
-    "heat_map": {"x": "factor", "y": "factor", "value": "metric"},
     "box": {"x": "factor", "y": "metric"},
 }
 _HEADINGS = {
     "lines": "{y} over {x}",
     "bars": "{y} by {x}",
-    "histogram": "distribution of {x}",
     "cumulative": "cumulative distribution of {x}",
-    "heat_map": "{value} by {x} and {y}",
     "box": "{y} by {x}",
 }
 
@@ -418,13 +414,11 @@ LevelsOfFactors = dict[str, Annotated[tuple[Any, ...], OneOrMore, WithJsonSchema
 class Chart(Table):
     """A chart of the user's own: one [[chart]]. Names are factors or metrics."""
 
-    kind: Literal["lines", "bars", "histogram", "cumulative", "heat_map", "box"]
+    kind: Literal["lines", "bars", "cumulative", "box"]
     title: Annotated[str, Field(min_length=1)] | None = None
     x: str
     y: str | None = None
-    """A metric; of a heat map a factor. A histogram and a cumulative chart have none."""
-    value: str | None = None
-    """The metric that the colours of a heat map show."""
+    """A metric; a cumulative chart has none."""
     color: str | None = None
     """A factor whose levels are told apart."""
     facet: Annotated[tuple[str, ...], OneOrMore, WithJsonSchema(_FACETS, mode="validation")] = ()
@@ -435,17 +429,14 @@ class Chart(Table):
     @property
     def heading(self) -> str:
         """Return what stands above the chart."""
-        return self.title or _HEADINGS[self.kind].format(x=self.x, y=self.y, value=self.value)
+        return self.title or _HEADINGS[self.kind].format(x=self.x, y=self.y)
 
     @model_validator(mode="after")
     def _has_its_axes(self) -> "Chart":
-        for axis, name in (("y", self.y), ("value", self.value)):
-            if name is None and axis in AXES[self.kind]:
-                raise ValueError(f"{axis} is missing; a chart of kind {self.kind} needs it")
-            if name is not None and axis not in AXES[self.kind]:
-                raise misplaced(axis, f"a chart of kind {self.kind} has no {axis}; remove it")
-        if self.kind == "heat_map" and self.color is not None:
-            raise misplaced("color", "the colours of a heat_map show its value; remove it, or use facet")
+        if self.y is None and "y" in AXES[self.kind]:
+            raise ValueError(f"y is missing; a chart of kind {self.kind} needs it")
+        if self.y is not None and "y" not in AXES[self.kind]:
+            raise misplaced("y", f"a chart of kind {self.kind} has no y; remove it")
         return self
 
 

@@ -11,7 +11,7 @@ import pytest
 from assay.errors import AssayError
 from assay.plan.types import PlannedTrial
 from assay.report.charts import figures
-from assay.report.figures import LABEL_LIMIT, WIDTH, Format, write_figures
+from assay.report.figures import Format, write_figures
 from assay.report.gather import Report
 from example_report import example_report, experiment_text
 
@@ -89,22 +89,6 @@ def test_a_legend_names_only_the_verdicts_of_its_figure(tmp_path: Path) -> None:
         assert shown == {row["series"] for row in figure.rows}
         seen.append(shown)
     assert seen[0] != seen[1]
-
-
-def test_a_heat_map_with_long_names_stays_in_its_column(tmp_path: Path) -> None:
-    long = "a-subject-with-a-name-that-is-long-{}"
-    text = experiment_text(
-        f'threads = [1, 2]\n[factors.variant]\nbase = {{}}\n"{long.format(1)}" = {{ keys = "sparse" }}',
-        '[[chart]]\nkind = "heat_map"\nx = "threads"\ny = "variant"\nvalue = "throughput"',
-        trial='subject = "noop"\nmix = { insert = 10, erase = 10, find = 80 }',
-        factor="variant",
-        baseline='"base"',
-    )
-    ((file, _),) = write_figures(example_report(text, metrics), "svg", tmp_path, ["chart-1-1-1"])
-    picture = file.read_text(encoding="utf-8")
-    assert 250 <= float(re.search(r'width="([\d.]+)"', picture)[1]) <= 262  # type: ignore[index]
-    (bar,) = re.findall(r'd="M0,0h([\d.]+)v[^"]*" fill="url\(#', picture)
-    assert float(bar) <= WIDTH - LABEL_LIMIT
 
 
 def test_a_png_is_one_at_300_dots_an_inch(tmp_path: Path) -> None:

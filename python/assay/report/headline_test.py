@@ -241,7 +241,7 @@ def test_better_is_to_the_right_of_a_metric_of_which_less_is_better() -> None:
     drawn = picture(example_report(text, metrics))
     for panel in drawn.panels:
         assert [row.level for row in panel.rows] == ["std_map_mutex", "tbb_hash_map"]
-        assert [row.verdict for row in panel.rows] == ["faster", "slower"]
+        assert [row.word for row in panel.rows] == ["faster", "slower"]
         assert panel.rows[0].at > drawn.one > panel.rows[1].at  # type: ignore[operator]
 
 

@@ -1,8 +1,8 @@
-"""The pages of a campaign: its report, the tables of its trials, and the page that shows any one trial."""
+"""The pages of a campaign: its report, and the page that shows any one trial."""
 
 import json
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -24,12 +24,11 @@ from assay.report.markdown import summary
 from assay.report.meaning import section
 from assay.report.metrics import anchor_of, measured, unit_in
 from assay.report.picture import ladders, picture
-from assay.report.records import chunks, packed, table
+from assay.report.records import chunks, record_files
 from assay.report.render import render
 from assay.report.trust import trust
 from assay.report.verdicts import how_far
 from assay.store import Store
-from assay.store.types import StoredTrial
 from assay.words import condition_name
 
 LISTED_AT_MOST = 50
@@ -156,59 +155,17 @@ def history_page(history: History, experiment: Experiment) -> str:
     )
 
 
-def trial_files(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of the pages about trials, and of the tables that they show."""
-    conditions = [
-        {"name": condition_name(condition.levels), "counts": condition.counts}
-        for condition in report.analysis.conditions
-    ]
-    about = {"campaign": report.campaign.id, "metric": report.analysis.metric, "conditions": conditions}
+def trial_files(report: Report, store: Store) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of the page that shows any one trial, and of the records that it loads."""
     reported = sorted({name for trial in report.trials for name in trial.metrics})
-    yield "trials.html", render("trials.html", root="../", report=report, about=about)
-    about["metrics"] = {name: (unit_in(report.experiment, name), anchor_of(name)) for name in reported}
-    about["chunks"] = [chunk[0].id for chunk in chunks(report)]
+    about = {
+        "campaign": report.campaign.id,
+        "conditions": [condition_name(condition.levels) for condition in report.analysis.conditions],
+        "metrics": {name: (unit_in(report.experiment, name), anchor_of(name)) for name in reported},
+        "chunks": [chunk[0].id for chunk in chunks(report)],
+    }
     yield "trial.html", render("trial.html", root="../", report=report, about=about)
-    by_condition: dict[int, list[StoredTrial]] = defaultdict(list)
-    for trial in report.trials:
-        by_condition[report.number(trial)].append(trial)
-    for number in range(1, len(conditions) + 1):
-        columns, rows = _trials_table(report, by_condition[number])
-        yield f"trials-{number}.js", packed(f"trials-{number}", table(columns, rows))
-
-
-def _trials_table(report: Report, trials: list[StoredTrial]) -> tuple[list[str], list[list[Any]]]:
-    """Return the columns and the rows of the table of one condition's trials."""
-    metrics = [report.analysis.metric, *report.experiment.comparison.also]
-    calibrations = sorted({name for trial in trials for name in trial.calibration_before} - {"elapsed_ms"})
-    modes = report.analysis.host_modes
-    columns = ["trial", "block (from 0)", "group (from 0)", "status"]
-    columns += [measured(report.experiment, name) for name in metrics]
-    columns += [f"{name} {when}" for name in calibrations for when in ("before", "after")]
-    columns += ["host's mode", "wall s", "reason"]
-    rows = [
-        [
-            trial.id,
-            trial.block,
-            trial.group,
-            trial.status,
-            *(_short(trial.metrics.get(name)) if trial.status == "valid" else None for name in metrics),
-            *(
-                _short(values.get(name))
-                for name in calibrations
-                for values in (trial.calibration_before, trial.calibration_after)
-            ),
-            "" if modes is None else modes.of_group.get(trial.group, ""),
-            _short(trial.wall_s),
-            trial.reason,
-        ]
-        for trial in trials
-    ]
-    return columns, rows
-
-
-def _short(value: float | None) -> float | None:
-    """Return a number with six digits, which is more than a table shows; a whole one keeps all of them."""
-    return value if value is None or isinstance(value, int) else float(f"{value:.6g}")
+    yield from record_files(report, store)
 
 
 def _with_seed(report: Report) -> str:

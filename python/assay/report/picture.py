@@ -4,12 +4,12 @@ If the experiment says what others report, levels have its order, and a bar show
 It is HTML, so that it is there at once, prints, and needs no script. Better is to the right.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, exp, floor, log, log10
 
-from assay.analysis.types import Answer, Verdict
+from assay.analysis.types import Answer
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.answers import AnswerRow
@@ -29,7 +29,6 @@ class PictureRow:
 
     Attributes:
         level: what is compared; of a rung, with the one before it.
-        condition: the number of the condition, for its link; None where a ratio is not of one condition.
         interval: where it begins and how wide it is.
         about: all that is known of it, in a sentence.
         lacks: where nothing can be drawn, the difference, or in a word why there is none; `about` says more.
@@ -37,8 +36,6 @@ class PictureRow:
     """
 
     level: str
-    condition: int | None
-    verdict: Verdict
     word: str
     at: float | None
     interval: tuple[float, float] | None
@@ -88,45 +85,48 @@ def picture(report: Report) -> Picture:
 
 def ladders(report: Report) -> Picture | None:
     """Return the ratios of each rung to the one before it; None where the experiment has no ladders."""
-    answers = report.analysis.rungs
-    if not answers:
+    if not report.analysis.rungs:
         return None
-    axis = _axis(report, answers)
-    panels = [
-        Panel(
-            context,
-            "",
-            [_row(report, axis, row) for row in there],
-        )
-        for context, there in groupby(report.answers.rungs, lambda row: row.context)
-    ]
+    axis = _axis(report, report.analysis.rungs)
+    contexts = groupby(report.answers.rungs, lambda row: row.context)
+    panels = [Panel(context, "", [_row(report, axis, row) for row in rows]) for context, rows in contexts]
     return _picture(report, axis, panels)
 
 
 def _axis(report: Report, answers: Sequence[Answer]) -> "_Axis":
-    kind = _Axis if report.analysis.smallest_effect is None else _DifferenceAxis
-    return kind(list(_drawn(report, answers)), backward=report.analysis.better == "lower")
+    """Return the axis of some answers, of what others report, and of the band of the smallest effect."""
+    analysis, values = report.analysis, list(_same(report))
+    linear = analysis.smallest_effect is not None
+    axis = _Axis(values, linear=linear, backward=analysis.better == "lower")
+    for answer in answers:
+        change = axis.change(answer)
+        values += [
+            *(_reported(report, answer) or ()),
+            *axis.ends(answer),
+            *([] if change is None else [change]),
+        ]
+    axis.fit(values)
+    return axis
 
 
-def _same(report: Report) -> tuple[float, float, float]:
-    """Return what no change is, and from and to which value changes are equivalent."""
+def _same(report: Report) -> tuple[float, float]:
+    """Return from and to which value changes are equivalent."""
     analysis = report.analysis
     if analysis.smallest_effect is not None:
         smallest = min(max(analysis.smallest_effect, LEAST), MOST)
-        return 0, -smallest, smallest
+        return -smallest, smallest
     smallest = 1 + analysis.smallest_effect_percent / 100
-    return 1, 1 / smallest, smallest
+    return 1 / smallest, smallest
 
 
 def _picture(report: Report, axis: "_Axis", panels: list[Panel]) -> Picture:
     analysis = report.analysis
-    none, low, high = _same(report)
     unit = report.experiment.unit(analysis.metric)
     return Picture(
         panels=panels,
         ticks=axis.ticks(),
-        one=axis.place(none),
-        band=axis.span(low, high),
+        one=axis.place(0 if axis.linear else 1),
+        band=axis.span(*_same(report)),
         better=verdict_word("faster", analysis.metric, unit),
         worse=verdict_word("slower", analysis.metric, unit),
         backward=axis.backward,
@@ -135,25 +135,53 @@ def _picture(report: Report, axis: "_Axis", panels: list[Panel]) -> Picture:
 
 
 class _Axis:
-    """A logarithmic axis from 0 to 100 percent."""
+    """An axis from 0 to 100 percent: a logarithmic one of ratios, or a linear one of differences."""
 
-    def __init__(self, ratios: Sequence[float], *, backward: bool) -> None:
-        low, high = log(min(ratios)), log(max(ratios))
-        room = max(ROOM * (high - low), NARROWEST)
-        self._low, self._high = low - room, high + room
+    def __init__(self, values: Iterable[float], *, linear: bool, backward: bool) -> None:
+        self.linear = linear
         self.backward = backward
+        self.fit(values)
 
-    def place(self, ratio: float) -> float:
-        share = (log(ratio) - self._low) / (self._high - self._low)
+    def fit(self, values: Iterable[float]) -> None:
+        """Begin and end a little beyond some values."""
+        scaled = list(map(self._scaled, values))
+        low, high = min(scaled), max(scaled)
+        room = max(ROOM * (high - low), LEAST if self.linear else NARROWEST)
+        self._low, self._high = low - room, high + room
+
+    def _scaled(self, value: float) -> float:
+        return value if self.linear else log(value)
+
+    def _can_place(self, value: float) -> bool:
+        return drawable(value) and (self.linear or value > 0)
+
+    def change(self, answer: Answer) -> float | None:
+        """Return what is placed of an answer; None where there is nothing."""
+        change = answer.difference if self.linear else answer.ratio
+        return change if change is not None and self._can_place(change) else None
+
+    def ends(self, answer: Answer) -> list[float]:
+        """Return those ends of the interval of an answer that can be placed."""
+        known = answer.difference if self.linear else answer.ratio
+        ends = (answer.interval.low, answer.interval.high) if answer.interval and known is not None else ()
+        return [end for end in ends if self._can_place(end)]
+
+    def place(self, value: float) -> float:
+        """Return the place of a value in percent."""
+        share = (self._scaled(value) - self._low) / (self._high - self._low)
         return round(100 * (1 - share if self.backward else share), 3)
 
     def span(self, low: float, high: float) -> tuple[float, float]:
-        """Return where the ratios from one to another begin, and how wide they are."""
+        """Return where the values from one to another begin, and how wide they are."""
         begin, end = sorted((self.place(low), self.place(high)))
         return begin, round(end - begin, 3)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return round ratios, 1 among them, as many as there is room for."""
+        """Return round values, that of no change among them, as many as there is room for."""
+        values = self._differences() if self.linear else self._ratios()
+        return [(self.place(value), number(value, 3) if self.linear else f"{value:.6g}") for value in values]
+
+    def _ratios(self) -> list[float]:
         low, high = exp(self._low), exp(self._high)
         if high < 4 * low:
             steps = [mantissa * 10.0**power for power in range(-6, 1) for mantissa in (1, 2, 5)]
@@ -170,60 +198,15 @@ class _Axis:
                 for mantissas, step in every
             )
         inside = ([ratio for ratio in ratios if low <= ratio <= high] for ratios in choices)
-        shown = next((ratios for ratios in inside if len(ratios) <= TICKS_AT_MOST), [1.0])
-        return [(self.place(ratio), f"{ratio:.6g}") for ratio in shown]
+        return next((ratios for ratios in inside if len(ratios) <= TICKS_AT_MOST), [1.0])
 
-    @staticmethod
-    def can_place(value: float) -> bool:
-        return value > 0 and drawable(value)
-
-    @staticmethod
-    def change(answer: Answer) -> float | None:
-        """Return what is placed of an answer."""
-        return answer.ratio
-
-
-class _DifferenceAxis(_Axis):
-    """A linear axis from 0 to 100 percent."""
-
-    def __init__(self, differences: Sequence[float], *, backward: bool) -> None:
-        low, high = min(differences), max(differences)
-        room = max(ROOM * (high - low), LEAST)
-        self._low, self._high = low - room, high + room
-        self.backward = backward
-
-    def place(self, difference: float) -> float:
-        share = (difference - self._low) / (self._high - self._low)
-        return round(100 * (1 - share if self.backward else share), 3)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """Return round differences, 0 among them, as many as there is room for."""
+    def _differences(self) -> list[float]:
         size = floor(log10((self._high - self._low) / TICKS_AT_MOST))
         for step in (mantissa * 10.0**power for power in (size, size + 1) for mantissa in (1, 2, 5)):
             first, last = ceil(self._low / step), floor(self._high / step)
             if last - first < TICKS_AT_MOST:
-                return [(self.place(n * step), number(n * step, 3)) for n in range(first, last + 1)]
-        return [(self.place(0), "0")]
-
-    @staticmethod
-    def can_place(value: float) -> bool:
-        return drawable(value)
-
-    @staticmethod
-    def change(answer: Answer) -> float | None:
-        return answer.difference
-
-
-def _drawn(report: Report, answers: Sequence[Answer]) -> Iterator[float]:
-    kind = _Axis if report.analysis.smallest_effect is None else _DifferenceAxis
-    yield from _same(report)[1:]
-    for answer in answers:
-        yield from _reported(report, answer) or ()
-        change = kind.change(answer)
-        ends = (answer.interval.low, answer.interval.high) if answer.interval and change is not None else ()
-        for value in (change, *ends):
-            if value is not None and kind.can_place(value):
-                yield value
+                return [n * step for n in range(first, last + 1)]
+        return [0]
 
 
 def _contexts(report: Report, axis: _Axis) -> Iterator[Panel]:
@@ -255,12 +238,7 @@ def _sorted(rows: list[PictureRow], report: Report) -> list[PictureRow]:
 def _row(report: Report, axis: _Axis, row: AnswerRow) -> PictureRow:
     answer = row.answer
     assert answer is not None
-    theirs = _reported(report, answer)
-    known = [value for value in (axis.change(answer),) if value is not None and axis.can_place(value)]
-    ends = answer.interval
-    span = None
-    if known and ends and axis.can_place(ends.low) and axis.can_place(ends.high):
-        span = axis.span(ends.low, ends.high)
+    change, ends, theirs = axis.change(answer), axis.ends(answer), _reported(report, answer)
     ratio, interval = row.brief
     median = "" if row.condition is None else f"; median {_median(row)}"
     numbers = (
@@ -270,15 +248,13 @@ def _row(report: Report, axis: _Axis, row: AnswerRow) -> PictureRow:
     )
     return PictureRow(
         level=row.level,
-        condition=None if row.condition is None else report.number(row.condition),
-        verdict=answer.verdict,
         word=row.word,
-        at=axis.place(known[0]) if known else None,
-        interval=span,
+        at=None if change is None else axis.place(change),
+        interval=axis.span(*ends) if change is not None and len(ends) == 2 else None,
         ratio=ratio,
         ends=interval,
         about=f"{answer.level}: {numbers if answer.pairs else answer.reason or 'no pairs'}",
-        lacks="" if known else _lacks(row),
+        lacks=_lacks(row) if change is None else "",
         reported=axis.span(*theirs) if theirs else None,
     )
 

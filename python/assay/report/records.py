@@ -11,7 +11,7 @@ but data. The trials, in the order of their numbers, are cut into chunks of `CHU
 
 import base64
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from assay.report.gather import Report
@@ -56,8 +56,3 @@ def packed(name: str, text: str) -> str:
     """Return a script that hands a text to the page that loads it."""
     content = base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
     return f'receive("{name}", "{content}");\n'
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table as JSON, column by column, which is compact and read in one go."""
-    return json_text({"columns": columns, "rows": len(rows), "values": list(zip(*rows, strict=True))})

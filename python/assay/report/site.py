@@ -11,7 +11,6 @@
     campaign-N/experiment.json       the resolved experiment with the campaign's seed
     campaign-N/summary.md            question, headline, verdicts and findings, for a pull request
     campaign-N/summary.json          what index.html says of it, and what its pages were made from
-    campaign-N/trials.html#condition-K    the trials of a condition, from trials-K.js
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js
 
 A campaign that was imported has index.html and summary.json alone.
@@ -46,13 +45,12 @@ from assay.report import metrics, words
 from assay.report.foreign import ForeignReport, ours_beside
 from assay.report.gather import Report
 from assay.report.history import gathered_history
-from assay.report.records import record_files
 from assay.report.render import render, write_scripts
 from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, gather_any
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary
 
-SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "page.js", "trials.js", "trial.js")
+SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "trial.js")
 
 
 def site_of(store: Store) -> Path:
@@ -159,9 +157,8 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
         "findings": words.severities(report.findings),
         "verdicts": report.answers.counts,
     }
-    of_trials = () if page_alone else (record_files(report, store), page.trial_files(report))
     for files in (
-        *of_trials,
+        () if page_alone else page.trial_files(report, store),
         page.campaign_files(report, store, folder, guide_pages()),
         [("summary.json", json.dumps(summary))],
     ):

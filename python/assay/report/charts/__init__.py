@@ -1,8 +1,8 @@
 """The charts of a page: which there are, in what order, on what data.
 
 There is one specification for each kind of chart, and one figure for each panel: its rows are the chart's
-data, a table `rows` that the page's script hands over when the figure comes into view. A mark leads to the
-trials of its `condition`, or to its `trial`.
+data, a table `rows` that the page's script hands over when the figure comes into view. A mark of a
+single trial leads to that.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.report.charts.chart import TRIALS_HEADING, own
-from assay.report.charts.comparison import medians, pairs, ratios
+from assay.report.charts.comparison import medians, ratios
 from assay.report.charts.defaults import cost, inside
 from assay.report.charts.drawn import Figure, Specification
 from assay.report.charts.latency import latency
@@ -30,12 +30,12 @@ SECTIONS: Mapping[str, tuple[Callable[[Panels], Iterable[Figure]], str, str]] = 
     "medians": (
         medians,
         "Medians",
-        "Over valid trials, with 95% intervals. Click a mark to see its trials.",
+        "Over valid trials, with 95% intervals.",
     ),
     "charts": (
         own,
         "Charts of this experiment",
-        "As its file asks for them. Click a mark to see its trials.",
+        "As its file asks for them.",
     ),
     "trials": (
         trials,
@@ -43,29 +43,22 @@ SECTIONS: Mapping[str, tuple[Callable[[Panels], Iterable[Figure]], str, str]] = 
         "The share of trials, or of perturbed configurations, with at most each value (Blackwell 1998, "
         "figure 1), and the same trials over the time of the campaign. Click a point to see its trial.",
     ),
-    "pairs": (
-        pairs,
-        "Ratios of pairs",
-        "The share of pairs with at most each ratio to the baseline, for each context: how far single pairs "
-        "lie apart, where the interval is that of their mean.",
-    ),
     "latency": (
         latency,
         "How long operations take",
         "Percentiles of the latency of operations, from the start of each, or in an open loop from the "
-        "moment at which it was due. Click a mark to see its trials.",
+        "moment at which it was due.",
     ),
     "inside": (
         inside,
         "Inside the trials",
         "Medians with 95% intervals of what each role of threads got done, and of what probes in the "
-        "measured code recorded. Click a mark to see its trials.",
+        "measured code recorded.",
     ),
     "cost": (
         cost,
         "What it costs",
-        "Medians with 95% intervals of counters and memory, and how evenly the threads were served. "
-        "Click a mark to see its trials.",
+        "Medians with 95% intervals of counters and memory, and how evenly the threads were served.",
     ),
     "host": (
         host,

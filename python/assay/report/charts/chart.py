@@ -79,9 +79,7 @@ def draw(
 
 
 def _metrics(panels: Panels, chart: Chart) -> list[str]:
-    return [
-        name for name in (chart.x, chart.y, chart.value) if name and name not in panels.experiment.factors
-    ]
+    return [name for name in (chart.x, chart.y) if name and name not in panels.experiment.factors]
 
 
 def _nothing(panels: Panels, chart: Chart, conditions: Sequence[Condition]) -> str:

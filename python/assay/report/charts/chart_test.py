@@ -54,21 +54,17 @@ def charted(chart: str) -> tuple[Report, list[Figure]]:
         'kind="lines"\nx="subject"\ny="throughput"\ncolor="subject"\nfacet=["mix", "threads"]',
         'kind="bars"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
         'kind="box"\nx="threads"\ny="throughput"\ncolor="subject"\nfacet="mix"',
-        'kind="histogram"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }',
         'kind="cumulative"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }',
-        'kind="heat_map"\nx="threads"\ny="subject"\nvalue="throughput"\nfacet="mix"',
     ],
 )
-def test_every_kind_is_valid_and_its_marks_lead_to_their_trials(chart: str) -> None:
+def test_every_kind_is_valid_and_marks_of_trials_lead_to_them(chart: str) -> None:
     drawn = charted(chart)[1][0]
     specification = drawn.specification()
     altair.Chart.from_dict(specification, validate=True)
     complete = {**specification, "width": 400, "datasets": {"rows": list(drawn.rows)}}
     svg = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
     for point in drawn.rows:
-        if "condition" in point:
-            assert f'trials.html#condition-{point["condition"]}"' in svg
-        elif point["trial"] is not None:  # a curve begins at no trial
+        if point.get("trial") is not None:  # a curve begins at no trial
             assert f'trial.html#{point["trial"]}"' in svg
 
 
@@ -183,7 +179,11 @@ def test_a_filter_leaves_some_levels() -> None:
     assert figure.title == "throughput by threads"
     assert {point["x"] for point in figure.rows} == {"1", "8"}
     for point in figure.rows:
-        values = sorted(of_condition(report, point["condition"], "throughput"))
+        values = sorted(
+            trial.metrics["throughput"]
+            for trial in report.trials
+            if trial.levels == {"subject": point["series"], "threads": int(point["x"]), "mix": "updates"}
+        )
         assert (point["least"], point["median"], point["most"]) == pytest.approx(
             (values[0], median(values), values[-1]), rel=1e-5
         )
@@ -199,35 +199,6 @@ def test_a_level_keeps_its_colour_whatever_is_filtered() -> None:
     )
     assert filtered["domain"] == ["std_map_mutex"]
     assert filtered["range"] == every["range"][1:]
-
-
-def test_a_histogram_counts_every_trial_once() -> None:
-    report, drawn = charted('kind="histogram"\nx="throughput"\ncolor="subject"\nfilter={ threads = 1 }')
-    assert len(drawn) == 2
-    for figure in drawn:
-        for condition in {point["condition"] for point in figure.rows}:
-            bins = [point for point in figure.rows if point["condition"] == condition]
-            values = of_condition(report, condition, "throughput")
-            assert sum(bar["count"] for bar in bins) == len(values)
-            assert min(bar["from"] for bar in bins) <= min(values) * 1.001
-            assert max(bar["to"] for bar in bins) >= max(values) * 0.999
-
-
-def test_a_histogram_of_one_value_has_one_bar() -> None:
-    _, drawn = charted('kind="histogram"\nx="peak_resident_bytes"\nfilter={ threads = 1, mix = "updates" }')
-    assert [[point["count"] for point in figure.rows] for figure in drawn] == [[12], [12]]
-
-
-def test_a_heat_map_shows_medians_by_two_factors() -> None:
-    report, drawn = charted('kind="heat_map"\nx="threads"\ny="subject"\nvalue="throughput"\nfacet="mix"')
-    for figure in drawn:
-        assert len(figure.rows) == 6
-        for point in figure.rows:
-            expected = median(of_condition(report, point["condition"], "throughput"))
-            assert point["value"] == pytest.approx(expected, rel=1e-5)
-    middle = drawn[0].specification()["layer"][1]["encoding"]["color"]["condition"]["test"]
-    values = [point["value"] for figure in drawn for point in figure.rows]
-    assert min(values) < float(middle.split()[-1].rstrip(")")) < max(values)
 
 
 def test_lines_over_a_metric_run_through_the_conditions() -> None:
@@ -248,8 +219,7 @@ def test_what_is_coloured_may_be_the_axis_itself() -> None:
     ("chart", "words"),
     [
         ('kind="box"\nx="threads"\ny="thruput"', ["thruput", "throughput"]),
-        ('kind="histogram"\nx="qqqqq"', ["qqqqq"]),
-        ('kind="heat_map"\nx="threads"\ny="mix"\nvalue="latency_p99"', ["latency_p99"]),
+        ('kind="cumulative"\nx="qqqqq"', ["qqqqq"]),
     ],
 )
 def test_a_metric_that_no_trial_reports_is_said(chart: str, words: list[str]) -> None:
@@ -271,7 +241,7 @@ def test_a_metric_that_some_conditions_lack_is_said_in_their_place() -> None:
 
 
 def test_without_a_valid_trial_that_is_said() -> None:
-    text = experiment_text(FACTORS, '[[chart]]\nkind="histogram"\nx="throughput"')
+    text = experiment_text(FACTORS, '[[chart]]\nkind="cumulative"\nx="throughput"')
     given = example_report(text, metrics, status=lambda _: "crashed")
     (figure,) = own(Panels(given))
     assert "no valid trial" in figure.note
@@ -289,7 +259,7 @@ def test_what_a_filter_leaves_and_where_other_factors_stand_is_said() -> None:
 def test_a_filter_may_leave_nothing() -> None:
     text = experiment_text(
         FACTORS,
-        '[[chart]]\nkind="histogram"\nx="throughput"\nfilter={ subject = "std_map_mutex", threads = 8 }',
+        '[[chart]]\nkind="cumulative"\nx="throughput"\nfilter={ subject = "std_map_mutex", threads = 8 }',
     ).replace("seed = 1", 'seed = 1\nexclude = [{ subject = "std_map_mutex", threads = 8 }]')
     (figure,) = own(Panels(example_report(text, metrics)))
     assert "filter" in figure.note

@@ -11,7 +11,7 @@ import altair
 import pytest
 import vl_convert
 
-from assay.analysis import median, median_interval, ratios_of_pairs
+from assay.analysis import median, median_interval
 from assay.analysis.types import Shape
 from assay.plan.types import PlannedTrial
 from assay.report.charts import SECTIONS, Figure, figures, specifications
@@ -94,7 +94,6 @@ def test_every_default_chart_is_there_for_each_panel() -> None:
         "aggregates": 3,
         "distribution": 6,
         "over_time": 6,
-        "pairs": 6,
         "counters": 1,
         "page_faults": 2,
         "context_switches": 2,
@@ -123,7 +122,7 @@ def test_the_table_of_a_figure_has_every_column_of_every_row() -> None:
 
 
 def test_the_charts_of_the_file_stand_in_a_section_of_their_own() -> None:
-    chart = '[[chart]]\nkind="histogram"\nx="throughput"\n'
+    chart = '[[chart]]\nkind="cumulative"\nx="throughput"\n'
     text = experiment_text('subject = ["noop", "std_map_mutex"]', chart + chart, trial=MIX)
     own = [figure for figure in figures(example_report(text, metrics)) if figure.section == "charts"]
     assert [figure.name for figure in own] == ["chart-1-1-1", "chart-1-2-1", "chart-2-1-1", "chart-2-2-1"]
@@ -136,7 +135,7 @@ def test_what_can_be_drawn_has_a_specification_that_validates_and_has_no_data_bu
         assert "datasets" not in specification
 
 
-def test_every_mark_leads_to_its_trials() -> None:
+def test_every_mark_of_a_trial_leads_to_it() -> None:
     for kind, of_kind in by_kind().items():
         if not of_kind[0].rows:
             continue
@@ -145,11 +144,7 @@ def test_every_mark_leads_to_its_trials() -> None:
         for point in points(of_kind[0]):
             if point.get("trial") is not None:
                 wanted.add(f"trial.html#{point['trial']}")
-            if point.get("condition") is not None:
-                wanted.add(f"trials.html#condition-{point['condition']}")
-        links.discard("trials.html")  # of a ratio over several workloads
         assert links == wanted, kind
-        assert wanted or kind == "pairs"
 
 
 def test_medians_are_those_of_the_analysis() -> None:
@@ -215,17 +210,18 @@ def test_threads_that_share_cores_and_further_sockets_are_marked(
 
 
 def test_ratios_are_those_of_the_comparisons() -> None:
-    charted = {point["condition"]: point for figure in by_kind()["ratios"] for point in points(figure)}
+    charted = {
+        (figure.title, point["row"]): point for figure in by_kind()["ratios"] for point in points(figure)
+    }
     comparisons = report().analysis.comparisons
     assert len(charted) == len(comparisons) == 12
     for comparison in comparisons:
-        levels = {**comparison.context, "subject": comparison.level}
-        point = charted[report().numbers[tuple(levels[factor] for factor in ("subject", "threads", "mix"))]]
+        row = f"{comparison.context['threads']} · {comparison.level}"
+        point = charted[f"Ratios of throughput: mix={comparison.context['mix']}", row]
         assert comparison.interval is not None
         expected = (comparison.ratio, comparison.interval.low, comparison.interval.high)
         assert (point["ratio"], point["low"], point["high"]) == pytest.approx(expected, rel=1e-5)
         assert point["series"] == comparison.verdict
-        assert point["row"] == f"{comparison.context['threads']} · {comparison.level}"
 
 
 def test_the_axis_of_ratios_names_every_baseline() -> None:
@@ -283,21 +279,6 @@ def test_a_workload_that_goes_the_other_way_is_named() -> None:
     assert against
     for level, mix, verdict in against:
         assert any(str(level) in note and f"mix={mix} ({verdict})" in note for note in notes)
-
-
-def test_ratios_of_pairs_are_shown_for_each_workload() -> None:
-    given = report()
-    of_pairs = ratios_of_pairs(given.trials, given.experiment, given.analysis)
-    expected = {
-        (compared.level, *compared.context.values()): ratios
-        for compared, ratios in zip(given.analysis.comparisons, of_pairs, strict=True)
-    }
-    for figure, context in zip(by_kind()["pairs"], CONTEXTS, strict=True):
-        assert all(str(level) in figure.title for level in context)
-        for subject in ("std_map_mutex", "tbb_hash_map"):
-            curve = [point for point in points(figure) if point["series"] == subject]
-            assert (curve[0]["share"], curve[-1]["share"]) == (0, 1)
-            assert [point["value"] for point in curve[1:-1]] == pytest.approx(expected[subject, *context])
 
 
 def test_a_cumulative_curve_holds_every_trial_of_its_context() -> None:
@@ -572,8 +553,7 @@ def test_a_median_that_is_not_typical_is_hollow_and_beats_nothing() -> None:
     assert "tbb_hash_map at 8 threads" in of_searches.note
     assert "Hollow" in of_searches.note
     assert "Hollow" not in of_updates.note
-    svg = drawn(of_searches, specifications(figures(changed))["estimates"])
-    assert f"#condition-{which + 1}" in svg
+    assert drawn(of_searches, specifications(figures(changed))["estimates"])
 
 
 def test_only_verdicts_that_occur_are_in_the_legend() -> None:
@@ -599,8 +579,8 @@ def test_a_level_may_have_a_name_that_javascript_knows(level: str) -> None:
     specification_of = specifications(figures(given))
     for figure in figures(given):
         if figure.rows:
-            links = set(re.findall(r"#condition-\d+", drawn(figure, specification_of[figure.kind])))
-            assert links == {f"#condition-{p['condition']}" for p in points(figure) if p.get("condition")}
+            links = set(re.findall(r"trial.html#(\d+)", drawn(figure, specification_of[figure.kind])))
+            assert links == {str(p["trial"]) for p in points(figure) if p.get("trial")}
 
 
 def test_operations_are_those_reported_else_nominal() -> None:
@@ -651,7 +631,7 @@ def test_twelve_series_differ_in_colour_shape_and_dash() -> None:
 
 def test_more_series_than_can_be_told_apart_get_small_planes() -> None:
     given = many(14)
-    for kind in ("estimates", "distribution", "over_time", "pairs"):
+    for kind in ("estimates", "distribution", "over_time"):
         specification = specifications(figures(given))[kind]
         assert specification["facet"]["field"] == "series", kind
         assert not looks(specification["spec"]), kind
@@ -659,7 +639,7 @@ def test_more_series_than_can_be_told_apart_get_small_planes() -> None:
         figure = next(figure for figure in figures(given) if figure.kind == kind)
         drawing = {**specification, "datasets": {"rows": list(figure.rows)}}
         picture = vl_convert.vegalite_to_svg(drawing, allowed_base_urls=[])
-        for number in range(0 if kind != "pairs" else 1, 14):
+        for number in range(14):
             assert f">size_{number:02}<" in picture, kind
 
 

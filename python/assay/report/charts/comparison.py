@@ -1,31 +1,33 @@
 """The comparison itself: medians over threads with what they have to beat, and ratios to the baseline."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from assay.analysis import Comparison, ratios_of_pairs
+import altair as alt
+
+from assay.analysis import Comparison
 from assay.analysis.types import Aggregate
 from assay.plan.types import Level
 from assay.report import words
-from assay.report.charts import drawings
 from assay.report.charts.axes import Across, Up, drawable
 from assay.report.charts.defaults import over_threads
-from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
-from assay.report.charts.panels import STEPS, Condition, Panels, thinned
-from assay.report.charts.style import VERDICTS
+from assay.report.charts.drawings import ENDS, of_part, table, tooltip
+from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
+from assay.report.charts.panels import Condition, Panels
+from assay.report.charts.style import GREY, VERDICTS, to_dict
 from assay.report.metrics import measured
 from assay.words import condition_name, counted
 
 MANY = 15  # conditions in a panel, beyond which their rows are drawn closer
+CAP = 9  # length of the caps of an interval, pixels
 
 
 def ratios(panels: Panels) -> Iterator[Figure]:
     """Yield the ratios to the baseline for each panel, then those over workloads."""
-    yield from filter(None, _ratios(panels))
+    yield from _ratios(panels)
     yield from _aggregates(panels)
 
 
@@ -65,7 +67,7 @@ def _beside(panels: Panels, conditions: Sequence[Condition]) -> tuple[list[Row],
     beaten = ", ".join(f"{series}{threads} threads" for series, threads in first.items()) or "none"
     name = str(best.levels[panels.factor]) if by_level else "1 thread"
     label = f"best with 1 thread: {name}"
-    row = {"part": "best", "value": sign * value, "condition": best.number, "label": label}
+    row = {"part": "best", "value": sign * value, "label": label}
     return [*boundaries, row], f"The best with 1 thread is {name}; first to beat it: {beaten}."
 
 
@@ -90,101 +92,55 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _condition(panels: Panels, compared: Comparison) -> int:
-    """Return the number of the condition that is compared with the baseline."""
-    levels = {**compared.context, panels.factor: compared.level}
-    return panels.report.numbers[tuple(levels[factor] for factor in panels.experiment.factors)]
-
-
-def _ratio_row(
-    part: str, name: str, compared: Comparison | Aggregate, about: Mapping[str, Level], condition: int | None
-) -> Row:
-    shown = [value for value in (compared.ratio,) if value and drawable(value)]
-    interval = compared.interval if shown else None
-    ends = [] if interval is None else [interval.low, interval.high]
+def _ratio_row(part: str, name: str, compared: Comparison | Aggregate, about: Mapping[str, Level]) -> Row:
+    """Return a ratio with its interval, each None where a logarithmic axis has no place for it."""
+    shown = compared.ratio if compared.ratio and drawable(compared.ratio) else None
+    interval = compared.interval
+    ends = (interval.low, interval.high) if interval and shown else ()
     low, high = ends if ends and ends[0] > 0 and all(map(drawable, ends)) else (None, None)
     return {
         "part": part,
         "row": name,
-        "ratio": shown[0] if shown else None,
+        "ratio": shown,
         "low": low,
         "high": high,
         "series": compared.verdict,
         "pairs": compared.pairs,
         "about": condition_name(about) if about else "",
-        "condition": condition,
     }
 
 
-def _forests(panels: Panels, figures: Sequence[Figure], step: int) -> list[Figure]:
-    """Return ratios in rows, all on one scale with the band of the smallest effect."""
-
-    def specification(rows: Sequence[Row]) -> Specification:
-        return drawings.forest(
-            _ratio_axis(panels, numbers(rows, "ratio", "low", "high")),
-            panels.report.analysis.smallest_effect_percent,
-            panels.factor,
-            VERDICTS.only({row["series"] for row in rows}),
-            step=step,
-            workloads=any(row["part"] == "workload" for row in rows),
-        )
-
-    no_pair = "There is no ratio above 0 to draw: no pair of valid trials, or values of 0 or below."
-    return together(
-        [
-            _noted(figure) if numbers(figure.rows, "ratio") else replace(figure, rows=(), note=no_pair)
-            for figure in figures
-        ],
-        specification,
-    )
-
-
-def _noted(figure: Figure) -> Figure:
-    """Return a figure that says how many of its comparisons a logarithmic axis has no place for."""
-    left = sum(row["ratio"] is None and row["pairs"] > 0 for row in figure.rows)
-    if not left:
-        return figure
-    said = f"Not drawn, as there is no ratio above 0: {counted(left, 'comparison')}."
-    return replace(figure, note=" ".join(filter(None, [figure.note, said])))
-
-
-def _ratio_axis(panels: Panels, ratios: Sequence[float]) -> Up:
-    """Return the axis of ratios and of the band of the smallest effect."""
+def _ratios(panels: Panels) -> list[Figure]:
+    """Return for each panel its ratios in rows, by threads where those vary."""
     analysis = panels.report.analysis
-    largest = 1 + analysis.smallest_effect_percent / 100
-    return Up.sharing(f"ratio to {analysis.baseline}", [1 / largest, largest, *ratios], log=True)
-
-
-def _ratios(panels: Panels) -> list[Figure | None]:
-    """Return for each panel its ratios in rows, by threads where those vary; None without any."""
-    analysis = panels.report.analysis
-    comparisons = {_condition(panels, compared): compared for compared in analysis.comparisons}
-    threads = panels.by_threads and panels.factor != "threads"
-    numbers_of_threads = list(panels.names["threads"]) if threads else []
+    order = list(panels.experiment.factors)
+    comparisons = {
+        tuple({**compared.context, panels.factor: compared.level}[factor] for factor in order): compared
+        for compared in analysis.comparisons
+    }
+    threads = list(panels.names["threads"]) if panels.by_threads and panels.factor != "threads" else []
     cut = panels.apart_from(panels.factor, *(["threads"] if threads else []))
-
-    def place(condition: Condition) -> int:
-        return numbers_of_threads.index(condition.levels["threads"]) if threads else 0
-
     figures = []
     for shared, conditions in cut:
         rows = []
-        for condition in sorted(conditions, key=place):
-            if compared := comparisons.get(condition.number):
+        by_threads = (
+            sorted(conditions, key=lambda of: threads.index(of.levels["threads"])) if threads else conditions
+        )
+        for condition in by_threads:
+            if compared := comparisons.get(tuple(condition.levels[factor] for factor in order)):
                 level = panels.level(condition)
                 name = f"{condition.levels['threads']} · {level}" if threads else level
-                rows.append(_ratio_row("ratio", name, compared, compared.context, condition.number))
-        title = titled(f"Ratios of {analysis.metric}", shared)
-        figures.append(Figure("ratios", title, rows, f"Rows: threads · {panels.factor}." if threads else ""))
+                rows.append(_ratio_row("ratio", name, compared, compared.context))
+        if rows:
+            note = f"Rows: threads · {panels.factor}." if threads else ""
+            figures.append(Figure("ratios", titled(f"Ratios of {analysis.metric}", shared), rows, note))
     many = max(len(conditions) for _, conditions in cut) > MANY
-    forests = _forests(panels, figures, 17 if many else 26)
-    return [forest if figure.rows else None for figure, forest in zip(figures, forests, strict=True)]
+    return _forests(panels, figures, 17 if many else 26)
 
 
 def _aggregates(panels: Panels) -> list[Figure]:
     """Return the ratios over several workloads, and each workload's own."""
-    analysis = panels.report.analysis
-    names = panels.names[panels.factor]
+    analysis, names = panels.report.analysis, panels.names[panels.factor]
     groups: dict[tuple[tuple[str, Level], ...], list[Aggregate]] = {}
     for aggregate in analysis.aggregates:
         groups.setdefault(tuple(aggregate.context.items()), []).append(aggregate)
@@ -193,15 +149,14 @@ def _aggregates(panels: Panels) -> list[Figure]:
         rows, against = [], []
         for aggregate in aggregates:
             level = names[aggregate.level]
-            rows.append(_ratio_row("ratio", level, aggregate, aggregate.context, None))
+            rows.append(_ratio_row("ratio", level, aggregate, aggregate.context))
             for compared in analysis.comparisons:
                 if (
                     compared.level == aggregate.level
                     and aggregate.context.items() <= compared.context.items()
                 ):
                     workload = {name: compared.context[name] for name in aggregate.across}
-                    number = _condition(panels, compared)
-                    rows.append(_ratio_row("workload", level, compared, workload, number))
+                    rows.append(_ratio_row("workload", level, compared, workload))
             against += [
                 f"{level} is contradicted by {condition_name(workload)} ({verdict})."
                 for workload, verdict in aggregate.against
@@ -209,37 +164,56 @@ def _aggregates(panels: Panels) -> list[Figure]:
         over = words.workloads(aggregates[0])
         note = f"Filled: over {over} of {', '.join(aggregates[0].across)}; hollow: each of them."
         title = titled(f"Ratios of {analysis.metric} over workloads", dict(context))
-        figures.append(Figure("aggregates", title, rows, " ".join([note, *against])))
-    return _forests(panels, figures, step=38)
+        figures.append(Figure("aggregates", title, rows, noted(note, *against)))
+    return _forests(panels, figures, 38)
 
 
-def pairs(panels: Panels) -> Iterator[Figure]:
-    """Yield the ratios of the pairs of each context as cumulative curves, all on one scale."""
-    report, analysis = panels.report, panels.report.analysis
-    names = panels.names[panels.factor]
-    curves: dict[tuple[tuple[str, Level], ...], list[Row]] = {}
-    of_pairs = ratios_of_pairs(report.trials, report.experiment, analysis)
-    left: dict[tuple[tuple[str, Level], ...], str] = defaultdict(str)
-    for compared, ratios in zip(analysis.comparisons, of_pairs, strict=True):
-        if len(ratios) < compared.pairs:
-            without = counted(compared.pairs - len(ratios), "pair")
-            said = f"Not drawn of {names[compared.level]}: {without} with a value that is not above 0. "
-            left[tuple(compared.context.items())] += said
-        shares = [(ratio, place / len(ratios)) for place, ratio in enumerate(ratios, start=1)]
-        steps = [(ratios[0], 0.0), *thinned(shares, STEPS)[0], shares[-1]] if shares else []
-        curves.setdefault(tuple(compared.context.items()), []).extend(
-            {"series": names[compared.level], "value": ratio, "share": share} for ratio, share in steps
-        )
-    figures = [
-        Figure("pairs", titled("Ratios of pairs", dict(context)), rows, left[context])
-        for context, rows in curves.items()
-        if rows
+def _forests(panels: Panels, figures: Sequence[Figure], step: int) -> list[Figure]:
+    """Return figures on one scale; those without a ratio say why they have none."""
+    no_pair = "There is no ratio above 0 to draw: no pair of valid trials, or values of 0 or below."
+    shown = []
+    for figure in figures:
+        left = sum(row["ratio"] is None and row["pairs"] > 0 for row in figure.rows)
+        said = f"Not drawn, as there is no ratio above 0: {counted(left, 'comparison')}." if left else ""
+        drawn = bool(numbers(figure.rows, "ratio"))
+        rows, note = (figure.rows, noted(figure.note, said)) if drawn else ((), no_pair)
+        shown.append(replace(figure, rows=rows, note=note))
+    return together(shown, partial(_forest, panels, step))
+
+
+def _forest(panels: Panels, step: int, rows: Sequence[Row]) -> Specification:
+    """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
+
+    Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
+    series (the verdict), pairs, about. `step` is the height of a row, pixels.
+    """
+    analysis = panels.report.analysis
+    largest = 1 + analysis.smallest_effect_percent / 100
+    inside = [1 / largest, largest]
+    up = Up.sharing(
+        f"ratio to {analysis.baseline}", [*inside, *numbers(rows, "ratio", "low", "high")], log=True
+    )
+    verdicts = VERDICTS.only({row["series"] for row in rows})
+    base = table(
+        y=alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0),
+        **verdicts.by("color"),
+        **tooltip(
+            {"row": panels.factor, "about": "where", "series": verdicts.title},
+            {"ratio": "ratio", **ENDS, "pairs": "pairs"},
+        ),
+    )
+    whole, workload = of_part(base, "ratio"), of_part(base, "workload")
+    x = {"x": up.on("x", "ratio", titleAnchor="end"), **verdicts.by("shape")}
+    ends = [alt.X(f"{end}:Q", title=up.title) for end in ENDS]
+    low, one = (alt.XDatum(value, title=up.title) for value in (inside[0], 1))
+    layers = [
+        alt.Chart().mark_rect(color=GREY, opacity=0.25).encode(x=low, x2=alt.datum(largest)),
+        alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(x=one),
+        # The mark is smaller than the caps, so that an interval narrower than it is still seen.
+        whole.mark_point(filled=True, size=26, opacity=1).encode(**x),
+        whole.mark_rule(strokeWidth=1.5).encode(x=ends[0], x2="high:Q"),
+        *(whole.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(x=end) for end in ends),
     ]
-
-    def specification(rows: Sequence[Row]) -> Specification:
-        up = _ratio_axis(panels, numbers(rows, "value"))
-        series = panels.levels.only({row["series"] for row in rows})
-        smallest = analysis.smallest_effect_percent
-        return drawings.cumulative(up, series, "pairs", smallest_effect_percent=smallest)
-
-    yield from together(figures, specification)
+    if any(row["part"] == "workload" for row in rows):
+        layers.append(workload.mark_point(filled=False, size=40, yOffset=9).encode(**x))
+    return to_dict(alt.layer(*layers), {"step": step}, verdicts)

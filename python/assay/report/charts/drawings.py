@@ -13,18 +13,17 @@ from assay.report.charts.axes import Across, Up
 from assay.report.charts.drawn import Specification
 from assay.report.charts.style import Series
 
-TO_CONDITION = "'trials.html' + (isValid(datum.condition) ? '#condition-' + datum.condition : '')"
 TO_TRIAL = "'trial.html#' + datum.trial"
 TO_CAMPAIGN = "isValid(datum.campaign) ? '../campaign-' + datum.campaign + '/index.html' : ''"
 
 HEIGHT = 240  # of a chart's plane, pixels
-CAP = 9  # length of the caps of an interval, pixels
 ENDS = {"low": "95% from", "high": "to"}
 
 
-def table(to: str, **encoding: Any) -> Any:
-    """Return a chart of the rows, with what all of its layers encode."""
-    return alt.Chart(alt.NamedData("rows")).transform_calculate(href=to).encode(**encoding)
+def table(to: str = "", **encoding: Any) -> Any:
+    """Return a chart of the rows, with what all of its layers encode; `to` is where its marks lead."""
+    rows = alt.Chart(alt.NamedData("rows")).encode(**encoding)
+    return rows.transform_calculate(href=to) if to else rows
 
 
 def of_part(chart: Any, *parts: str) -> Any:
@@ -32,19 +31,22 @@ def of_part(chart: Any, *parts: str) -> Any:
     return chart.transform_filter(alt.FieldOneOfPredicate(field="part", oneOf=list(parts)))
 
 
+def tooltip(names: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
+    """Return what makes a mark show some columns (column -> title)."""
+    shown = [alt.Tooltip(f"{column}:N", title=title) for column, title in names.items()]
+    shown += [alt.Tooltip(f"{column}:Q", title=title, format=".5~g") for column, title in numbers.items()]
+    return {"tooltip": shown}
+
+
 def clickable(names: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str, Any]:
-    """Return what makes a mark lead on, and show some columns (column -> title)."""
-    tooltip = [alt.Tooltip(f"{column}:N", title=title) for column, title in names.items()]
-    tooltip += [alt.Tooltip(f"{column}:Q", title=title, format=".5~g") for column, title in numbers.items()]
-    return {"href": "href:N", "tooltip": tooltip}
+    """Return what makes a mark lead on, and show some columns."""
+    return {"href": "href:N", **tooltip(names, numbers)}
 
 
-def clickable_median(series: Series, up: Up, **names: str) -> dict[str, Any]:
-    """Return what makes a median lead on, and show itself with its interval."""
+def median_tooltip(series: Series, up: Up, **names: str) -> dict[str, Any]:
+    """Return what makes a median show itself with its interval."""
     ratio = {"ratio": "ratio to the baseline"}
-    return clickable(
-        {"series": series.title, **names}, {"value": up.what, **ENDS, **ratio, "values": "trials"}
-    )
+    return tooltip({"series": series.title, **names}, {"value": up.what, **ENDS, **ratio, "values": "trials"})
 
 
 def points(base: Any, size: int, parts: Collection[str], **encoding: Any) -> list[Any]:
@@ -73,16 +75,16 @@ def lines(
         along = {"order": alt.Order("condition:Q")}
     else:
         x = {"x": across.numeric_axis()} if across.numeric else across.named_axis(series, gap)
-    plain = table(TO_CONDITION)
+    plain = table()
     base = plain.encode(**series.by("color"), **x)
     medians = of_part(base, "point", "hollow")
-    leads_on = clickable_median(series, up, x=across.what)
+    shown = median_tooltip(series, up, x=across.what)
     layers = [
         medians.transform_calculate(typical="datum.part == 'point' ? datum.value : null")
         .mark_line(strokeWidth=1.2, opacity=0.8)
         .encode(y=up.on("y", "typical"), **series.by("strokeDash"), **along),
-        medians.mark_rule(strokeWidth=1.6).encode(y=up.on("y", "low"), y2="high:Q", **leads_on),
-        *points(base, 55, parts, y=up.on("y", "value"), **series.by("shape"), **leads_on),
+        medians.mark_rule(strokeWidth=1.6).encode(y=up.on("y", "low"), y2="high:Q", **shown),
+        *points(base, 55, parts, y=up.on("y", "value"), **series.by("shape"), **shown),
     ]
     if "boundary" in parts:
         boundary = of_part(plain, "boundary").encode(x=x["x"])
@@ -97,7 +99,7 @@ def lines(
         best = of_part(plain, "best")
         layers = [
             best.mark_rule(strokeWidth=1, strokeDash=[5, 3], color=style.GREY).encode(
-                y=up.on("y", "value"), **clickable({"label": "best with 1 thread"}, {"value": up.what})
+                y=up.on("y", "value"), **tooltip({"label": "best with 1 thread"}, {"value": up.what})
             ),
             best.mark_text(align="right", baseline="bottom", dy=-3, limit=340).encode(
                 x=alt.value("width"), y=alt.value(0), text="label:N"
@@ -107,73 +109,22 @@ def lines(
     return style.to_dict(alt.layer(*layers), HEIGHT, series)
 
 
-def _band(smallest_effect_percent: float, title: str) -> list[Any]:
-    """Return the band of ratios within the smallest effect, with a rule at 1."""
-    largest = 1 + smallest_effect_percent / 100
-    return [
-        alt.Chart()
-        .mark_rect(color=style.GREY, opacity=0.25)
-        .encode(x=alt.XDatum(1 / largest, title=title), x2=alt.datum(largest)),
-        alt.Chart().mark_rule(color=style.GREY, strokeWidth=1).encode(x=alt.XDatum(1, title=title)),
-    ]
-
-
-def forest(
-    ratios: Up,
-    smallest_effect_percent: float,
-    factor: str,
-    verdicts: Series,
-    *,
-    step: int,
-    workloads: bool,
-) -> Specification:
-    """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
-
-    Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
-    series (the verdict), pairs, about, condition. `step` is the height of a row, pixels.
-    """
-    base = table(
-        TO_CONDITION,
-        y=alt.Y("row:N", title=None, sort=None).axis(labelLimit=200, grid=True, tickSize=0),
-        **verdicts.by("color"),
-        **clickable(
-            {"row": factor, "about": "where", "series": verdicts.title},
-            {"ratio": "ratio", **ENDS, "pairs": "pairs"},
-        ),
-    )
-    whole, workload = of_part(base, "ratio"), of_part(base, "workload")
-    x = {"x": ratios.on("x", "ratio", titleAnchor="end"), **verdicts.by("shape")}
-    ends = [alt.X(f"{end}:Q", title=ratios.title) for end in ENDS]
-    layers = [
-        *_band(smallest_effect_percent, ratios.title),
-        # The mark is smaller than the caps, so that an interval narrower than it is still seen.
-        whole.mark_point(filled=True, size=26, opacity=1).encode(**x),
-        whole.mark_rule(strokeWidth=1.5).encode(x=ends[0], x2="high:Q"),
-        *(whole.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(x=end) for end in ends),
-    ]
-    if workloads:
-        layers.append(workload.mark_point(filled=False, size=40, yOffset=9).encode(**x))
-    return style.to_dict(alt.layer(*layers), {"step": step}, verdicts)
-
-
 def cumulative(
     up: Up,
     series: Series,
-    of: Literal["trials", "pairs", "configurations"] = "trials",
+    of: Literal["trials", "configurations"] = "trials",
     *,
-    smallest_effect_percent: float | None = None,
     marked: bool = False,
 ) -> Specification:
     """Draw distributions as cumulative curves: the share of all that have at most each value.
 
-    Columns: series, value, share, trial (of a trial). Ratios lie over the band of their smallest effect. If
-    `marked`, rows with `at` instead of a value mark the unperturbed system on the curve: at, share, trial,
-    trials (their number).
+    Columns: series, value, share, trial (of a trial). If `marked`, rows with `at` instead of a value mark the
+    unperturbed system on the curve: at, share, trial, trials (their number).
     """
     title = f"share of {of}"
     legend = {} if of == "trials" else style.LINES  # without points, the legend has to show lines
     base = table(
-        TO_TRIAL if of == "trials" else TO_CONDITION,
+        TO_TRIAL if of == "trials" else "",
         y=alt.Y("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
         **series.by("color", **legend),
     )
@@ -187,12 +138,11 @@ def cumulative(
         ),
     ]
     about = {"series": series.title}
-    if smallest_effect_percent is not None:
-        layers = [*_band(smallest_effect_percent, up.title), *layers]
+    shows = clickable if of == "trials" else tooltip
     if of == "trials":
         numbers = {"value": up.what, "share": "share", "trial": "trial"}
         marks = curve.transform_filter("isValid(datum.trial)").mark_point(filled=True, size=22, opacity=0.9)
-        layers.append(marks.encode(**series.by("shape"), **clickable(about, numbers)))
+        layers.append(marks.encode(**series.by("shape"), **shows(about, numbers)))
     if marked:
         system = base.transform_filter("isValid(datum.at)").encode(x=up.on("x", "at"))
         shapes = series.by("shape") if of == "trials" else {}
@@ -200,35 +150,7 @@ def cumulative(
         layers += [
             system.mark_rule(strokeWidth=1, strokeDash=[3, 2]).encode(y2=alt.datum(0)),
             system.mark_point(filled=False, size=140, strokeWidth=2, opacity=1).encode(
-                **shapes, **clickable(about, numbers)
+                **shapes, **shows(about, numbers)
             ),
         ]
     return style.to_dict(alt.layer(*layers), HEIGHT, series)
-
-
-def over_time(
-    up: Up,
-    unit: str,
-    series: Series,
-    *,
-    about: Mapping[str, str],
-    boundary: float | None = None,
-    height: int = HEIGHT,
-) -> Specification:
-    """Draw what trials gave over the time of the campaign, in a unit, with a rule at a boundary.
-
-    Columns: time, value, series, trial, and those of `about`, which say more of a mark (column -> title).
-    """
-    marks = (
-        table(TO_TRIAL)
-        .mark_point(filled=True, size=20, opacity=0.75)
-        .encode(
-            x=alt.X("time:Q", title=f"{unit} since the first trial").axis(grid=False).scale(nice=False),
-            y=up.on("y", "value"),
-            **series.by("color", "shape"),
-            **clickable(about, {"time": unit, "value": up.what, "trial": "trial"}),
-        )
-    )
-    rule = alt.Chart().mark_rule(color=style.GREY, strokeDash=[5, 3])
-    rules = [] if boundary is None else [rule.encode(y=alt.YDatum(boundary, title=up.title))]
-    return style.to_dict(alt.layer(*rules, marks), height, series)

@@ -46,15 +46,10 @@ x = "subject"
 y = "probe_any"
 facet = "threads"
 [[chart]]
-kind = "histogram"
+kind = "cumulative"
 x = "probe_any"
 color = "subject"
 facet = "threads"
-[[chart]]
-kind = "heat_map"
-x = "subject"
-y = "threads"
-value = "probe_any"
 """
 OTHERS = (
     *("role_a_throughput", "latency_p50_ns", "latency_max_ns", "minor_page_faults", "peak_resident_bytes"),

@@ -1,17 +1,21 @@
 """The trials one by one, as cumulative curves and over the time of the campaign, and the host over it."""
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
+import altair as alt
+
+from assay.analysis.configurations import Condition
 from assay.analysis.types import HostModes
+from assay.experiment.sensitivity import NOTHING
 from assay.experiment.types import Chart
-from assay.report.charts import drawings
 from assay.report.charts.axes import Up
 from assay.report.charts.chart import draw
-from assay.report.charts.configurations import configurations
+from assay.report.charts.drawings import HEIGHT, TO_TRIAL, clickable, cumulative, table
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Panels, clock, cut, thinned
-from assay.report.charts.style import ONE, SIDES
+from assay.report.charts.style import GREY, ONE, SIDES, Series, to_dict
 from assay.report.metrics import measured
 
 POINTS = 300  # at most of one level over time
@@ -29,7 +33,7 @@ def trials(panels: Panels) -> Iterator[Figure]:
     Of a campaign about sensitivity they are curves over its configurations.
     """
     if panels.experiment.varied:
-        yield from configurations(panels)
+        yield from _configurations(panels)
         return
     metric = panels.report.analysis.metric
     unit, time = clock(panels.report)
@@ -54,11 +58,46 @@ def trials(panels: Panels) -> Iterator[Figure]:
     def specification(rows: Sequence[Row]) -> Specification:
         values = numbers(rows, "value")
         up = Up.sharing(measured(panels.experiment, metric), values, log=min(values) > 0, zero=False)
-        series = panels.levels
-        return drawings.over_time(up, unit, series, about={"series": series.title})
+        return _drawing(up, unit, panels.levels, about={"series": panels.levels.title})
 
     pairs = zip(draw(panels, chart, valued, "distribution"), together(over_time, specification), strict=True)
     yield from chain.from_iterable(pairs)
+
+
+def _configurations(panels: Panels) -> list[Figure]:
+    """Return a figure for each condition: a curve for each thing perturbed, the unperturbed system on it.
+
+    It is figure 12 of Blackwell 1998.
+    """
+    note = (
+        "A step is a configuration: the median of its trials."
+        " Large hollow: where the unperturbed system lies."
+    )
+    figures = [
+        Figure("configurations", titled("Distribution over configurations", condition.levels), rows, note)
+        for condition in panels.report.configurations
+        if (rows := list(_curves(condition, panels)))
+    ]
+
+    def specification(rows: Sequence[Row]) -> Specification:
+        values = numbers(rows, "value", "at")
+        what = measured(panels.experiment, panels.report.analysis.metric)
+        up = Up.sharing(what, values, log=min(values) > 0, zero=False)
+        series = panels.levels.only({row["series"] for row in rows})
+        return cumulative(up, series, "configurations", marked=any("at" in row for row in rows))
+
+    return together(figures, specification)
+
+
+def _curves(condition: Condition, panels: Panels) -> Iterator[Row]:
+    for perturbed, medians in condition.medians.items():
+        series = {"series": panels.names[panels.factor][perturbed]}
+        curve = [(median, place / len(medians)) for place, median in enumerate(medians, start=1)]
+        for value, share in [(medians[0], 0.0), *curve] if curve else []:
+            yield {**series, "value": value, "share": share}
+        if curve and perturbed != NOTHING and condition.unperturbed is not None:
+            at = condition.unperturbed
+            yield {**series, "at": at, "share": bisect_right(medians, at) / len(medians)}
 
 
 def host(panels: Panels) -> Iterator[Figure]:
@@ -96,7 +135,7 @@ def _calibration(panels: Panels, metric: str, what: str) -> list[Figure]:
     def specification(rows: Sequence[Row]) -> Specification:
         up = Up.sharing(what, [*numbers(rows, "value"), boundary or rows[0]["value"]], log=True)
         about = {"when": "calibration"}
-        return drawings.over_time(up, unit, series, about=about, boundary=boundary, height=180)
+        return _drawing(up, unit, series, about=about, boundary=boundary, height=180)
 
     thinning = f" Calibrations of every {every}th trial are drawn." if every > 1 else ""
     return together([Figure(metric, what, rows, f"{_modes(modes)}{thinning}".strip())], specification)
@@ -110,3 +149,31 @@ def _modes(modes: HostModes | None) -> str:
         return "The calibrations show one mode of the host."
     centers = ", ".join(f"{mode} around {center:.4g} ns" for mode, center in modes.centers.items())
     return f"Two modes of the host: {centers}. Points are calibrations, by their side of the rule."
+
+
+def _drawing(
+    up: Up,
+    unit: str,
+    series: Series,
+    *,
+    about: Mapping[str, str],
+    boundary: float | None = None,
+    height: int = HEIGHT,
+) -> Specification:
+    """Draw what trials gave over the time of the campaign, in a unit, with a rule at a boundary.
+
+    Columns: time, value, series, trial, and those of `about`, which say more of a mark (column -> title).
+    """
+    marks = (
+        table(TO_TRIAL)
+        .mark_point(filled=True, size=20, opacity=0.75)
+        .encode(
+            x=alt.X("time:Q", title=f"{unit} since the first trial").axis(grid=False).scale(nice=False),
+            y=up.on("y", "value"),
+            **series.by("color", "shape"),
+            **clickable(about, {"time": unit, "value": up.what, "trial": "trial"}),
+        )
+    )
+    rule = alt.Chart().mark_rule(color=GREY, strokeDash=[5, 3])
+    rules = [] if boundary is None else [rule.encode(y=alt.YDatum(boundary, title=up.title))]
+    return to_dict(alt.layer(*rules, marks), height, series)

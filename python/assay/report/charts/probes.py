@@ -12,7 +12,7 @@ import altair as alt
 from assay.analysis.intervals import median
 from assay.report.charts import style
 from assay.report.charts.axes import Up, ticks
-from assay.report.charts.drawings import HEIGHT, TO_CONDITION, clickable, table
+from assay.report.charts.drawings import HEIGHT, table, tooltip
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Condition, Panels, thinned
 from assay.report.charts.style import Series
@@ -37,7 +37,7 @@ def probes(panels: Panels) -> Iterator[Figure]:
             for shared, conditions in panels.apart_from(panels.factor):
                 rows: list[Row] = []
                 for condition in conditions:
-                    mark = {"series": panels.level(condition), "condition": condition.number}
+                    mark = {"series": panels.level(condition)}
                     of_trials = [trial[name] for trial in told[condition.number] if name in trial]
                     rows += [{**mark, **row} for row in rows_of(of_trials)]
                 if rows:
@@ -101,7 +101,6 @@ def _histogram(panels: Panels, what: str, rows: Sequence[Row]) -> Specification:
     )
     base = (
         table(
-            TO_CONDITION,
             y=alt.Y("share:Q", title="share of records").axis(format="%", tickCount=4),
             **series.by("color", **style.LINES),
         )
@@ -109,7 +108,7 @@ def _histogram(panels: Panels, what: str, rows: Sequence[Row]) -> Specification:
         .transform_flatten(["ends"])
         .encode(x=x)
     )
-    shown = clickable({"series": series.title}, {"from": "from", "to": "below", "count": "records"})
+    shown = tooltip({"series": series.title}, {"from": "from", "to": "below", "count": "records"})
     layers = [
         base.mark_line(strokeWidth=1.4).encode(
             order=alt.Order("ends:Q"), **series.by("strokeDash", **style.LINES)
@@ -124,12 +123,11 @@ def _series(panels: Panels, what: str, rows: Sequence[Row]) -> Specification:
     series = _series_of(panels, rows)
     up = Up.sharing(what, numbers(rows, "value"), log=False)
     base = table(
-        TO_CONDITION,
         x=alt.X("at:Q", title="values of a thread, in their order").axis(grid=False, **ticks("x")),
         y=up.on("y", "value"),
         **series.by("color"),
     )
-    shown = clickable({"series": series.title}, {"at": "place", "value": what, "values": "threads"})
+    shown = tooltip({"series": series.title}, {"at": "place", "value": what, "values": "threads"})
     layers = [
         base.mark_line(strokeWidth=1.2).encode(**series.by("strokeDash")),
         base.mark_point(filled=True, size=30, opacity=1).encode(**series.by("shape"), **shown),

@@ -1,6 +1,6 @@
 "use strict";
-// Tables that sort by a click on a heading, filter, and copy as Markdown or CSV. Rows are sorted and kept within
-// their context; a note stays below its row.
+// Tables that sort by a click on a heading, and filter. Rows are sorted and kept within their context; a note
+// stays below its row.
 const SUFFIXES = { k: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 
 // What a cell is sorted by: its number if it begins with one, else its text.
@@ -63,57 +63,6 @@ function filter_by(table, text) {
   }
 }
 
-// What a table shows, as rows of texts: with its contexts as a first column and its notes as a last one.
-function texts_of(table) {
-  const text = (cell) => cell.innerText.trim().replace(/\s+/g, " ");
-  const groups = groups_of(table);
-  const shown = groups.map(({ context, rows }) => ({ context, rows: rows.filter(([row]) => !row.hidden) }));
-  const some_context = shown.some(({ context }) => context);
-  const some_note = shown.some(({ rows }) => rows.some(([, ...notes]) => notes.length));
-  const wide = (row) => [...row.cells].flatMap((cell) => [text(cell), ...Array(cell.colSpan - 1).fill("")]);
-  const lines = shown.flatMap(({ context, rows }) => rows.map(([row, ...notes]) =>
-    [...(some_context ? [context] : []), ...wide(row), ...(some_note ? [notes.map((note) => note.innerText.trim()).join("; ")] : [])]));
-  const head = table.tHead
-    ? [[...(some_context ? ["context"] : []), ...wide(table.tHead.rows[0]), ...(some_note ? ["note"] : [])]]
-    : [];
-  return [...head, ...lines];
-}
-
-function as_markdown(lines) {
-  const row = (cells) => `| ${cells.map((cell) => cell.replace(/([\\|`<*_])/g, "\\$1")).join(" | ")} |`;
-  const [head, ...rest] = lines.map(row);
-  return [head, `|${" --- |".repeat(lines[0].length)}`, ...rest, ""].join("\n");
-}
-
-function as_csv(lines) {
-  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return lines.map((cells) => `${cells.map(cell).join(",")}\n`).join("");
-}
-
-async function copy(text, button) {
-  const before = button.textContent;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch { // without the permission or the interface
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-  button.textContent = "Copied";
-  setTimeout(() => { button.textContent = before; }, 1500);
-}
-
-function make_button(text, act) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = text;
-  button.addEventListener("click", () => act(button));
-  return button;
-}
-
 // Adds the tools to a table in a region of the class `wide`, unless they are there.
 const FILTERED_FROM = 8; // rows
 function tool(region) {
@@ -128,10 +77,6 @@ function tool(region) {
     filter.addEventListener("input", () => filter_by(table, filter.value));
     bar.append(filter);
   }
-  bar.append(
-    make_button("Copy as Markdown", (button) => copy(as_markdown(texts_of(table)), button)),
-    make_button("Copy as CSV", (button) => copy(as_csv(texts_of(table)), button)),
-  );
   const cue = document.createElement("span");
   cue.className = "cue";
   cue.textContent = "\u2194 scroll sideways";
@@ -140,8 +85,9 @@ function tool(region) {
   region.before(bar);
   if (rows < 2) return;
   for (const heading of table.tHead.rows[0].cells) {
-    const button = make_button("", () => sort_by(table, heading));
-    button.className = "sort";
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "sort" });
+    button.addEventListener("click", () => sort_by(table, heading));
     button.append(...heading.childNodes);
     heading.append(button);
   }
