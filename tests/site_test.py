@@ -1,7 +1,6 @@
 """The site in a browser: everything is drawn, leads on, loads nothing, and stays text."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
