@@ -19,10 +19,10 @@ from assay.analysis import (
     Interval,
     median,
     median_interval,
-    ratios_of_pairs,
     sign_flips,
     summarise,
 )
+from assay.analysis.pairs import counting_pairs
 from assay.audit import audit_foreign
 from assay.audit.design import ADVISED
 from assay.experiment.types import Blocks
@@ -341,8 +341,12 @@ def _place(run: Run, trial: StoredTrial) -> tuple[int, ...]:
 
 
 def _ratios_of_contexts(run: Run) -> list[list[float]]:
-    """Return the ratios of a campaign's pairs, a list for each comparison."""
-    return ratios_of_pairs(run.trials, run.experiment, summarise(run.trials, run.experiment))
+    """Return the ratios of a campaign's pairs, a list for each comparison, the least first."""
+    analysis = summarise(run.trials, run.experiment)
+    return [
+        sorted(math.exp(pair.log_ratio) for pair in counting if not math.isnan(pair.log_ratio))
+        for counting in counting_pairs(run.trials, run.experiment, analysis)
+    ]
 
 
 def _ratios(run: Run) -> list[float]:
