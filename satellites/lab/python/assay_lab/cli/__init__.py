@@ -7,7 +7,7 @@ from assay_lab.cli import advise, energy, engines, explore
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Judge random numbers, predict energy, advise on transactions, search for interactions.",
+    help="Random numbers, energy, transactions, and interactions.",
     epilog="Example: `assay lab engines`",
 )
 _WORDS_OF_A_PROGRAM = {"allow_interspersed_args": False}

@@ -32,7 +32,9 @@ def explore(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Say where a difference itself differs, in a campaign or in the one begun last.
+    """Say where a difference itself differs.
+
+    It takes the number of a campaign, by default that of the one begun last.
 
     A map may be twice as fast as another with four threads, and no faster with one. This parts the contexts
     of each comparison in two by the levels of each other factor, and of each pair of them, and tests whether
