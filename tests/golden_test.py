@@ -10,7 +10,6 @@ The campaigns were run once; their throughput is made up, with noise, so that ev
     maps 3      a sensitivity campaign of commands
     maps 4      commands on a host with two modes; repeated groups, a ladder, a rule, a reported ratio
     maps 5      identical code
-    maps 6      imported from Google Benchmark
     commands 1  a race
     commands 2  two revisions, with a gate that one benchmark fails, one passes and one leaves undecided
     history     one experiment at ten commits
@@ -71,22 +70,18 @@ OF_CAMPAIGN = (
 COMMANDS = {
     "maps": [
         *OF_STORE,
-        *(command.format(number) for number in range(1, 7) for command in OF_CAMPAIGN),
+        *(command.format(number) for number in range(1, 6) for command in OF_CAMPAIGN),
         "store list trials --campaign 1 --json",
         "store compare 1 2",
         "store compare 3 4",
         "store compare subject=scan,size=10 subject=hash,size=10 --campaign 4",
         "store compare subject=scan,size=10 subject=hash,size=10 --campaign 4 --json",
         "store compare assay.sqlite@1 assay.sqlite@2 --json",
-        "store compare 1 6",
-        *(f"store show {trial}" for trial in (1, 16, 300)),
+        *(f"store show {trial}" for trial in (1, 16)),
         "store show 91",
         "report --campaign 1 --fail-on slower --fail-on warning",
         "store query 'select subject, threads, median(throughput) from trials group by 1, 2' --campaign 1",
         "store export csv --campaign 1 --output export",
-        "store export csv --campaign 6 --output export",
-        "store export google-benchmark --campaign 4 --output -",
-        "store export hyperfine --campaign 4 --output -",
         "trend",
     ],
     "commands": [

@@ -1,32 +1,33 @@
 """The audit: each known pitfall is a rule, with limits in numbers, and says what it finds in a campaign."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from assay.analysis import Analysis
 from assay.audit.design import too_few_for
-from assay.audit.foreign import FOREIGN_RULES, Survey
 from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.rules import DESIGN_RULES, RULES
 from assay.audit.trials import maps_of
-from assay.audit.types import Evidence, Rule, Seen, rule
+from assay.audit.types import GUIDE, Evidence, Rule, Seen, rule
 from assay.experiment.types import Experiment
 from assay.findings import SEVERITIES, Finding
-from assay.foreign import ForeignRun
+from assay.satellites import added
 from assay.store.types import StoredTrial
 
 __all__ = [
     "DESIGN_RULES",
-    "FOREIGN_RULES",
+    "GUIDE",
     "KNOWN_FLAWS",
     "RULES",
     "Evidence",
     "Rule",
     "audit",
     "audit_experiment",
-    "audit_foreign",
+    "findings_of",
     "guide_page",
+    "known_rules",
     "maps_of",
     "rule",
     "too_few_for",
@@ -52,25 +53,29 @@ def audit(
         environments: digest -> what trials report of machine and program, as `Store.environments` gives it.
         texts: trial -> name -> what it reports in words, as `Store.texts` gives it.
     """
-    return _findings(RULES, Evidence(experiment, trials, host, analysis, environments, texts=texts))
+    return findings_of(RULES, Evidence(experiment, trials, host, analysis, environments, texts=texts))
 
 
 def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Finding]:
     """Return what can be said of an experiment before it runs, in the same order."""
-    return _findings(DESIGN_RULES, Evidence(experiment, None, host))
+    return findings_of(DESIGN_RULES, Evidence(experiment, None, host))
 
 
-def audit_foreign(run: ForeignRun) -> list[Finding]:
-    """Return what another tool's results lack, in the same order."""
-    return _findings(FOREIGN_RULES, Survey(run))
+@cache
+def known_rules() -> dict[str, Rule[Any]]:
+    """Return id -> rule, of those for campaigns and of those that satellites add (`assay.rules`)."""
+    further = (rule for point in added("assay.rules").values() for rule in point.load())
+    return {rule.id: rule for rule in (*further, *RULES)}
 
 
 def guide_page(rule: str) -> Path:
     """Return the Markdown file that explains a rule."""
-    return Path(__file__).parent / "guide" / f"{rule}.md"
+    known = known_rules().get(rule)
+    return (known.guide if known else GUIDE) / f"{rule}.md"
 
 
-def _findings(rules: Iterable[Rule[Seen]], seen: Seen) -> list[Finding]:
+def findings_of(rules: Iterable[Rule[Seen]], seen: Seen) -> list[Finding]:
+    """Return what rules say of what they look at: the most severe first, then in the order of the rules."""
     order = list(SEVERITIES)
     findings = (finding for rule in rules for finding in rule.check(seen))
     return sorted(findings, key=lambda finding: order.index(finding.severity))

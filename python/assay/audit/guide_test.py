@@ -10,7 +10,7 @@ from assay import audit, compare
 from assay.audit import DESIGN_RULES, Rule, guide_page
 
 GUIDE = guide_page("any").parent
-EVERY: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES, *audit.FOREIGN_RULES)
+EVERY: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES)
 RULES: tuple[Rule[Any], ...] = tuple({rule.id: rule for rule in EVERY}.values())
 """One that is checked of a campaign and of a comparison is one rule."""
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from assay.analysis import Analysis, Verdict, summarise
@@ -13,6 +14,9 @@ from assay.findings import Finding, Severity
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 from assay.words import condition_name, counted
+
+GUIDE = Path(__file__).parent / "guide"
+"""The folder with the pages of the core's rules."""
 
 Seen = TypeVar("Seen")
 Finder = Callable[[Seen], Iterable[Finding]]
@@ -24,26 +28,28 @@ class Rule(Generic[Seen]):
     """One known pitfall, of what a campaign or a comparison of several shows.
 
     Attributes:
-        id: its name in lower case with hyphens; `guide/ID.md` explains it.
+        id: its name in lower case with hyphens.
         title: what it is about, a few words.
         source: where the pitfall is described or its limit comes from.
         check: yields what is wrong.
+        guide: the folder with the page that explains it, `ID.md`.
     """
 
     id: str
     title: str
     source: str
     check: Finder[Seen]
+    guide: Path = GUIDE
 
 
-def rule(rule_id: str, title: str, source: str) -> Callable[[Finder[Seen]], Rule[Seen]]:
+def rule(rule_id: str, title: str, source: str, guide: Path = GUIDE) -> Callable[[Finder[Seen]], Rule[Seen]]:
     """Return a decorator that makes a rule of a function, whose findings get the rule's id."""
 
     def decorated(find: Finder[Seen]) -> Rule[Seen]:
         def check(seen: Seen) -> Iterator[Finding]:
             return (replace(finding, rule=rule_id) for finding in find(seen))
 
-        return Rule(rule_id, title, source, check)
+        return Rule(rule_id, title, source, check, guide)
 
     return decorated
 

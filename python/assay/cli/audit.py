@@ -42,8 +42,9 @@ def audit(
         as_json: print JSON.
     """
     from assay.audit import audit as audit_campaign
-    from assay.audit import audit_experiment, audit_foreign
+    from assay.audit import audit_experiment
     from assay.experiment import check, check_listed
+    from assay.report.imported import gather_imported
     from assay.runner.machine import host, present_machine
     from assay.runner.subjects import facts_of_subjects, listings
     from assay.store import Store
@@ -60,7 +61,7 @@ def audit(
         with Store.open(path, create=False) as opened:
             summary, note = _campaign(opened, experiment, campaign)
             if summary is not None and summary.imported:
-                of_campaign = audit_foreign(opened.foreign_run(summary.id))
+                of_campaign = gather_imported(opened, summary.id).findings
             elif summary is not None:
                 audited = opened.experiment(summary.id) if experiment is None or note else experiment
                 trials = opened.trials(summary.id)

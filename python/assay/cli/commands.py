@@ -17,7 +17,6 @@ from assay.cli import (
     compare,
     export,
     host,
-    import_,
     new,
     plan,
     race,
@@ -67,7 +66,6 @@ in_store.command("show", cls=Command)(browse.show)
 in_store.command("compare", cls=Command)(compare.compare)
 in_store.command("query", cls=Command)(browse.query)
 in_store.command("export", cls=Command)(export.export)
-in_store.command("import", cls=Command)(import_.import_)
 in_store.command("serve", cls=Command)(serve.serve)
 in_store.command("replay", cls=Command)(replay.replay)
 in_store.command("check", cls=Command)(store.check)

@@ -1,20 +1,24 @@
 """`assay store export`: a campaign's tables for other programs, and its charts for a paper."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from assay.cli.options import DEFAULT_STORE, CampaignOption, StoreOption
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, write
+from assay.satellites import added
+
+FORMATS = ("csv", "parquet", "markdown", "svg", "png", "pdf")
+if TYPE_CHECKING:
+    Format = str
+else:
+    Format = Literal[(*FORMATS, *added("assay.exports"))]
 
 
 def export(
-    form: Annotated[
-        Literal["csv", "parquet", "markdown", "svg", "png", "pdf", "google-benchmark", "hyperfine"],
-        typer.Argument(metavar="FORMAT", hidden=True),
-    ],
+    form: Annotated[Format, typer.Argument(metavar="FORMAT", hidden=True)],
     campaign: CampaignOption = None,
     output: Annotated[
         Path,
@@ -34,8 +38,8 @@ def export(
     summary that a pull request can quote; or svg, png or pdf for the charts. Each chart is as wide as one
     column of a paper, and the line with its file's name says what it shows.
 
-    google-benchmark and hyperfine are the JSON of those tools, with a time for each valid trial, which their
-    own scripts read; neither has a place for verdicts.
+    google-benchmark and hyperfine (of the satellite assay-foreign) are the JSON of those tools, with a time
+    for each valid trial, which their own scripts read; neither has a place for verdicts.
 
     Example: `assay store export parquet --output data`
     """
@@ -44,7 +48,7 @@ def export(
 
     if chart and form not in ("svg", "png", "pdf"):
         raise AssayError(f"--chart is for svg, png and pdf; {form} has none")
-    if form == "csv" or form == "parquet":  # noqa: PLR1714 - mypy understands no set
+    if form in ("csv", "parquet"):
         if output == STANDARD_OUTPUT:
             raise AssayError(f"--output -: {form} is several files; name a folder")
         extras.require("pandas", f"assay store export {form}")
@@ -53,18 +57,16 @@ def export(
         from assay.frames import Data, write_tables
 
         with Data(store) as data:
-            for file in write_tables(data, campaign, form, output):
+            for file in write_tables(data, campaign, cast(Literal["csv", "parquet"], form), output):
                 typer.echo(file)
+        return
+    if form not in FORMATS:
+        with Store.open(store, create=False) as opened:
+            text, what = added("assay.exports")[form].load()(opened, opened.campaign(campaign))
+        _write_one(output, f"{form}.json", text, what)
         return
     from assay.report import gather
 
-    if form == "google-benchmark" or form == "hyperfine":  # noqa: PLR1714
-        from assay.report.exported import export_for
-
-        with Store.open(store, create=False) as opened:
-            text, what = export_for(form, opened, opened.campaign(campaign))
-        _write_one(output, f"{form}.json", text, what)
-        return
     if form == "markdown":
         from assay.report.markdown import summary
 
@@ -78,7 +80,12 @@ def export(
     from assay.report.figures import write_figures
 
     with Store.open(store, create=False) as opened:
-        written = write_figures(gather(opened, opened.campaign(campaign).id), form, output, chart or ())
+        written = write_figures(
+            gather(opened, opened.campaign(campaign).id),
+            cast(Literal["svg", "png", "pdf"], form),
+            output,
+            chart or (),
+        )
     for file, figure in written:
         typer.echo(f"{file}: {figure.title}{f'. {figure.note}' if figure.note else ''}")
 

@@ -60,9 +60,8 @@ def report(
     if audit:
         audit_campaign(store, campaign=campaign, fail_on=fail_on, as_json=as_json)
         return
-    from assay.cli.import_ import as_object, print_foreign
-    from assay.report.foreign import ForeignReport
-    from assay.report.site import write_foreign_page, write_page, write_site
+    from assay.report import Report
+    from assay.report.site import write_page, write_site
     from assay.report.verdicts import gather_and_record, gather_any, record
     from assay.store import Store
 
@@ -79,16 +78,14 @@ def report(
                     folder,
                     lambda store, number: known.get(number) or gather_and_record(store, number),
                 )
-            if isinstance(gathered, ForeignReport):
-                return write_foreign_page(gathered, opened, folder)
             return write_page(gathered, opened, folder)
 
-        if isinstance(gathered, ForeignReport):
+        if not isinstance(gathered, Report):
             if not as_json:
-                print_foreign(gathered, verbose=verbose)
+                gathered.print(verbose=verbose)
             page = None if as_json and folder is None else write()
             if as_json:
-                print_json({**as_object(gathered), "store": store, "page": page})
+                print_json({**gathered.as_object(), "store": store, "page": page})
             elif page:
                 tell_page(page, invocation("report", store=store))
             end(fail_on, gathered.findings)

@@ -1,6 +1,7 @@
 """`assay store`: what is damaged in a store, and how a campaign leaves it."""
 
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -18,10 +19,11 @@ def check(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
 
     Example: `assay store check`
     """
+    from assay.report.imported import gather_imported
     from assay.store import Store
 
     with Store.open(store, create=False) as opened:
-        damages = list(dict.fromkeys(opened.damages()))
+        damages = list(dict.fromkeys(opened.damages(partial(gather_imported, opened))))
         count = len(opened.campaigns(damaged=True))
     if as_json:
         print_json({"damages": [{"campaign": campaign, "reason": reason} for campaign, reason in damages]})

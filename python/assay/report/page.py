@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -11,13 +11,11 @@ from typing import Any
 
 from assay.analysis.aa import false_alarms
 from assay.analysis.history import History
-from assay.audit import FOREIGN_RULES, RULES
+from assay.audit import RULES
 from assay.experiment import Experiment
 from assay.report import charts, gate, sensitivity, words
 from assay.report import history as over
-from assay.report.charts.beside import figures_beside
 from assay.report.charts.history import figures as over_commits
-from assay.report.foreign import ForeignReport
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.markdown import summary
@@ -42,7 +40,7 @@ ENVIRONMENTS_AT_MOST = 5
 
 
 def campaign_files(
-    report: Report, store: Store, folder: Path, guide: frozenset[str]
+    report: Report, store: Store, folder: Path, guide: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file of a campaign's report, index.html last.
 
@@ -106,31 +104,6 @@ def campaign_files(
         commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),
-    )
-    yield "index.html", content
-
-
-def foreign_files(
-    report: ForeignReport, commands: Sequence[tuple[str, str]], guide: frozenset[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file of an imported campaign's page.
-
-    Args:
-        report: the campaign.
-        commands: what each gives, and what to type to get it again.
-        guide: the rules that have a page in the guide.
-    """
-    drawn = figures_beside(report.origin.tool, report.run, report.ours)
-    content = render(
-        "foreign.html",
-        root="../",
-        report=report,
-        rules={rule.id: rule for rule in FOREIGN_RULES},
-        guide=guide,
-        listed_at_most=LISTED_AT_MOST,
-        figures=drawn,
-        commands=commands,
-        **charts.page_content(drawn),
     )
     yield "index.html", content
 

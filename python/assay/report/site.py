@@ -13,7 +13,7 @@
     campaign-N/summary.json          what index.html says of it, and what its pages were made from
     campaign-N/trial.html#ID         the whole record of a trial, from records-K.js and series-K.js
 
-A campaign that was imported has index.html and summary.json alone.
+A campaign that was imported has index.html and summary.json alone; its satellite writes the first.
 
 A file has its name from us or from a number, never from what a subject is called; only a history has the name
 of its experiment, which is made of letters, digits, `_` and `-`.
@@ -23,11 +23,11 @@ import hashlib
 import json
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from itertools import pairwise
+from importlib.resources import files
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +35,19 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-import assay
-from assay import audit
 from assay.analysis.history import FEWEST_CAMPAIGNS, commit_of
-from assay.audit import FOREIGN_RULES, RULES
+from assay.audit import GUIDE, known_rules
 from assay.errors import AssayError
 from assay.files import write
 from assay.report import metrics, words
-from assay.report.foreign import ForeignReport, ours_beside
 from assay.report.gather import Report
 from assay.report.history import gathered_history
+from assay.report.imported import ImportedReport
 from assay.report.render import render, write_scripts
 from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, gather_any
+from assay.satellites import added
 from assay.store import Store, UnreadableError
-from assay.store.types import CampaignSummary
+from assay.store.types import READ_BY, CampaignSummary
 
 SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "trial.js")
 
@@ -65,7 +64,7 @@ def _site_of(path: Path) -> Path:
 def write_site(
     store: Store,
     directory: Path | None = None,
-    gather: Callable[[Store, int], Report | ForeignReport] = gather_any,
+    gather: Callable[[Store, int], Report | ImportedReport] = gather_any,
 ) -> Path:
     """Write the index of a store and the pages of campaigns that have none up to date; return the index.
 
@@ -83,28 +82,16 @@ def write_site(
             written = _summary(directory, campaign) or {}
             changed = written.get("made_from") != _made_from(campaign, store, directory)
             if changed or written.get("beside") != _beside(campaign, store):
-                report = gather(store, campaign.id)
-                if isinstance(report, ForeignReport):
-                    _write_foreign(report, store, directory)
-                else:
-                    _write_campaign(report, store, directory, page_alone=not changed)
+                _write_campaign(gather(store, campaign.id), store, directory, page_alone=not changed)
     _write_histories(store, directory)
     return _write_index(store, directory)
 
 
-def write_page(report: Report, store: Store, directory: Path | None = None) -> Path:
+def write_page(report: Report | ImportedReport, store: Store, directory: Path | None = None) -> Path:
     """Write the pages of one campaign and the index, as `write_site` does; return its index.html."""
     directory = _prepared(store, directory)
     written = _write_campaign(report, store, directory)
     _write_histories(store, directory, report.campaign.experiment)
-    _write_index(store, directory)
-    return written
-
-
-def write_foreign_page(report: ForeignReport, store: Store, directory: Path | None = None) -> Path:
-    """Write the page of a campaign that was imported and the index; return its index.html."""
-    directory = _prepared(store, directory)
-    written = _write_foreign(report, store, directory)
     _write_index(store, directory)
     return written
 
@@ -144,7 +131,9 @@ def _prepared(store: Store, directory: Path | None) -> Path:
     return directory
 
 
-def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone: bool = False) -> Path:
+def _write_campaign(
+    report: Report | ImportedReport, store: Store, directory: Path, *, page_alone: bool = False
+) -> Path:
     """Write the pages of a campaign; `page_alone` if the pages of its trials are up to date."""
     from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
 
@@ -155,40 +144,16 @@ def _write_campaign(report: Report, store: Store, directory: Path, *, page_alone
         "beside": _beside(report.campaign, store),
         "ended": report.campaign.ended,
         "findings": words.severities(report.findings),
-        "verdicts": report.answers.counts,
+        "verdicts": report.answers.counts if isinstance(report, Report) else {},
     }
-    for files in (
-        () if page_alone else page.trial_files(report, store),
-        page.campaign_files(report, store, folder, guide_pages()),
-        [("summary.json", json.dumps(summary))],
-    ):
-        for name, text in files:
-            write(folder / name, text)
-    return folder / "index.html"
-
-
-def _write_foreign(report: ForeignReport, store: Store, directory: Path) -> Path:
-    """Write the page of a campaign that was imported."""
-    from assay.report import page  # noqa: PLC0415 - Altair is slow to load
-
-    folder = directory / f"campaign-{report.campaign.id}"
-    summary = {
-        "begun": report.campaign.started_at.isoformat(),
-        "made_from": _made_from(report.campaign, store, directory),
-        "beside": _beside(report.campaign, store),
-        "ended": report.campaign.ended,
-        "findings": words.severities(report.findings),
-        "verdicts": {},
-    }
-    where = f" --store {shlex.quote(str(store.path.absolute()))}"
-    commands = [
-        ("this page", f"assay report --campaign {report.campaign.id}{where}"),
-        ("the trials", f"assay store list trials --campaign {report.campaign.id}{where}"),
-    ]
-    for name, text in (
-        *page.foreign_files(report, commands, guide_pages()),
-        ("summary.json", json.dumps(summary)),
-    ):
+    pages: list[Iterable[tuple[str, str]]] = []
+    if not isinstance(report, Report):
+        pages.append([("index.html", report.page(guide_pages()))])
+    else:
+        if not page_alone:
+            pages.append(page.trial_files(report, store))
+        pages.append(page.campaign_files(report, store, folder, guide_pages()))
+    for name, text in (*chain.from_iterable(pages), ("summary.json", json.dumps(summary))):
         write(folder / name, text)
     return folder / "index.html"
 
@@ -235,7 +200,7 @@ def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
 def _beside(campaign: CampaignSummary, store: Store) -> str:
     """Return a digest of what a campaign's page says of other campaigns."""
     if campaign.imported:
-        return _digest((ours.id, ours.ended) for ours in ours_beside(store))
+        return _digest((ours.id, ours.ended) for ours in store.campaigns() if not ours.imported)
     replicated = about_sensitivity(campaign, store)
     others = [*elsewhere(campaign, store), asked_otherwise(campaign, store)]
     return _digest([*others, *((replicated.id, replicated.ended) if replicated else ())])
@@ -247,12 +212,13 @@ def _digest(parts: Iterable[object]) -> str:
 
 @cache
 def _version() -> str:
-    """Return a digest of Assay's own files: what another Assay wrote is written again."""
-    package = Path(assay.__file__).parent
+    """Return a digest of the files of Assay and of satellites with pages; others' pages are written again."""
+    readers = sorted({point.module.split(".")[0] for point in added("assay.campaigns").values()})
     digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.*")):
-        if file.is_file() and file.suffix != ".pyc":
-            digest.update(file.read_bytes())
+    for package in ("assay", *readers):
+        for file in sorted(Path(str(files(package))).rglob("*.*")):
+            if file.is_file() and file.suffix != ".pyc":
+                digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
@@ -280,32 +246,35 @@ def _write_index(store: Store, directory: Path) -> Path:
         experiments=experiments,
         histories={name for name in experiments if (directory / f"history-{name}.html").exists()},
         store=str(store.path.absolute()),
+        read_by=READ_BY,
         root="",
     )
     return write(directory / "index.html", content)
 
 
-GUIDE = Path(audit.__file__).parent / "guide"
 _OVERVIEW = "README"  # what a folder's overview is called in Markdown; in a site it is the index
 
 
-def guide_pages() -> frozenset[str]:
-    """Return the rules that have a page in the guide."""
-    return frozenset(path.stem for path in GUIDE.glob("*.md")) - {_OVERVIEW}
+def guide_pages() -> dict[str, Path]:
+    """Return rule -> its page in the guide, of the rules that have one."""
+    folders = {GUIDE, *(rule.guide for rule in known_rules().values())}
+    pages = {page.stem: page for folder in folders for page in folder.glob("*.md")}
+    return {name: page for name, page in pages.items() if name != _OVERVIEW}
 
 
 def _write_guide(folder: Path) -> None:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    pages = {name: name for name in guide_pages()} | {_OVERVIEW: "index"}
-    titles = {rule.id: rule.title for rule in RULES} | {rule.id: rule.title for rule in FOREIGN_RULES}
-    for name, page_name in pages.items():
-        tokens = markdown.parse((GUIDE / f"{name}.md").read_text(encoding="utf-8"))
+    sources = {**guide_pages(), _OVERVIEW: GUIDE / f"{_OVERVIEW}.md"}
+    pages = {name: "index" if name == _OVERVIEW else name for name in sources}
+    rules = known_rules()
+    for name, source in sources.items():
+        tokens = markdown.parse(source.read_text(encoding="utf-8"))
         for inner in (inner for token in tokens for inner in token.children or ()):
             if inner.type == "link_open":
                 inner.attrs["href"] = _guide_link(str(inner.attrs["href"]), pages)
         body = Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704 - of our own files
-        title = titles.get(name, "The audit")
-        write(folder / f"{page_name}.html", render("guide.html", title=title, body=body, root="../"))
+        title = rules[name].title if name in rules else "The audit"
+        write(folder / f"{pages[name]}.html", render("guide.html", title=title, body=body, root="../"))
     body = Markup(_metrics(markdown))  # noqa: S704 - of a file of our own
     write(folder / "metrics.html", render("guide.html", title="Metrics", body=body, root="../"))
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from assay.audit import FOREIGN_RULES, RULES
+from assay.audit import known_rules
 from assay.findings import Finding, Severity
 from assay.report import words
 from assay.report.gather import Report
@@ -11,10 +11,6 @@ from assay.words import counted, listed, quantity
 Degree = Literal["with confidence", "with care", "not"]
 BY_SEVERITY: dict[Severity, Degree] = {"error": "not", "warning": "with care", "note": "with confidence"}
 REASONS_AT_MOST = 2
-_TITLES = {
-    **{rule.id: rule.title for rule in RULES if rule.id != "validate"},
-    **{rule.id: rule.title for rule in FOREIGN_RULES},
-}
 
 
 class Trust(NamedTuple):
@@ -57,10 +53,10 @@ def short(finding: Finding, length: int) -> str:
 
     Of a rule of the user's own it is the message, which may be longer.
     """
-    said = _TITLES.get(finding.rule)
-    if said is None:
+    rule = known_rules().get(finding.rule)
+    if rule is None or rule.id == "validate":
         return finding.message
-    mark = ":"
+    said, mark = rule.title, ":"
     for name, text in (quantity(name, value) for name, value in finding.evidence.items()):
         part = f"{text} {_one(name, text)}" if name.endswith("s") else f"{name} {text}"
         if len(said) + len(part) + 2 > length:

@@ -9,8 +9,8 @@ from assay.analysis.meaningfulness import Meaning, OtherCampaignVerdict, compare
 from assay.analysis.types import Verdict
 from assay.experiment import sensitivity
 from assay.experiment.question import Asked, asked, differences, of_trials
-from assay.report.foreign import ForeignReport, gather_foreign
 from assay.report.gather import Report, gather
+from assay.report.imported import ImportedReport, gather_imported
 from assay.store import Store, UnreadableError
 from assay.store.types import CampaignSummary, StoredTrial
 
@@ -18,24 +18,24 @@ _VERDICTS: Mapping[str, Verdict] = {"better": "faster", "worse": "slower"}
 """What `verdict_word` makes of verdicts, the other way."""
 
 
-def gather_any(store: Store, campaign_id: int) -> Report | ForeignReport:
+def gather_any(store: Store, campaign_id: int) -> Report | ImportedReport:
     """Analyse and audit a campaign, which may be an imported one.
 
     Raises:
-        AssayError: there is no such campaign.
+        AssayError: there is no such campaign, or no satellite that reads it.
     """
     imported = store.campaign(campaign_id).imported
-    return gather_foreign(store, campaign_id) if imported else gather(store, campaign_id)
+    return gather_imported(store, campaign_id) if imported else gather(store, campaign_id)
 
 
-def gather_and_record(store: Store, campaign_id: int) -> Report | ForeignReport:
+def gather_and_record(store: Store, campaign_id: int) -> Report | ImportedReport:
     """Do the same, and store the findings and verdicts."""
     report = gather_any(store, campaign_id)
     record(report, store)
     return report
 
 
-def record(report: Report | ForeignReport, store: Store) -> None:
+def record(report: Report | ImportedReport, store: Store) -> None:
     """Store the findings of a campaign, and its verdicts if it is not imported."""
     store.write_findings(report.campaign.id, report.findings)
     if isinstance(report, Report):

@@ -1,10 +1,27 @@
-"""Reads what programs of Google Benchmark and Catch2 print, as the metrics of a trial."""
+"""The metrics in what programs of other tools print: a satellite reads it (entry points `assay.outputs`)."""
 
-from statistics import fmean
+from dataclasses import dataclass
 
 from assay.experiment.types import Tool
-from assay.foreign import Benchmark, ForeignError, ForeignRun, read_catch2, read_google_benchmark
+from assay.runner.process import CannotStartError
+from assay.satellites import added, lacking
 from assay.words import quoted
+
+
+@dataclass(frozen=True)
+class ToolBenchmark:
+    """A benchmark in what a program printed: a function in `assay.outputs` returns them for the text.
+
+    Attributes:
+        metrics: name -> mean over its repetitions.
+        failure: why it failed; empty where it did not.
+        test_case: what is run to have it; empty where that is the benchmark itself.
+    """
+
+    name: str
+    metrics: dict[str, float]
+    failure: str = ""
+    test_case: str = ""
 
 
 def metrics_in(stdout: str, tool: Tool, name: str | None) -> dict[str, float]:
@@ -17,8 +34,9 @@ def metrics_in(stdout: str, tool: Tool, name: str | None) -> dict[str, float]:
 
     Raises:
         ValueError: it is not there, or failed; the message says why.
+        CannotStartError: no satellite reads it.
     """
-    every = read(stdout, tool).benchmarks
+    every = read(stdout, tool)
     benchmarks = [benchmark for benchmark in every if name in (None, benchmark.name)]
     if name is not None and tool == "google-benchmark":
         # Its programs run a benchmark by its name, and so all that have it.
@@ -34,27 +52,26 @@ def metrics_in(stdout: str, tool: Tool, name: str | None) -> dict[str, float]:
     [benchmark] = benchmarks
     if benchmark.failure:
         raise ValueError(f"{quoted(benchmark.name)}: {benchmark.failure}")
-    return _means(benchmark)
+    return benchmark.metrics
 
 
-def read(stdout: str, tool: Tool) -> ForeignRun:
+def check_readable(tool: Tool) -> None:
+    """Check that a satellite reads what programs of a tool print.
+
+    Raises:
+        CannotStartError: there is none.
+    """
+    if tool not in added("assay.outputs"):
+        raise CannotStartError(f"what {tool} prints cannot be read: {lacking('assay-foreign')}")
+
+
+def read(stdout: str, tool: Tool) -> list[ToolBenchmark]:
     """Return the benchmarks in what a program printed.
 
     Raises:
         ValueError: this tool prints something else.
+        CannotStartError: no satellite reads it.
     """
-    try:
-        return read_google_benchmark(stdout) if tool == "google-benchmark" else read_catch2(stdout)
-    except ForeignError as error:
-        raise ValueError(str(error)) from error
-
-
-def _means(benchmark: Benchmark) -> dict[str, float]:
-    means = {}
-    for measure in benchmark.measures:
-        values = [value for process in measure.samples for value in process]
-        if values:
-            means[measure.metric] = fmean(values)
-        elif measure.summary is not None:
-            means[measure.metric] = measure.summary.value
-    return means
+    check_readable(tool)
+    benchmarks: list[ToolBenchmark] = added("assay.outputs")[tool].load()(stdout)
+    return benchmarks

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.experiment.tools import BENCHMARK, CHOOSES, chooses
 from assay.experiment.types import Tool
 from assay.runner.process import CannotStartError, Ended, StopSignals, run_process
-from assay.runner.tool_output import read
+from assay.runner.tool_output import check_readable, read
 from assay.words import one_line, printable, shortened
 
 _CATCH2_TAG = "[!benchmark]"
@@ -31,9 +31,10 @@ def benchmarks_of(
         stop: ends it.
 
     Raises:
-        CannotStartError: it does not answer as programs of this tool do.
+        CannotStartError: it does not answer as programs of this tool do, or no satellite reads their output.
         Interrupted: `stop` was signalled.
     """
+    check_readable(tool)
     program, *arguments = words
     path = folder / program if "/" in program else Path(shutil.which(program) or folder / program)
     if not path.is_file():
@@ -66,7 +67,7 @@ def benchmarks_of(
     options = [f"{name}{value}" for name, value in briefly.items() if name not in given]
     printed = ask(chosen or _CATCH2_TAG, "--reporter=xml", *options)
     try:
-        benchmarks = read(printed, tool).benchmarks
+        benchmarks = read(printed, tool)
     except ValueError as error:
         raise CannotStartError(f"{printable(program)} does not list its benchmarks: {error}") from error
     return {

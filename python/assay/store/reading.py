@@ -13,8 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from assay.errors import AssayError
 from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
-from assay.store.imported import Imported
-from assay.store.types import CampaignSummary, Decision, Number, StoredTrial
+from assay.store.types import CampaignSummary, Decision, Imported, Number, StoredTrial
 from assay.words import shortened
 
 

@@ -4,11 +4,11 @@ import hashlib
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import fields
 from datetime import UTC, datetime
-from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -32,14 +32,11 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
-from assay.foreign import Benchmark, Benchmarks, ForeignRun
 from assay.plan.types import Plan, PlannedTrial, Status
 from assay.runner.extract import pairs
 from assay.runner.types import Outcome
 from assay.store import reading, schema
 from assay.store.ended import content_of, kept_of
-from assay.store.foreign_trials import benchmark_of, rows_of
-from assay.store.imported import Imported
 from assay.store.query import Rows, run_query
 from assay.store.reading import (
     PLANNED,
@@ -69,14 +66,13 @@ from assay.store.sqlite import (
     integrity,
     taken_names,
 )
-from assay.store.types import CampaignSummary, Decision, StoredTrial
+from assay.store.types import CampaignSummary, Decision, Imported, StoredTrial
 from assay.store.views import Kind, create_view, free_name, quoted
 from assay.words import counted, json_text, storable
 
 if TYPE_CHECKING:
     from assay.findings import Finding
 
-_FOREIGN = TypeAdapter(ForeignRun)
 _RECORDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
 _OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
@@ -148,86 +144,15 @@ class Store:
             "host": host,
         }
         with self._database.write("run again") as connection:
-            return _add_campaign(connection, experiment.name, row, plan.trials)
+            return add_campaign(connection, experiment.name, row, plan.trials)
 
-    def import_run(self, run: ForeignRun, origin: Imported) -> int:
-        """Write what another tool measured as a campaign that has ended, and return its number.
+    def write(self, remedy: str) -> AbstractContextManager[Connection]:
+        """Return a transaction for `add_campaign`, `extend_view` and rows of a satellite.
 
-        It is written in one transaction: a trial for each process of each benchmark. Each is checked as
-        `foreign_run` reads it, so that nothing gets in that it refuses. Few of them are in memory at a time.
-
-        Raises:
-            AssayError: it could not be read again.
+        Args:
+            remedy: what the user is to do where it fails.
         """
-        try:
-            with self._database.write("import it again") as connection:
-                return self._import(connection, run, origin)
-        except ValidationError as error:
-            raise AssayError(f"{origin.file} cannot be stored: {reason_of(error)}") from error
-
-    def _import(self, connection: Connection, run: ForeignRun, origin: Imported) -> int:
-        resolved = _FOREIGN.dump_json(replace(run, benchmarks=())).decode()
-        _FOREIGN.validate_python(reading.from_json(resolved))
-        row = {
-            "question": f"What {run.tool} measured ({origin.file}).",
-            "seed": 0,
-            "source": "",
-            "resolved": resolved,
-            "host": origin.host_of(run),
-        }
-        campaign_id = _add_campaign(connection, origin.name_of(run), row, ())
-        names: dict[tuple[Kind, str], None] = {}
-        trial_id = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
-        rows = rows_of(run, campaign_id, trial_id, datetime.now(UTC), names)
-        tables = (planned_trial, trial, record)
-        statements = [str(insert(table).compile(connection)) for table in tables]
-        while part := list(islice(rows, _ROWS_AT_ONCE)):
-            for statement, of_table in zip(statements, zip(*part, strict=True), strict=True):
-                connection.exec_driver_sql(statement, [*of_table])
-        _extend_view(connection, self._experiment_of(connection, campaign_id), names)
-        return campaign_id
-
-    def foreign_run(self, campaign_id: int) -> ForeignRun:
-        """Return what another tool measured, of a campaign that was imported.
-
-        Its benchmarks are read from the store whenever they are needed; a DamagedError may come then.
-        """
-        with row_of(campaign_id, "what was imported"):
-            run = _FOREIGN.validate_json(self._head(campaign_id)["resolved"])
-        first = (planned_trial.c.campaign_id == campaign_id) & (planned_trial.c.block == 0)
-        with self._database.read() as connection:
-            count = connection.execute(select(func.count()).select_from(planned_trial).where(first))
-            benchmarks = Benchmarks(count.scalar_one(), partial(self._benchmarks, campaign_id))
-        return replace(run, benchmarks=benchmarks)
-
-    def _foreign_benchmarks(self, campaign_id: int) -> Iterator[Benchmark]:
-        return iter(self.foreign_run(campaign_id).benchmarks)
-
-    def _benchmarks(self, campaign_id: int) -> Iterator[Benchmark]:
-        """Yield the benchmarks of a campaign that was imported, each from the trials of its processes."""
-        columns = (planned_trial.c.ordinal, planned_trial.c.block, planned_trial.c.request, record.c.outcome)
-        statement = (
-            select(*columns)
-            .select_from(planned_trial)
-            .outerjoin(trial)
-            .outerjoin(record, record.c.trial_id == trial.c.id)
-            .where(planned_trial.c.campaign_id == campaign_id)
-        )
-        processes: list[RowMapping] = []
-        for row in chain(self._each(campaign_id, statement, planned_trial.c.ordinal), [None]):
-            if processes and (row is None or row["block"] == 0):
-                with row_of(campaign_id, f"the benchmark of the planned trial {processes[0]['ordinal']}"):
-                    outcomes = [process["outcome"] for process in processes]
-                    benchmark = benchmark_of(processes[0]["request"], outcomes)
-                if [process["block"] for process in processes] != list(range(benchmark.processes)):
-                    reason = (
-                        f"the planned trial {processes[0]['ordinal']} has not as many processes as it had"
-                    )
-                    raise DamagedError(campaign_id, reason)
-                yield benchmark
-                processes = []
-            if row is not None:
-                processes.append(row)
+        return self._database.write(remedy)
 
     def experiment(self, campaign_id: int) -> Experiment:
         """Return the experiment of a campaign, as it was resolved when the campaign began.
@@ -236,7 +161,7 @@ class Store:
             AssayError: there is no such campaign.
             UnreadableError: it was imported from another tool, or another version of Assay wrote it.
         """
-        row = self._head(campaign_id)
+        row = self.head(campaign_id)
         if origin := Imported.of(row["host"]):
             raise UnreadableError(
                 f"campaign {campaign_id} was imported from {origin.tool}: it has no verdict, and is compared"
@@ -252,10 +177,10 @@ class Store:
             ) from error
         return resolved.model_copy(update={"source": row["source"]})
 
-    def _head(self, campaign_id: int) -> RowMapping:
+    def head(self, campaign_id: int) -> RowMapping:
         """Return the experiment of a campaign, its text and its host."""
         columns = (campaign.c.resolved, campaign.c.source, campaign.c.host)
-        (row,) = self._rows(campaign_id, select(*columns).where(campaign.c.id == campaign_id))
+        (row,) = self.rows(campaign_id, select(*columns).where(campaign.c.id == campaign_id))
         with row_of(campaign_id, "its host"):
             reading.HOST.validate_python(row["host"])
         with row_of(campaign_id, "its source"):
@@ -304,7 +229,7 @@ class Store:
         """Return what was decided in the course of a campaign, the first decision first."""
         columns = _columns(Decision, decision)
         statement = select(*columns).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
-        rows = self._rows(campaign_id, statement)
+        rows = self.rows(campaign_id, statement)
         return [_checked(reading.DECISION, campaign_id, "a decision", row) for row in rows]
 
     def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
@@ -448,7 +373,7 @@ class Store:
             .outerjoin(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
         )
-        for row in self._each(campaign_id, statement, trial.c.ordinal):
+        for row in self.each(campaign_id, statement, trial.c.ordinal):
             if row["trial_id"] is None:
                 raise DamagedError(campaign_id, f"trial {row['id']} has no record")
             yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
@@ -463,7 +388,7 @@ class Store:
             .join(environment, environment.c.sha256.in_([record.c.environment, record.c.host]))
             .where(trial.c.campaign_id == campaign_id)
         )
-        found = {row["sha256"]: row["content"] for row in self._rows(campaign_id, statement)}
+        found = {row["sha256"]: row["content"] for row in self.rows(campaign_id, statement)}
         for digest, content in found.items():
             with row_of(campaign_id, f"the environment {digest[:12]}"):
                 reading.OBJECT.validate_python(content)
@@ -547,10 +472,15 @@ class Store:
             connection.execute(delete(environment).where(environment.c.sha256.not_in(select(used))))
         return counts
 
-    def damages(self) -> Iterator[tuple[int | None, str]]:
+    def damages(
+        self, read_imported: Callable[[int], object] | None = None
+    ) -> Iterator[tuple[int | None, str]]:
         """Read every row, and yield what is damaged: the campaign (None of the file itself), and why.
 
         Of each kind of row of a campaign it names the first.
+
+        Args:
+            read_imported: reads what a satellite stored of a campaign that was imported.
         """
         with self._database.read() as connection:
             yield from ((None, what) for what in integrity(connection))
@@ -567,7 +497,7 @@ class Store:
                 yield summary.id, summary.damage
                 continue
             for read in (
-                self._foreign_benchmarks if summary.imported else self.experiment,
+                (read_imported or self.head) if summary.imported else self.experiment,
                 self._each_planned,
                 self.each_trial,
                 self.decisions,
@@ -589,7 +519,7 @@ class Store:
 
     def _trial_ids(self, campaign_id: int) -> Iterator[int]:
         statement = select(trial.c.id).where(trial.c.campaign_id == campaign_id)
-        return (row["id"] for row in self._each(campaign_id, statement, trial.c.id))
+        return (row["id"] for row in self.each(campaign_id, statement, trial.c.id))
 
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
@@ -624,13 +554,13 @@ class Store:
                 planned_trial.c.ordinal,
             )
         )
-        rows = self._rows(campaign_id, statement)
+        rows = self.rows(campaign_id, statement)
         return [_checked_plan(campaign_id, row) for row in rows]
 
     def _each_planned(self, campaign_id: int) -> Iterator[PlannedTrial]:
         columns = _columns(PlannedTrial, planned_trial)
         statement = select(*columns).where(planned_trial.c.campaign_id == campaign_id)
-        rows = self._each(campaign_id, statement, planned_trial.c.ordinal)
+        rows = self.each(campaign_id, statement, planned_trial.c.ordinal)
         return (_checked_plan(campaign_id, row) for row in rows)
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
@@ -642,22 +572,22 @@ class Store:
             raise self._no_campaign(campaign_id)
         return experiment_id
 
-    def _rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
+    def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
         """Return the rows of a statement on a campaign; an AssayError if there is no such campaign."""
         with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             return connection.execute(statement).mappings().all()
 
-    def _each(
+    def each(
         self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
     ) -> Iterator[RowMapping]:
         """Yield the rows of a statement on a campaign by a number that no two have, some at a time."""
         ordered = statement.order_by(number).limit(_ROWS_AT_ONCE)
-        rows = self._rows(campaign_id, ordered)
+        rows = self.rows(campaign_id, ordered)
         while rows:
             yield from rows
             last = rows[-1][number.name]
-            rows = self._rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
+            rows = self.rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
 
     def _no_campaign(self, campaign_id: int) -> AssayError:
         return AssayError(
@@ -679,7 +609,7 @@ def _experiment_id(connection: Connection, name: str) -> int:
     return experiment_id
 
 
-def _add_campaign(
+def add_campaign(
     connection: Connection, experiment: str, row: Mapping[str, Any], trials: Sequence[PlannedTrial]
 ) -> int:
     """Write a campaign of an experiment with its plan, and return its number."""
@@ -690,7 +620,7 @@ def _add_campaign(
     ).scalar_one()
     _add_planned(connection, campaign_id, trials)
     factors = dict.fromkeys(name for planned in trials for name in planned.levels)
-    _extend_view(connection, experiment_id, [("factor", name) for name in factors])
+    extend_view(connection, experiment_id, [("factor", name) for name in factors])
     return campaign_id
 
 
@@ -722,7 +652,7 @@ def _add_ended(
         "outcome": content_of(outcome) | {"result": result},
     }
     connection.execute(insert(record), row)
-    _extend_view(connection, experiment_id, _names_of(kept))
+    extend_view(connection, experiment_id, _names_of(kept))
     return trial_id
 
 
@@ -742,7 +672,7 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
         connection.execute(insert(planned_trial), rows)
 
 
-def _extend_view(connection: Connection, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> None:
+def extend_view(connection: Connection, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> None:
     """Add the columns to an experiment's view that it lacks."""
     statement = (
         select(view_column.c.kind, view_column.c.name)

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import FiniteFloat
 
 from assay.plan.types import Level, Status
-from assay.store.imported import Imported
 
 Number = int | FiniteFloat
 
@@ -79,6 +78,30 @@ class Decision:
     at: datetime
     reason: str
     content: Mapping[str, Any]
+
+
+READ_BY = "foreign"
+"""The satellite that reads imported campaigns; their hosts have a key of this name, which marks them."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Where a campaign came from that another tool measured.
+
+    Attributes:
+        file: as it was named.
+        sha256: digest of what the file held, by which it is known again.
+    """
+
+    tool: str
+    version: str
+    file: str
+    sha256: str
+
+    @classmethod
+    def of(cls, host: Mapping[str, Any]) -> Self | None:
+        """Return where a campaign with this host came from; None of one that Assay ran."""
+        return cls(**host[READ_BY]) if READ_BY in host else None
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ LESSONS = _numbered(
     ("too-few-blocks", STATISTICS, "too-few-blocks", few_blocks, (), _BY_CHANCE),
     ("many-comparisons", STATISTICS, "family-too-large", many_comparisons, (), _CERTAIN),
     ("two-modes", STATISTICS, "several-clusters", two_modes, (), _CERTAIN),
-    ("one-process", STATISTICS, "one-process", one_process, (), _BY_CHANCE),
-    ("baseline-first", STATISTICS, "fixed-order", baseline_first, (), _BY_CHANCE),
+    ("one-process", STATISTICS, "one-process", one_process, ("other tools",), _BY_CHANCE),
+    ("baseline-first", STATISTICS, "fixed-order", baseline_first, ("other tools",), _BY_CHANCE),
     ("looking", STATISTICS, "too-few-blocks", looking, (), _CERTAIN),
 )

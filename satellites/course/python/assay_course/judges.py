@@ -23,11 +23,10 @@ from assay.analysis import (
     summarise,
 )
 from assay.analysis.pairs import counting_pairs
-from assay.audit import audit_foreign
 from assay.audit.design import ADVISED
 from assay.experiment.types import Blocks
 from assay.findings import Finding
-from assay.foreign.types import Benchmark, ForeignRun, Measure
+from assay.satellites import added
 from assay.store.types import StoredTrial
 from assay.words import counted, in_percent, number, ratio
 from assay_course.lesson import Judge
@@ -446,14 +445,14 @@ def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
     naive = [interval for values in series if (interval := student_interval(values)) is not None]
     pairs = [*combinations(naive, 2)]
     share = sum(a.high < b.low or b.high < a.low for a, b in pairs) / len(pairs)
-    alone = _saved("the flawed harness", [("the code", series[0])])
-    apart = _saved("the honest harness", [("the code", (mean(values),)) for values in series])
+    alone = _of_saved(rule, "the flawed harness", [("the code", series[0])])
+    apart = _of_saved(rule, "the honest harness", [("the code", (mean(values),)) for values in series])
     return Outcome(
         f"{counted(naive, 'process', 'processes')} ran the same code, each with a 95% interval from its own"
         f" {len(series[0])} repetitions: {share:.0%} of pairs of these intervals do not even overlap.",
         share > 2 * (1 - CONFIDENCE),
-        tuple(_named(rule, audit_foreign(alone))),
-        not _named(rule, audit_foreign(apart)),
+        tuple(alone),
+        not apart,
         share,
         1 - CONFIDENCE,
         seen=Seen(
@@ -483,15 +482,15 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
     claim, by_turns = halves(logs), math.exp(mean(honest))
     middle = len(logs) // 2
     one_by_one = [("first" if at < middle else "second", (value,)) for at, (_, value) in enumerate(in_time)]
-    first_then_second = _saved("the flawed harness", one_by_one)
-    in_turns = _saved("the honest harness", [(version, (value,)) for version, value in in_time])
+    first_then_second = _of_saved(rule, "the flawed harness", one_by_one)
+    in_turns = _of_saved(rule, "the honest harness", [(version, (value,)) for version, value in in_time])
     return Outcome(
         f"identical code: the half of its trials that ran last has {claim:.4g} times the throughput of the"
         " other half;"
         f" by turns in random order it is {by_turns:.4g} times.",
         abs(math.log(claim)) > abs(math.log(by_turns)),
-        tuple(_named(rule, audit_foreign(first_then_second))),
-        not _named(rule, audit_foreign(in_turns)),
+        tuple(first_then_second),
+        not in_turns,
         claim,
         by_turns,
         claim / by_turns,
@@ -553,22 +552,20 @@ def distance_to_mean(values: Sequence[float]) -> float:
     return min(abs(value - center) for value in values) / abs(center) if center else 0.0
 
 
-def _saved(tool: str, measured: Sequence[tuple[str, Sequence[float]]]) -> ForeignRun:
-    """Return what a harness would have saved of some processes.
+def _of_saved(rule: str, tool: str, measured: Sequence[tuple[str, Sequence[float]]]) -> list[Finding]:
+    """Return what a rule for other tools' results says of what a harness would have saved of some processes.
 
     Args:
+        rule: the rule's id.
         tool: what the harness is called.
         measured: the benchmark that each process ran and its samples, in the order in which they ran.
     """
-    processes: dict[str, list[tuple[float, ...]]] = {}
+    audit_samples = added("assay_course.samples")["foreign"].load()
+    processes: dict[str, list[Sequence[float]]] = {}
     for name, samples in measured:
-        processes.setdefault(name, []).append(tuple(samples))
-    benchmarks = tuple(
-        Benchmark(name, {}, len(samples), (Measure("throughput", "op/s", tuple(samples)),))
-        for name, samples in processes.items()
-    )
+        processes.setdefault(name, []).append(samples)
     changes = sum(before != after for (before, _), (after, _) in pairwise(measured))
-    return ForeignRun(tool, "", benchmarks, randomised=changes >= len(processes))
+    return _named(rule, audit_samples(tool, processes, randomised=changes >= len(processes)))
 
 
 def _of_both(what: str, sides: Sequence[Sequence[float]]) -> Seen:

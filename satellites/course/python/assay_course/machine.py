@@ -8,6 +8,7 @@ from assay import programs
 from assay.errors import AssayError
 from assay.experiment.flaws import PROGRAM
 from assay.layout.link import lld
+from assay.satellites import added
 
 
 def _two_processors() -> str:
@@ -43,10 +44,15 @@ def _lld() -> str:
     return "" if lld() else "the linker lld"
 
 
+def _other_tools() -> str:
+    return "" if added("assay_course.samples") else "the satellite assay-foreign"
+
+
 NEEDS: Mapping[str, Callable[[], str]] = {
     "cc": _command("cc"),
     "flaws": _flaws,
     "lld": _lld,
+    "other tools": _other_tools,
     "processor 0": _processor_0,
     "rdrand": _rdrand,
     "two processors": _two_processors,

@@ -1,0 +1,1 @@
+"""Other tools' results: imports of their files, and exports that their scripts read."""

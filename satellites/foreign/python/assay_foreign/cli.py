@@ -1,0 +1,100 @@
+"""`assay store import`: what another tool measured, as a campaign beside ours."""
+
+import gc
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.invocation import invocation
+from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
+from assay.words import printable, storable
+
+if TYPE_CHECKING:
+    from assay.store.types import Imported
+    from assay_foreign.types import ForeignRun
+
+
+def import_(
+    context: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", hidden=True)],
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Store what another tool measured, without a verdict.
+
+    FILE is JSON of Google Benchmark (--benchmark_out), hyperfine (--export-json), pyperf (-o) or JMH (-rf
+    json), XML of Catch2 (--reporter xml), the folder target/criterion of Criterion.rs, or what Setbench,
+    Synchrobench or ASCYLIB printed; each may be compressed by gzip. Several may be named: one that cannot be
+    read is named with the reason, the others are imported, and the exit code is 2.
+
+    The audit says what the results lack, and a page shows them beside what Assay measured. They have no
+    verdict and are compared with nothing. A file that is in the store already is not imported again.
+
+    Example: `assay store import build/results.json`, `assay store import target/criterion`
+    """
+    from assay.store import Store
+    from assay_foreign.audit import audit_foreign
+    from assay_foreign.campaigns import import_run
+    from assay_foreign.report import gather_foreign
+
+    gc.freeze()  # else each collection visits all that is loaded: about a tenth of the time
+    context.call_on_close(gc.unfreeze)
+    runs, refused = _read(files)
+    with Store.open(store) as opened:
+        held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
+        reports = []
+        audited = [audit_foreign(run) for run, _ in runs]  # before anything is written
+        for (run, origin), findings in zip(runs, audited, strict=True):
+            known = held.get(origin.sha256)
+            if known is not None:
+                typer.echo(f"{origin.file} is campaign {known} already", err=True)
+            number = import_run(opened, run, origin) if known is None else known
+            held[origin.sha256] = number
+            reports.append(gather_foreign(opened, number, run, findings))
+            opened.write_findings(number, findings)
+    for run, origin in runs:
+        for message in run.left_out:
+            typer.echo(f"left out of {origin.file}: {printable(message)}", err=True)
+    if as_json:
+        print_json(
+            {"campaigns": [report.as_object() for report in reports], "refused": refused, "store": store}
+        )
+    else:
+        for report in reports:
+            report.print()
+        typer.echo(f"next: {invocation('report', '--campaign', str(reports[-1].campaign.id), store=store)}")
+    if refused:
+        raise typer.Exit(2)
+
+
+def _read(files: list[Path]) -> "tuple[list[tuple[ForeignRun, Imported]], list[str]]":
+    """Return the results in files that can be read, and the errors of the others, which it prints.
+
+    Raises:
+        AssayError: none can be read.
+    """
+    import hashlib
+
+    from assay.errors import AssayError
+    from assay.store.types import Imported
+    from assay_foreign.read import files_of, read
+
+    runs, refused = [], []
+    for file in files:
+        try:
+            run = read(file)
+        except AssayError as error:
+            refused.append(str(error))
+            continue
+        digest = hashlib.sha256()
+        for part in files_of(file):
+            with part.open("rb") as content:
+                while block := content.read(1 << 20):
+                    digest.update(block)
+        runs.append((run, Imported(run.tool, run.version, storable(str(file)), digest.hexdigest())))
+    for message in refused if runs else refused[:-1]:
+        typer.echo(f"error: {printable(message)}", err=True)
+    if not runs:
+        raise AssayError(refused[-1])
+    return runs, refused
