@@ -86,14 +86,15 @@ calibration: build ## Prove verdicts by simulation, then try them in real trials
 .PHONY: docs
 docs: build/docs/index.html ## Build the documentation's site, with notebooks run: build/docs/index.html.
 
-NOTEBOOKS := $(wildcard docs/guide/notebooks/*.ipynb)
+NOTEBOOKS := $(wildcard docs/guide/notebooks/*.ipynb satellites/*/docs/notebooks/*.ipynb)
+vpath %.ipynb $(sort $(dir $(NOTEBOOKS)))
 
 .PHONY: build/docs/index.html
-build/docs/index.html: $(NOTEBOOKS:docs/guide/notebooks/%.ipynb=build/notebooks/%/page.md)
+build/docs/index.html: $(patsubst %.ipynb,build/notebooks/%/page.md,$(notdir $(NOTEBOOKS)))
 	NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs --quiet build --strict
 	@echo "site: build/docs/index.html"
 
-build/notebooks/%/page.md: docs/guide/notebooks/%.ipynb | packages .venv/.ready quickstart-programs
+build/notebooks/%/page.md: %.ipynb | packages .venv/.ready quickstart-programs
 	$(VENV)/python tools/docs/notebooks.py $<
 
 .PHONY: pictures

@@ -18,7 +18,8 @@ import pages
 import tutorial
 from conftest import ROOT, Assay
 
-NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
+FOLDERS = {"": ROOT / "docs", **pages.SATELLITES}
+NOTEBOOKS = sorted(path for docs in FOLDERS.values() for path in docs.rglob("*.ipynb"))
 MARKDOWN = sorted(
     {
         *ROOT.glob("*.md"),
@@ -70,14 +71,12 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     listed = Counter(pages.pages_of(pages.navigation()))
-    folders = {"": ROOT / "docs", **pages.SATELLITES}
     written = {
         (Path(name) / path.relative_to(folder)).as_posix()
-        for name, folder in folders.items()
-        for path in MARKDOWN
+        for name, folder in FOLDERS.items()
+        for path in [*MARKDOWN, *(notebook.with_suffix(".md") for notebook in NOTEBOOKS)]
         if folder in path.parents
     }
-    written |= {path.relative_to(ROOT / "docs").with_suffix(".md").as_posix() for path in NOTEBOOKS}
     assert set(listed) == written | set(pages.PAGES.values()) | set(pages.header_pages())
     assert [page for page, times in listed.items() if times > 1] == []
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.experiment import parse
+from assay.satellites import added
 from assay.words import message
 from conftest import Assay
 from program_output import HOSTILE, check_unknown_words, quoted
@@ -169,11 +170,7 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
         (
             ["store", "export"],
             "assay store export: missing argument 'FORMAT'. Choose from: csv, parquet, markdown, svg, png, "
-            "pdf, google-benchmark, hyperfine; see assay store export -h",
-        ),
-        (
-            ["store", "import", "x.json"],
-            "x.json: there is no such file; name a file of results, or Criterion's target/criterion",
+            f"{', '.join(['pdf', *added('assay.exports')])}; see assay store export -h",
         ),
     ],
 )

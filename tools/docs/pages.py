@@ -64,7 +64,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 inside = path.relative_to(docs if docs in path.parents else docs.parent)
                 files.append(File.generated(config, f"{name}/{inside}", abs_src_path=str(path)))
     for notebook in [file for file in files if file.src_uri.endswith(".ipynb")]:
-        shown = notebooks.read(ROOT / "docs" / notebook.src_uri)
+        shown = notebooks.read(_source(notebook.src_uri))
         page = _generated(config, notebook.src_uri.removesuffix("ipynb") + "md", shown.markdown)
         files.append(page)
         for name, content in shown.pictures.items():

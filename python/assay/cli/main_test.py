@@ -116,7 +116,6 @@ def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
         "store list --store",
         "store list subjects --with",
         "report --campaign",
-        "store import",
     ],
 )
 def test_messages_quote_little_and_nothing_that_moves_a_cursor(

@@ -14,7 +14,6 @@ from assay.cli.commands import app, in_host
 from assay.versions.testing import Project
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
-FILES = Path(__file__).parents[3] / "satellites/foreign/tests/files"
 pytestmark = pytest.mark.usefixtures("constant_trials")
 
 EXPERIMENT = """
@@ -65,7 +64,6 @@ COMMANDS = {
     "host check": [],
     "host tune": ["--dry-run"],
     "host restore": [],
-    "store import": [str(FILES / "google-benchmark.json"), str(FILES / "catch2.xml")],
 }
 MAPS = {
     *("levels", "counts", "context", "dropped", "modes", "centers", "of_group", "evidence", "rows"),

@@ -5,7 +5,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -259,3 +261,34 @@ def test_an_import_leaves_the_collection_of_garbage_as_it_was(tmp_path: Path) ->
     words = ["store", "import", str(file), "--store", str(tmp_path / "s.sqlite")]
     assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
     assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.parametrize("name", ["x.json", "\x1b[31m", "x" * 10**6, "one\ntwo", "bad\udcff"])
+def test_a_file_that_is_missing_is_named_in_one_line(assay: Assay, name: str) -> None:
+    message = assay("store", "import", name, expect=2).stderr
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
+    assert message.removesuffix("\n").isprintable()
+    assert len(message) < 1000
+    if name == "x.json":
+        remedy = "there is no such file; name a file of results, or Criterion's target/criterion"
+        assert message == f"error: x.json: {remedy}\n"
+
+
+def test_the_documentation_describes_every_key_of_the_json(assay: Assay) -> None:
+    page = (Path(__file__).parents[1] / "docs/README.md").read_text()
+    printed = assay("store", "import", FILES / "google-benchmark.json", FILES / "catch2.xml", "--json").stdout
+    missing = {key for key in keys(json.loads(printed)) if f"`{key}`" not in page}
+    assert missing == {"version"}  # of the JSON, as on every command
+
+
+def keys(value: Any) -> Iterator[str]:
+    """Yield the keys in a JSON value, but for those that a file names."""
+    if isinstance(value, list):
+        for part in value:
+            yield from keys(part)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield name
+            if name not in {"host", "options", "parameters", "findings"}:
+                yield from keys(part)
