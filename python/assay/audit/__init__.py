@@ -1,7 +1,6 @@
 """The audit: each known pitfall is a rule, with limits in numbers, and says what it finds in a campaign."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,6 @@ def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Fi
     return findings_of(DESIGN_RULES, Evidence(experiment, None, host))
 
 
-@cache
 def known_rules() -> dict[str, Rule[Any]]:
     """Return id -> rule, of those for campaigns and of those that satellites add (`assay.rules`)."""
     further = (rule for point in added("assay.rules").values() for rule in point.load())
