@@ -118,12 +118,17 @@ def test_a_setting_that_vanished_is_given_up_or_waited_for(assay: Assay, made: S
     assert "Nothing to restore" in assay("host", "restore").stdout
 
 
-def test_a_damaged_journal_is_refused(assay: Assay, made: System) -> None:
+def test_of_a_damaged_journal_the_rest_is_put_back(assay: Assay, made: System) -> None:
     assay("host", "tune", "governor")
     journal = journal_folder() / "host.journal"
     journal.write_bytes(journal.read_bytes() + b"x\n")
-    assert f"{journal}: the journal is damaged" in assay("host", "restore", expect=2).stderr
-    assert made.read(GOVERNOR) == "performance"
+    assert "assay host restore --readable" in assay("host", "restore", expect=2).stderr
+    said = assay("host", "restore", "--readable", expect=1)
+    assert f"the journal is {journal}.damaged now" in said.stdout
+    assert f"not restored: what line 4 of {journal}.damaged said" in said.stderr
+    assert made.read(GOVERNOR) == "powersave"
+    journal.write_bytes(b"a change that was nev")
+    assert "announces no change that was made" in assay("host", "restore").stdout
 
 
 @pytest.mark.parametrize(("answer", "value"), [("y", "powersave"), ("n", "ondemand")])

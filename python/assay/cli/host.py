@@ -176,6 +176,9 @@ def restore(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Put back also what something else has changed since.")
     ] = False,
+    readable: Annotated[
+        bool, typer.Option("--readable", help="Of a damaged journal, put back what can be read.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Put back the values that were there.
@@ -197,27 +200,36 @@ def restore(
     if keep and overwrite:
         raise AssayError("assay host restore: --keep and --overwrite contradict each other; give one")
     system = System()
-    with open_journal(journal_folder(), system) as journal:
-        if not journal.pending:
+    with open_journal(journal_folder(), system, readable=readable) as journal:
+        damaged = journal.damaged
+        if not journal.pending and not damaged:
+            why = "announces no change that was made" if journal.path.exists() else "is not there"
+            journal.forget()
             if as_json:
-                print_json({"restored": []})
+                print_json({"restored": [], "damaged": []})
             else:
-                typer.echo(f"Nothing to restore: {journal.path} is not there.")
+                typer.echo(f"Nothing to restore: {journal.path} {why}.")
             return
         outcomes = restore_host(system, journal, _decider(keep, overwrite), give_up_vanished=keep)
     given_up = {"vanished"} if keep else set[str]()
     left = [outcome for outcome in outcomes if not outcome.settled and outcome.fate not in given_up]
     if as_json:
-        print_json({"restored": [vars(outcome) for outcome in outcomes]})
+        print_json({"restored": [vars(outcome) for outcome in outcomes], "damaged": damaged})
     else:
         for line in told_together(outcomes):
             typer.echo(line)
         if not left:
-            typer.echo(f"{counted(outcomes, 'place')} settled; the journal is gone")
+            end = f"the journal is {journal.kept} now" if damaged else "the journal is gone"
+            typer.echo(f"{counted(outcomes, 'place')} settled; {end}")
     for line in remedies(left):
         typer.echo(line, err=True)
     if left:
         typer.echo(f"{counted(left, 'place')} left, and the journal stays", err=True)
+    if damaged:
+        lines = f"{'line' if len(damaged) == 1 else 'lines'} {', '.join(map(str, damaged))}"
+        where = journal.path if left else journal.kept
+        typer.echo(f"not restored: what {lines} of {where} said, and nobody can read", err=True)
+    if left or damaged:
         raise typer.Exit(1)
 
 

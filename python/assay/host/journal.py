@@ -1,25 +1,27 @@
 """The journal: what was there before each change, so that it can be put back whatever happens.
 
-A file of JSON that says whose it is (host, boot, when) and what is to be put back. It is replaced as a whole,
-and is on the disk, before a change is made. While there is no file, there is nothing to put back.
+A file of lines, each a checksum and a JSON object. The first says whose it is: host, boot, when. Every other
+one announces a change, and is on the disk before the change is made. A last line without its end announced a
+change that was never made. While there is no file, there is nothing to put back. Of a damaged file the lines
+that can be read can be put back if that is asked for; it is kept then, under another name.
 """
 
 import fcntl
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any
+from zlib import crc32
 
 from assay.errors import AssayError
 from assay.host.private import open_private, read_private
 from assay.host.system import System
 
-_VERSION = 2
+_VERSION = 1
 _OF_ALL = "sys/devices/system/cpu"
 
 
@@ -50,22 +52,7 @@ class Pending:
 
     setting: str
     was: str
-    ours: list[str] = field(default_factory=list)
-
-
-@dataclass
-class _Content:
-    """What the file says."""
-
-    version: int
-    machine: str
-    name: str
-    boot: str
-    since: str
-    pending: dict[str, Pending]
-
-
-_CONTENT = TypeAdapter(_Content)
+    ours: set[str] = field(default_factory=set)
 
 
 class Journal:
@@ -77,15 +64,18 @@ class Journal:
         since: when it was begun, as text.
         locks: open files that hold its lock and the machine's.
         pending: place -> what is to be put back there, in the order of the first changes.
+        damaged: the numbers of lines that cannot be read, where the others are to be put back.
     """
 
-    def __init__(self, path: Path, system: System, locks: Sequence[int]) -> None:
+    def __init__(self, path: Path, system: System, locks: Sequence[int], *, readable: bool = False) -> None:
         self.path = path
         self.locks = locks
         self._system = system
         self.boot, self.since = "", ""
         self.pending: dict[str, Pending] = {}
-        self._read()
+        self.damaged: list[int] = []
+        self._end = 0
+        self._read(readable)
 
     def announce(self, changes: Sequence[Change]) -> None:
         """Have changes on the disk before they are made.
@@ -93,58 +83,93 @@ class Journal:
         Raises:
             AssayError: they could not be written; nothing may be changed then.
         """
-        boot = self.boot or self._system.boot
-        since = self.since or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-        pending = deepcopy(self.pending)
-        for change in changes:
-            pending.setdefault(change.place, Pending(change.setting, change.was)).ours.append(change.to)
-        content = _Content(_VERSION, self._system.machine, self._system.name, boot, since, pending)
-        part = self.path.with_name(f"{self.path.name}.part")
+        messages: list[Mapping[str, Any]] = []
+        boot, since = self.boot, self.since
+        if not boot:
+            boot, since = self._system.boot, f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+            messages.append(
+                {
+                    "version": _VERSION,
+                    "machine": self._system.machine,
+                    "name": self._system.name,
+                    "boot": boot,
+                    "since": since,
+                }
+            )
+        messages += [asdict(change) for change in changes]
+        data = b"".join(_line(message) for message in messages)
         try:
-            file = open_private(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            file = open_private(self.path, os.O_WRONLY | os.O_CREAT)
             try:
-                data = _CONTENT.dump_json(content, indent=1)
-                while data:
-                    data = data[os.write(file, data) :]
+                os.ftruncate(file, self._end)  # a last line that was not finished
+                os.lseek(file, self._end, os.SEEK_SET)
+                written = 0
+                while written < len(data):
+                    written += os.write(file, data[written:])
                 os.fsync(file)
             finally:
                 os.close(file)
-            part.replace(self.path)
             _sync_folder(self.path.parent)
         except OSError as error:
             raise AssayError(
                 f"cannot write the journal {self.path}: {error.strerror}; nothing was changed"
             ) from error
-        self.boot, self.since, self.pending = boot, since, pending
+        self.boot, self.since = boot, since
+        self._end += len(data)
+        for change in changes:
+            self._note(change)
+
+    @property
+    def kept(self) -> Path:
+        """Where a damaged journal stands when it is forgotten."""
+        return self.path.with_name(f"{self.path.name}.damaged")
 
     def forget(self) -> None:
         """Remove it: everything is put back."""
         with suppress(FileNotFoundError):
-            self.path.unlink()
+            if self.damaged:
+                self.path.replace(self.kept)
+            else:
+                self.path.unlink()
         _sync_folder(self.path.parent)
-        self.boot, self.since = "", ""
+        self.boot, self.since, self._end = "", "", 0
         self.pending.clear()
 
-    def _read(self) -> None:
+    def _note(self, change: Change) -> None:
+        self.pending.setdefault(change.place, Pending(change.setting, change.was)).ours.add(change.to)
+
+    def _read(self, readable: bool) -> None:
         try:
-            content = _CONTENT.validate_json(read_private(self.path))
+            data = read_private(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             raise AssayError(f"cannot read the journal {self.path}: {error.strerror}; run as root") from error
-        except ValidationError as error:
+        self._end = data.rfind(b"\n") + 1
+        machine = self._system.machine
+        for number, line in enumerate(data[: self._end].split(b"\n")[:-1], 1):
+            try:
+                message = _message(line)
+                if number > 1:
+                    self._note(_change(message))
+                    continue
+                if int(message["version"]) != _VERSION:
+                    raise AssayError(f"{self.path} comes from another version of Assay: restore with that")
+                machine, name, self.boot, self.since = (
+                    str(message[key]) for key in ("machine", "name", "boot", "since")
+                )
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                if not readable:
+                    raise AssayError(
+                        f"{self.path}:{number}: the journal is damaged here, and nothing was changed;"
+                        " `assay host restore --readable` puts back what its other lines say"
+                    ) from error
+                self.damaged.append(number)
+        if machine != self._system.machine:
             raise AssayError(
-                f"{self.path}: the journal is damaged, and nothing was changed: put back by hand what it says"
-                " that was there, then remove it"
-            ) from error
-        if content.version != _VERSION:
-            raise AssayError(f"{self.path} comes from another version of Assay: restore with that")
-        if content.machine != self._system.machine:
-            raise AssayError(
-                f"{self.path} is the journal of another host, {content.name}: restore there; if that host is"
-                " gone, remove the file"
+                f"{self.path} is the journal of another host, {name}: restore there; if that host is gone,"
+                " remove the file"
             )
-        self.boot, self.since, self.pending = content.boot, content.since, content.pending
 
 
 def journal_folder() -> Path:
@@ -162,10 +187,15 @@ def journal_folder() -> Path:
 
 
 @contextmanager
-def open_journal(folder: Path, system: System) -> Iterator[Journal]:
+def open_journal(folder: Path, system: System, *, readable: bool = False) -> Iterator[Journal]:
     """Open the journal in a folder, and have nobody else tune this machine meanwhile.
 
     Users have journals of their own; so a folder of /sys is locked too, which is the same for all of them.
+
+    Args:
+        folder: where it is.
+        system: the machine.
+        readable: leave out lines that are damaged.
 
     Raises:
         AssayError: another process has it; it is damaged, of another host, or cannot be read or written.
@@ -197,10 +227,37 @@ def open_journal(folder: Path, system: System) -> Iterator[Journal]:
                 ) from error
         os.truncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        yield Journal(folder / "host.journal", system, locks)
+        yield Journal(folder / "host.journal", system, locks, readable=readable)
     finally:
         for file in reversed(locks):
             os.close(file)
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    text = json.dumps(message).encode()
+    return b"%08x %s\n" % (crc32(text), text)
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    """Return what a line says; a ValueError if it is damaged."""
+    checksum, _, text = line.partition(b" ")
+    if int(checksum, 16) != crc32(text):
+        raise ValueError("the checksum differs")
+    message = json.loads(text)
+    if not isinstance(message, dict):
+        raise TypeError(message)
+    return message
+
+
+def _change(message: dict[str, Any]) -> Change:
+    """Return the change that a line announces; an error if it is none, whatever its checksum says."""
+    change = Change(**message)
+    for text in vars(change).values():
+        if not isinstance(text, str) or len(text.splitlines()) > 1:
+            raise TypeError(text)
+    if not change.place or " " in change.place:
+        raise ValueError(change.place)
+    return change
 
 
 def _sync_folder(folder: Path) -> None:
