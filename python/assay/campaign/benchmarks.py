@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay import programs
-from assay.campaign.time_budget import strip_location
 from assay.errors import AssayError
-from assay.experiment import Experiment, load, parse
+from assay.experiment import Experiment, load, made
 from assay.experiment.metrics import Better, better
-from assay.experiment.race import METRICS, REPEAT_MS, Entrant, Race, race_text, split
-from assay.experiment.tools import METRIC, tool_text
+from assay.experiment.race import METRICS, REPEAT_MS, Entrant, Race, race_tables, split
+from assay.experiment.tools import METRIC, tool_tables
 from assay.experiment.types import MeasuredRevision
 from assay.report.ab import SkippedBenchmark
 from assay.runner.process import StopSignals
@@ -163,21 +162,16 @@ def written_experiment(
     request: ComparisonRequest, root: Path, levels: Mapping[str, MeasuredRevision], stop: StopSignals
 ) -> tuple[Experiment | None, tuple[SkippedBenchmark, ...]]:
     """Return the experiment that a command line describes, and the benchmarks that some revision lacks."""
-    path = Path("ab.toml").absolute()
-    folder = path.parent.resolve()
+    folder = Path.cwd().resolve()
     skipped: tuple[SkippedBenchmark, ...] = ()
     if request.tool:
-        text, skipped = _text_of_tool(request, folder.relative_to(root), levels, stop)
+        tables, skipped = _tables_of_tool(request, folder.relative_to(root), levels, stop)
     else:
-        text = _text_of_commands(request)
-    if not text:
-        return None, skipped
-    path = folder / path.name
-    with strip_location(path):
-        return parse(text, path, identical=True), skipped
+        tables = _tables_of_commands(request)
+    return made(tables, folder / "ab.toml", identical=True) if tables else None, skipped
 
 
-def _text_of_commands(request: ComparisonRequest) -> str:
+def _tables_of_commands(request: ComparisonRequest) -> dict[str, Any]:
     metric = METRICS.get(request.metric or "time", request.metric)
     printed = metric not in METRICS.values()
     options: dict[str, Any] = {"output": "same"} if request.same_output else {}
@@ -200,13 +194,13 @@ def _text_of_commands(request: ComparisonRequest) -> str:
     if request.link and race.uses_shell and not all("{linked}" in words for words in request.words):
         raise AssayError("--link: sh reads the commands; write {linked} where the program's name stands")
     taken = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
-    return race_text(race, taken, {"blocks": 1})
+    return race_tables(race, taken, {"blocks": 1})
 
 
-def _text_of_tool(
+def _tables_of_tool(
     request: ComparisonRequest, folder: Path, levels: Mapping[str, MeasuredRevision], stop: StopSignals
-) -> tuple[str, tuple[SkippedBenchmark, ...]]:
-    """Return an experiment's text about another tool's benchmarks; "" if the revisions share none."""
+) -> tuple[dict[str, Any], tuple[SkippedBenchmark, ...]]:
+    """Return an experiment's tables about another tool's benchmarks; none if the revisions share none."""
     assert request.tool
     words = split(request.program)
     by_level = {
@@ -229,14 +223,14 @@ def _text_of_tool(
         if name not in shared
     )
     if not shared:
-        return "", skipped
+        return {}, skipped
     metric = request.metric or METRIC[request.tool]
     comparison = {
         "metric": metric,
         "better": _direction(metric),
         "smallest_effect_percent": SMALLEST_EFFECT_PERCENT,
     }
-    return tool_text(request.tool, words, shared, comparison, request.link), skipped
+    return tool_tables(request.tool, words, shared, comparison, request.link), skipped
 
 
 def missing_benchmark(

@@ -7,10 +7,10 @@ import pytest
 
 from assay.campaign.benchmarks import ComparisonRequest, own_experiment
 from assay.errors import AssayError
-from assay.experiment import parse
-from assay.experiment.race import Entrant, Race, race_text
+from assay.experiment import made
+from assay.experiment.race import Entrant, Race, race_tables
 from assay.experiment.testing import WITH_FACTORS
-from assay.experiment.tools import chooses, tool_text
+from assay.experiment.tools import chooses, tool_tables
 from assay.experiment.types import Tool
 
 
@@ -61,8 +61,10 @@ def test_benchmarks_of_a_tool_are_an_experiment(tmp_path: Path) -> None:
     comparison = {"metric": "real_time_ns", "better": "lower"}
     link = "ld -o {output} {layout}"
     words = ["./bin/my-bench", "--pattern={a}"]
-    text = tool_text("google-benchmark", words, {"sum {x}": parameters, "b": parameters}, comparison, link)
-    experiment = parse(text, tmp_path / "ab.toml", identical=True)
+    tables = tool_tables(
+        "google-benchmark", words, {"sum {x}": parameters, "b": parameters}, comparison, link
+    )
+    experiment = made(tables, tmp_path / "ab.toml", identical=True)
     [program] = experiment.programs.values()
     assert program.path == tmp_path / "bin/my-bench"
     assert program.arguments == (
@@ -84,7 +86,7 @@ def test_commands_that_can_be_linked_get_layouts(tmp_path: Path) -> None:
         commands=options,
         factor="benchmark",
     )
-    experiment = parse(race_text(race, (), {"blocks": 1}), tmp_path / "ab.toml", identical=True)
+    experiment = made(race_tables(race, (), {"blocks": 1}), tmp_path / "ab.toml", identical=True)
     [program] = experiment.programs.values()
     assert program.arguments == ("{linked}", "{{x}")
     assert experiment.perturb.layout

@@ -20,7 +20,7 @@ from assay.campaign.benchmarks import (
 )
 from assay.campaign.rehearsal import RehearsalError, rehearse
 from assay.campaign.reporter import Reporter
-from assay.campaign.time_budget import FEWEST_BLOCKS, USUAL_FEWEST, blocks_within, cut, strip_location
+from assay.campaign.time_budget import FEWEST_BLOCKS, USUAL_FEWEST, blocks_within, cut
 from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.experiment.revisions import of_revisions, without
@@ -204,10 +204,9 @@ def rehearsed(
     failures: list[RehearsalError] = []
     # If benchmarks are skipped, a verdict may take as few blocks as any.
     check = cut(FEWEST_BLOCKS, ends, _BLOCK, shares)
-    with strip_location(experiment.path):
-        block_s = rehearse(
-            experiment, ends, runner.stop, runner.reporter, built=True, failed=failures.append, check=check
-        )
+    block_s = rehearse(
+        experiment, ends, runner.stop, runner.reporter, built=True, failed=failures.append, check=check
+    )
     failed: dict[str, SkippedBenchmark] = {}
     contexts = []
     for failure in failures:

@@ -1,11 +1,8 @@
 """How many blocks fit into the time that a command may take."""
 
 import math
-import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 from assay.analysis.intervals import CONFIDENCE
 from assay.analysis.verdicts import fewest_pairs
@@ -102,13 +99,3 @@ def _too_little_time(
         f"a block, {what}, takes {block}, and a verdict takes at least {fewest:,} "
         f"blocks; give it more time: --within {written(needed)}"
     )
-
-
-@contextmanager
-def strip_location(path: Path) -> Iterator[None]:
-    """Take the line out of errors within that are about a file which the user never sees."""
-    try:
-        yield
-    except AssayError as error:
-        error.args = (re.sub(rf"(?m)^{re.escape(str(path))}:\d+: ", "", str(error)),)
-        raise

@@ -1,5 +1,6 @@
 """`assay new`: a starting point for your own work."""
 
+import json
 import os
 import re
 import shlex
@@ -116,7 +117,6 @@ def experiment(
     """
     from assay.experiment import check, parse
     from assay.experiment.types import EXPERIMENT_NAME_PATTERN
-    from assay.experiment.write_toml import toml
     from assay.runner.machine import present_machine
     from assay.words import listed
 
@@ -134,8 +134,8 @@ def experiment(
         if len(subjects) < 2:
             raise AssayError("one subject has nothing to be compared with; name two or more")
         question = f"Which is faster: {listed(subjects, 'or')}?"
-        text = re.sub(r"(?m)^question = .*", lambda _: f"question = {toml(question)}", text)
-        names = ", ".join(map(toml, subjects))
+        text = re.sub(r"(?m)^question = .*", lambda _: f"question = {json.dumps(question)}", text)
+        names = ", ".join(map(json.dumps, subjects))
         text = re.sub(r"(?m)^subject = \[.*?\]", lambda _: f"subject = [{names}]", text)
         try:
             check(parse(text, target), present_machine())

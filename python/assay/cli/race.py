@@ -333,14 +333,12 @@ def _experiment(race: "Race", design: Mapping[str, Any], path: Path, seed: int |
         AssayError: there is a mistake in it.
     """
     from assay import programs
-    from assay.campaign.time_budget import strip_location
-    from assay.experiment import parse
-    from assay.experiment.race import race_text
+    from assay.experiment import made
+    from assay.experiment.race import race_tables
 
     taken = [entry["name"] for entry in programs.listing(programs.find("assay-trial"))]
     drawn = {} if seed is None else {"seed": seed}
-    with strip_location(path):
-        return parse(race_text(race, taken, {**design, **drawn}), path)
+    return made(race_tables(race, taken, {**design, **drawn}), path)
 
 
 def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet: bool) -> dict[str, Any]:
@@ -350,7 +348,7 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
         AssayError: the machine cannot do it, something in it does not work, or there is too little time.
     """
     from assay.campaign import RehearsalError, Reporter, rehearse
-    from assay.campaign.time_budget import blocks_within, cut, fewest_blocks, strip_location
+    from assay.campaign.time_budget import blocks_within, cut, fewest_blocks
     from assay.runner.process import Interrupted, StopSignals
 
     ends = began + within_s
@@ -358,7 +356,7 @@ def _rehearsed(experiment: "Experiment", began: float, within_s: float, *, quiet
     check = cut(fewest_blocks(experiment), ends, _BLOCK, before_s=before_s)
     trials = len(experiment.conditions())
     check(_SHORTEST_TRIAL_S * trials, _USUAL_TRIAL_S * trials)
-    with StopSignals() as stop, strip_location(experiment.path):
+    with StopSignals() as stop:
         try:
             block_s = rehearse(experiment, ends, stop, Reporter(quiet=quiet), check=check)
         except RehearsalError as error:

@@ -14,8 +14,8 @@ from assay.campaign import time_budget
 from assay.cli import race as module
 from assay.cli.commands import app
 from assay.errors import AssayError
-from assay.experiment import Experiment, load, parse
-from assay.experiment.race import Entrant, Race, needs_shell, race_text
+from assay.experiment import Experiment, load, made
+from assay.experiment.race import Entrant, Race, needs_shell, race_tables
 from assay.runner import local
 from assay.store import Store
 
@@ -101,7 +101,7 @@ def test_what_is_saved_is_the_experiment_that_was_run(folder: Path) -> None:
     race("true {n}", "exec true {n} <mine", "--parameter", "n=1,2 b", "--save", "x.toml")
     saved = load(folder / "x.toml")
     ran = stored()
-    assert saved.model_copy(update={"source": ""}) == ran.model_copy(update={"source": ""})
+    assert saved.model_copy(update={"source": ""}) == ran.model_copy(update={"source": "", "made": False})
     assert saved.source == ran.source
     assert {program.path.name for program in saved.programs.values()} == {"sh"}
     assert ran.factors == {"entrant": ("true {n}", "exec true {n} <mine"), "n": ("1", "2 b")}
@@ -288,7 +288,7 @@ def test_a_shell_reads_a_command_where_it_holds_what_only_a_shell_understands(
 def commands(*words: str, shell: bool | None = None, **parameters: list[str]) -> Experiment:
     entrants = [Entrant(text, command=True) for text in words]
     asked = Race(entrants, "wall_ms", "lower", parameters=parameters, shell=shell)
-    return parse(race_text(asked, ["sleep"], {"blocks": 8}), Path("race.toml"))
+    return made(race_tables(asked, ["sleep"], {"blocks": 8}), Path("race.toml"))
 
 
 def test_commands_become_programs_with_their_arguments() -> None:

@@ -4,9 +4,12 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
+import tomli_w
 from pydantic import ValidationError
 
 from assay.errors import AssayError
@@ -128,6 +131,17 @@ def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
             why = "not TOML: a number has too many digits; use fewer"
             raise AssayError(f"{path}:{next(long, 1)}: {why}") from error
         return read_experiment(text, path, table, identical=identical)
+
+
+def made(tables: Mapping[str, Any], path: Path, *, identical: bool = False) -> Experiment:
+    """Return the experiment that a command makes, as a file at a path with these tables would give it.
+
+    Raises:
+        AssayError: there is a mistake in it, which names no file, as the user has none.
+    """
+    with located(None, None):
+        experiment = read_experiment(tomli_w.dumps(tables), path, tables, identical=identical)
+    return experiment.model_copy(update={"made": True})
 
 
 def _not_toml(path: Path, text: str, error: str) -> AssayError:

@@ -45,11 +45,11 @@ class MistakeError(Exception):
 
 
 @contextmanager
-def located(path: Path, text: str | None, options: Mapping[str, str] | None = None) -> Iterator[None]:
+def located(path: Path | None, text: str | None, options: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turn a mistake in an experiment into the error that a user reads.
 
     Args:
-        path: of its file.
+        path: of its file; None where a command made it, and the user has no file.
         text: of its file; None where it is not known.
         options: setting or factor -> the option of the command line that gave it.
 
@@ -59,13 +59,14 @@ def located(path: Path, text: str | None, options: Mapping[str, str] | None = No
     try:
         yield
     except RecursionError as error:
-        raise AssayError(f"{path}: its values are nested too deeply; no experiment needs that") from error
+        why = "its values are nested too deeply; no experiment needs that"
+        raise AssayError(f"{path}: {why}" if path else why) from error
     except MistakeError as error:
         lines = Lines(text or "")
         texts = []
         for mistake in (error, *error.more):
             key = _written(mistake.key, lines)
-            place = f"{path}:{lines.of(key)}" if text is not None else str(path)
+            place = f"{path}:{lines.of(key)}" if path and text is not None else str(path or "")
             explained = ": ".join(filter(None, [place, dotted(key), mistake.why]))
             texts.append(placed(mistake, options or {}) or explained)
         raise AssayError("\n".join(texts)) from error

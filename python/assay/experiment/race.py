@@ -1,4 +1,4 @@
-"""Writes the experiment that a race is: from the words of one command line to the text of a TOML file."""
+"""Makes the experiment that a race is, from the words of one command line."""
 
 import re
 import shlex
@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import Any
 
 from assay.errors import AssayError
-from assay.experiment.write_toml import toml_file
 from assay.words import listed, printable
 
 METRICS = {
@@ -97,8 +96,8 @@ def split(command: str) -> list[str]:
     return words
 
 
-def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> str:
-    """Return the text of a race's experiment.
+def race_tables(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a race's experiment.
 
     Args:
         race: what is asked.
@@ -143,7 +142,7 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
     if race.better:
         comparison["better"] = race.better
     what = "is faster" if race.metric in {"wall_ms", "throughput"} else f"is better by {race.metric}"
-    document = {
+    return {
         "name": _name(race.entrants),
         "question": f"Which {what}: {listed(labels, 'or')}?",
         "factors": factors,
@@ -153,7 +152,6 @@ def race_text(race: Race, taken: Collection[str], design: Mapping[str, Any]) -> 
         "comparison": comparison,
         "subjects": subjects,
     }
-    return toml_file(document)
 
 
 def _command(words: str, race: Race, *, shell: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writes the experiment that measures the benchmarks of another tool, each in a process of its own."""
+"""Makes the experiment that measures the benchmarks of another tool, each in a process of its own."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,6 @@ from typing import Any
 
 from assay.experiment.race import escaped, plain_name
 from assay.experiment.types import Tool
-from assay.experiment.write_toml import toml_file
 
 METRIC: Mapping[Tool, str] = {"google-benchmark": "real_time_ns", "catch2": "time_ns"}
 """Tool -> what is compared where nobody says."""
@@ -34,14 +33,14 @@ def chooses(tool: Tool, name: str) -> str:
     return f"^{escaped_name}$" if tool == "google-benchmark" else escaped_name
 
 
-def tool_text(
+def tool_tables(
     tool: Tool,
     words: Sequence[str],
     benchmarks: Mapping[str, Mapping[str, str]],
     comparison: Mapping[str, Any],
     link: str,
-) -> str:
-    """Return the text of an experiment that measures benchmarks of a program.
+) -> dict[str, Any]:
+    """Return the tables of an experiment that measures benchmarks of a program.
 
     Args:
         tool: whose benchmarks they are.
@@ -61,13 +60,11 @@ def tool_text(
         "extract": tool,
     }
     factor = {name: {"parameters": dict(parameters)} for name, parameters in benchmarks.items()}
-    return toml_file(
-        {
-            "name": subject.replace("_", "-")[:61].rstrip("-"),
-            "factors": {"subject": [subject], BENCHMARK: factor},
-            "design": {"blocks": 1},
-            "perturb": {"layout": True} if link else {},
-            "comparison": {"factor": BENCHMARK, **comparison},
-            "subjects": {subject: table | ({"link": link} if link else {})},
-        }
-    )
+    return {
+        "name": subject.replace("_", "-")[:61].rstrip("-"),
+        "factors": {"subject": [subject], BENCHMARK: factor},
+        "design": {"blocks": 1},
+        "perturb": {"layout": True} if link else {},
+        "comparison": {"factor": BENCHMARK, **comparison},
+        "subjects": {subject: table | ({"link": link} if link else {})},
+    }

@@ -583,6 +583,7 @@ class Experiment(Part):
         changes: factor -> level -> the settings that this level changes, in the order of the file.
         path: the file.
         source: the file's text, which is kept beside the JSON and not in it.
+        made: a command made it, and the user has no file of it.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
         varied: level of the factor `perturbed` -> what it draws, where sensitivity is measured.
@@ -605,6 +606,7 @@ class Experiment(Part):
     changes: dict[Name, Changes]
     path: Annotated[Path, WithoutNul]
     source: Annotated[str, Field(exclude=True, repr=False)] = ""
+    made: bool = False
     identical: bool = False
     varied: dict[str, Varied] = Field(default_factory=dict)
     simulate: Simulate = Simulate()
@@ -635,11 +637,11 @@ class Experiment(Part):
         return {factor: tuple(levels) for factor, levels in self.changes.items()}
 
     @property
-    def origin(self) -> tuple[Path, str | None, dict[str, str]]:
-        """Return its file, the file's text where it is known, and setting -> the option that gave it."""
+    def origin(self) -> tuple[Path | None, str | None, dict[str, str]]:
+        """Return its file and text, where the user has them, and setting -> the option that gave it."""
         options = [option for option in self.overrides if option.startswith("--set ")]
         names = [option.removeprefix("--set ").partition("=")[0].strip() for option in options]
-        return self.path, self.source or None, dict(zip(names, options, strict=True))
+        return None if self.made else self.path, self.source or None, dict(zip(names, options, strict=True))
 
     def tables(self) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
         """Yield each table of settings, [trial] and every level, with its key."""

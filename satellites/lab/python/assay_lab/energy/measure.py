@@ -18,9 +18,8 @@ from itertools import groupby
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.experiment import Experiment, parse
+from assay.experiment import Experiment, made
 from assay.experiment.race import plain_name
-from assay.experiment.write_toml import toml_file
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script, without_root
 from assay.runner.temporary import Temporary
@@ -136,7 +135,7 @@ def experiment_of(words: Sequence[str], runs: int, frequencies: Sequence[float])
             }
         },
     }
-    return parse(toml_file(document), Path("energy.toml"))
+    return made(document, Path("energy.toml"))
 
 
 def _trials(

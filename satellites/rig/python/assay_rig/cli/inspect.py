@@ -170,7 +170,7 @@ def _only(name: str, experiment: "Experiment") -> "Experiment":
     for each in wanted:
         if each not in levels:
             raise AssayError(
-                f"{experiment.origin[0]}: factors.subject has no {each}; name {wanted[0]} and {name}, in this"
+                f"{experiment.path}: factors.subject has no {each}; name {wanted[0]} and {name}, in this"
                 " order, and both in names of [subjects]"
             )
     return overridden(experiment, only=[f"subject={','.join(wanted)}"]) if len(levels) > 2 else experiment
