@@ -295,7 +295,7 @@ def test_one_thread_is_in_no_mode_wherever_it_may_run() -> None:
 
 
 def test_a_command_has_as_many_threads_as_it_likes() -> None:
-    command = Program(table="base", path=Path("base"), extract="lines")
+    command = Program(table="base", program="base", extract="lines")
     modes = host_modes(
         [trial(group, *((46, 46) if group < 12 else (160, 160)), threads=1) for group in range(25)],
         experiment().model_copy(update={"programs": {"base": command}}),

@@ -91,7 +91,7 @@ def too_few_for(experiment: Experiment) -> tuple[int, int] | None:
     family = sharing(experiment.comparison, blocks, answers)
 
     def enough(most: int) -> bool:
-        planned = blocks.model_copy(update={"most": most})
+        planned = blocks.altered(most=most)
         return fewest_pairs(family, looks(planned, family)[-1].confidence) <= most
 
     if enough(blocks.most):

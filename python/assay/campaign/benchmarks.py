@@ -121,6 +121,7 @@ def own_experiment(request: ComparisonRequest) -> Experiment | None:
 
 def apply_overrides(experiment: Experiment, request: ComparisonRequest) -> Experiment:
     """Return an experiment with the changes that the command line requests."""
+    changed: dict[str, Any] = {}
     comparison: dict[str, Any] = {}
     if request.gate is not None:  # differences within the gate are of no interest either
         comparison = {"gate_percent": request.gate, "smallest_effect_percent": request.gate}
@@ -128,14 +129,13 @@ def apply_overrides(experiment: Experiment, request: ComparisonRequest) -> Exper
         direction = _direction(request.metric, experiment.unit(request.metric))
         also = {name: better for name, better in experiment.comparison.also.items() if name != request.metric}
         comparison |= {"metric": request.metric, "better": direction, "also": also}
-    changed: dict[str, Any] = {"comparison": experiment.comparison.model_copy(update=comparison)}
     if not _forbids_layouts(experiment):
-        changed["perturb"] = experiment.perturb.model_copy(update={"layout": True})
+        changed["perturb"] = {"layout": True}
     if request.seed is not None:
-        changed["design"] = experiment.design.model_copy(update={"seed": request.seed})
+        changed["design"] = {"seed": request.seed}
     if request.build:
-        changed["ab"] = experiment.ab.model_copy(update={"build": request.build})
-    return experiment.model_copy(update=changed)
+        changed["ab"] = {"build": request.build}
+    return experiment.altered(comparison=comparison, **changed)
 
 
 def _direction(metric: str, unit: str = "") -> Better:

@@ -151,8 +151,7 @@ class Search:
         try:
             if prepared.experiment is None:
                 return None, prepared.skipped
-            comparison = prepared.experiment.comparison.model_copy(update={"campaigns": self._most})
-            experiment = adjusted(prepared.experiment.model_copy(update={"comparison": comparison}))
+            experiment = adjusted(prepared.experiment.altered(comparison={"campaigns": self._most}))
             if not experiment.conditions():
                 return None, prepared.skipped
             share_s = self._left_s / self._to_come
@@ -162,9 +161,7 @@ class Search:
                 return None, prepared.skipped
             experiment = prepared.experiment
             if width_percent is not None:
-                blocks = experiment.design.blocks.model_copy(update={"until": width_percent})
-                design = experiment.design.model_copy(update={"blocks": blocks})
-                experiment = experiment.model_copy(update={"design": design})
+                experiment = experiment.altered(design={"blocks": {"until": width_percent}})
             self._begun += 1
             return self._measure(experiment), prepared.skipped
         finally:
@@ -201,8 +198,7 @@ class Search:
 
         def adjusted(experiment: Experiment) -> Experiment:
             gate = {"gate_percent": threshold, "smallest_effect_percent": threshold}
-            comparison = experiment.comparison.model_copy(update=gate)
-            return only(experiment, worst.comparison.context).model_copy(update={"comparison": comparison})
+            return only(experiment, worst.comparison.context).altered(comparison=gate)
 
         revision = self._revision(commit)
         try:
@@ -280,7 +276,7 @@ def _threshold(report: Report, worst: Benchmark) -> float | None:
 
     def is_beyond(percent: float) -> bool:
         gated = experiment.comparison.gated(percent)
-        analysis = summarise(report.trials, experiment.model_copy(update={"comparison": gated}))
+        analysis = summarise(report.trials, experiment.altered(comparison=gated))
         return any(
             comparison.context == worst.comparison.context and comparison.gate == "failed"
             for comparison in analysis.comparisons

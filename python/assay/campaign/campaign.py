@@ -217,7 +217,7 @@ def _rebuilt(experiment: Experiment, stop: StopSignals, reporter: Reporter) -> I
         stop=stop,
     ) as worktrees:
         again = Revisions(root=compared.root, levels=dict(worktrees.built))
-        yield experiment.model_copy(update={"revisions": again})
+        yield experiment.altered(revisions=again)
 
 
 def _commit(experiment: Experiment) -> dict[str, Any] | None:

@@ -232,8 +232,7 @@ def rehearsed(
         until="verdict" if rest.comparison.gate_percent is None else "gate",
         fewest=min(blocks, USUAL_FEWEST),
     )
-    design = rest.design.model_copy(update={"blocks": planned})
-    return replace(prepared, experiment=rest.model_copy(update={"design": design}), skipped=skipped)
+    return replace(prepared, experiment=rest.altered(design={"blocks": planned}), skipped=skipped)
 
 
 def minutes_needed(report: Report) -> float | None:

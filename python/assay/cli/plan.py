@@ -143,8 +143,7 @@ def plan(
     if forecast is None:
         # The pilot is stored with the experiment's own plan, and ends early.
         enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
-        design = planned.design.model_copy(update={"blocks": enough})
-        pilot = planned.model_copy(update={"design": design})
+        pilot = planned.altered(design={"blocks": enough})
         check(pilot, present_machine())  # mistakes come first
         _say_pilot(planned, trials, store)
         with running_campaign(store, pilot, pilot=PILOT_BLOCKS) as (report, opened):
@@ -200,7 +199,7 @@ def _with_goal(
     if gate is not None:
         if width is not None:
             raise AssayError("--width and --gate ask for different forecasts; give one of them")
-        experiment = experiment.model_copy(update={"comparison": experiment.comparison.gated(gate)})
+        experiment = experiment.altered(comparison=experiment.comparison.gated(gate))
     if width is not None:
         return experiment, width
     if gate is None and experiment.design.blocks.until is not None:

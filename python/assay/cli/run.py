@@ -212,7 +212,7 @@ def _with_enough_blocks(experiment: "Experiment", *, anyway: bool) -> "Experimen
 
     hopeless = too_few_for(experiment)
     if hopeless and anyway:
-        return experiment.model_copy(update={"overrides": (*experiment.overrides, "--anyway")})
+        return experiment.altered(overrides=(*experiment.overrides, "--anyway"))
     if hopeless and "--anyway" not in experiment.overrides:  # of a campaign whose experiment.json this is
         check(experiment, present_machine())  # what is wrong in the file comes first
         comparisons, needed = hopeless

@@ -29,7 +29,7 @@ def read_chart(index: int, chart: Chart, factors: LevelsByName) -> Chart:
         if factor is not None:
             check_known((*at, key), factor, factors, "factor")
     levels = levels_of((*at, "filter"), chart.filter, factors)
-    return chart.model_copy(update={"filter": levels})
+    return chart.altered(filter=levels)
 
 
 def _check_axis(

@@ -58,7 +58,7 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
     with located(*experiment.origin):
         for program in experiment.programs.values() if built else ():
             _check_program(("subjects", program.table, "program"), program)
-        return experiment.model_copy(update={"digests": read_digests(experiment)})
+        return experiment.altered(digests=read_digests(experiment))
 
 
 def _similar(path: Path) -> str:
@@ -141,7 +141,7 @@ def made(tables: Mapping[str, Any], path: Path, *, identical: bool = False) -> E
     """
     with located(None, None):
         experiment = read_experiment(tomli_w.dumps(tables), path, tables, identical=identical)
-    return experiment.model_copy(update={"made": True})
+    return experiment.altered(made=True)
 
 
 def _not_toml(path: Path, text: str, error: str) -> AssayError:

@@ -10,7 +10,7 @@ from assay.experiment import ComparisonDesign, Experiment, Level, load, parse
 from assay.experiment.metrics import better
 from assay.experiment.mistakes import validated
 from assay.experiment.perturb import Perturb, PerturbTable
-from assay.experiment.schema import ComparisonTable, DesignTable, Document, SubjectTable
+from assay.experiment.schema import DesignTable, Document
 from assay.experiment.settings import Settings
 from assay.experiment.types import Blocks, Chart, Extraction, ExtractTable, Program, Validation
 
@@ -440,7 +440,7 @@ def test_a_command_needs_no_settings_of_a_map_and_has_none_by_default() -> None:
     assert mine.path.is_absolute()
     assert mine.path.name == "sh"
     assert (mine.arguments, mine.build) == (("-c", "echo {threads} {seed}"), "make")
-    assert mine.extract == ()
+    assert mine.extraction == ()
     assert parse(f'{COMMAND}extract = "lines"', FILE).programs["mine"].extract == "lines"
 
 
@@ -456,7 +456,7 @@ b = {{ pattern = "b (.*)", unit = "ms" }}
 c = {{ line = "C c" }}
 d = {{ json = "/runs/0/a~1b", unit = "1/s" }}
 """
-    assert parse(text, FILE).programs["mine"].extract == (
+    assert parse(text, FILE).programs["mine"].extraction == (
         Extraction(metric="a", pattern=r"a: (\d+)"),
         Extraction(metric="b", pattern="b (.*)", unit="ms"),
         Extraction(metric="c", line="C c"),
@@ -924,7 +924,7 @@ def with_program(folder: Path, mode: int | None) -> Path:
 
 def test_a_program_is_found_beside_the_experiments_file(tmp_path: Path) -> None:
     experiment = load(with_program(tmp_path, 0o755))
-    assert experiment.programs == {"two": Program(table="two", path=tmp_path / "two")}
+    assert experiment.programs == {"two": Program(table="two", program=str(tmp_path / "two"))}
 
 
 @pytest.mark.parametrize(("mode", "why"), [(None, "no program"), (0o644, "executable")])
@@ -988,8 +988,8 @@ def test_every_other_example_of_the_reference_may_stand_in_a_file() -> None:
 def test_the_reference_explains_every_key() -> None:
     text = REFERENCE.read_text()
     for table in (
-        *(Settings, DesignTable, PerturbTable, ComparisonTable),
-        *(SubjectTable, ExtractTable, Validation, Chart),
+        *(Settings, DesignTable, PerturbTable, ComparisonDesign),
+        *(Program, ExtractTable, Validation, Chart),
     ):
         for key in table.known_keys():
             assert f"\n| `{key}` |" in text, key

@@ -97,7 +97,7 @@ def validated(model: type[AnyTable], value: Any, at: KeyPath = (), skip: int = 0
         MistakeError: with every mistake in it.
     """
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context={"file": True})
     except ValidationError as error:
         raise _mistake_of(error, value, at, skip) from None
 

@@ -54,8 +54,7 @@ def overridden(
     if minutes is not None or blocks is not None:
         changed["blocks"] = Blocks(most=blocks or 1, minutes=minutes)
         fills_the_time = minutes is not None and blocks is None
-    design = experiment.design.model_copy(update=changed)
-    result = experiment.model_copy(update={"design": design, "overrides": (*experiment.overrides, *given)})
+    result = experiment.altered(design=changed, overrides=(*experiment.overrides, *given))
     for rule in settings:
         try:
             result = _set(result, rule)
@@ -67,7 +66,7 @@ def overridden(
         check_conditions(result)
         if settings:
             check_set(result)
-            result = result.model_copy(update={"digests": read_digests(result)})
+            result = result.altered(digests=read_digests(result))
     except MistakeError as mistake:
         where = placed(mistake, result.origin[2])
         raise AssayError(where or f"{' '.join(given)}: {mistake.why}") from None
@@ -97,7 +96,7 @@ def _set_rules(experiment: Experiment, name: str, text: str) -> Experiment:
     """Return an experiment with other rules for which conditions are run."""
     rules = validated(DesignTable, {name: _value(text)}, skip=1)
     read = read_rules(name, getattr(rules, name), experiment.factors)
-    return experiment.model_copy(update={"design": experiment.design.model_copy(update={name: read})})
+    return experiment.altered(design={name: read})
 
 
 def _set_setting(experiment: Experiment, name: str, word: str) -> Experiment:
@@ -108,9 +107,7 @@ def _set_setting(experiment: Experiment, name: str, word: str) -> Experiment:
                 f"every level of the factor {factor} changes {name}; choose among them: --only {factor}=LEVEL"
             )
             raise MistakeError((), why)
-    return experiment.model_copy(
-        update={"fixed": experiment.fixed | _settings(experiment, name, _value(word))}
-    )
+    return experiment.altered(fixed=experiment.fixed | _settings(experiment, name, _value(word)))
 
 
 def _set_levels(experiment: Experiment, factor: str, words: Sequence[str]) -> Experiment:
@@ -140,8 +137,8 @@ def _set_levels(experiment: Experiment, factor: str, words: Sequence[str]) -> Ex
     }
     comparison = experiment.comparison
     if factor == comparison.factor and levels.keys().isdisjoint(comparison.baselines()):
-        update["comparison"] = comparison.model_copy(update={"baseline": next(iter(levels)), "stand_ins": ()})
-    return experiment.model_copy(update=update)
+        update["comparison"] = {"baseline": next(iter(levels)), "stand_ins": ()}
+    return experiment.altered(**update)
 
 
 def _settings(experiment: Experiment, name: str, value: Any) -> dict[str, Any]:
@@ -197,7 +194,7 @@ def _only(experiment: Experiment, only: Sequence[str]) -> Experiment:
         for chart in experiment.charts
         if all(set(levels) & set(kept[factor]) for factor, levels in chart.filter.items())
     )
-    return experiment.model_copy(update={"changes": changes, "charts": charts})
+    return experiment.altered(changes=changes, charts=charts)
 
 
 def _levels(rule: str, factors: Mapping[str, Sequence[Level]]) -> tuple[str, list[Level]]:

@@ -177,7 +177,7 @@ class Perturb(Part):
             moved = {"choices": {name: self.choices[name]}}
         else:
             moved = {name: getattr(self, name)}
-        return self.nothing().model_copy(update=moved)
+        return self.nothing().altered(**moved)
 
     def scaled(self, factor: float) -> "Perturb":
         """Return what moves numbers alone, every C and what is added this many times as large."""

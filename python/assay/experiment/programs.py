@@ -5,13 +5,13 @@ import shutil
 from collections import ChainMap
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 from assay.experiment import placeholders
 from assay.experiment.lines import KeyPath
 from assay.experiment.mistakes import MistakeError
-from assay.experiment.schema import SubjectTable
 from assay.experiment.settings import Settings
-from assay.experiment.types import CommandRun, Experiment, Extract, Extraction, ExtractTable, Program
+from assay.experiment.types import CommandRun, Experiment, Program
 from assay.words import nearest, show
 
 PROCESS_METRICS = ("wall_ms", "user_ms", "system_ms", "peak_resident_bytes", "runs")
@@ -21,7 +21,7 @@ RESERVED_METRICS = (*PROCESS_METRICS, "instructions")
 """The same, with what only a machine with counters measures."""
 
 
-def read_programs(folder: Path, tables: Mapping[str, SubjectTable]) -> dict[str, Program]:
+def read_programs(folder: Path, tables: Mapping[str, Program]) -> dict[str, Program]:
     """Return subject -> its program, as each [subjects.NAME] describes it.
 
     Raises:
@@ -41,68 +41,42 @@ def read_programs(folder: Path, tables: Mapping[str, SubjectTable]) -> dict[str,
     return programs
 
 
-def _program(folder: Path, name: str, table: SubjectTable) -> Program:
-    extract: Extract = "protocol"
+def _program(folder: Path, name: str, table: Program) -> Program:
+    def refuse(key: str, why: str) -> NoReturn:
+        raise MistakeError(("subjects", name, *key.split(".")), why)
+
     for key, given in (("extract", table.extract is not None), ("protocol", table.protocol is False)):
         if table.fixture and given:
-            why = "is for commands, and fixtures speak the protocol; remove it, or fixture = true"
-            raise MistakeError(("subjects", name, key), why)
-    if table.extract is None:
-        extract = () if table.protocol is False else "protocol"
-    elif table.protocol:
+            refuse(key, "is for commands, and fixtures speak the protocol; remove it, or fixture = true")
+    if table.extract is not None and table.protocol:
         why = "a program that speaks the protocol has nothing to extract; remove this or extract"
-        raise MistakeError(("subjects", name, "protocol"), why)
-    elif not table.extract:
+        refuse("protocol", why)
+    if table.extract == {}:
         why = "is empty; if only time and memory are to be measured, write protocol = false instead"
-        raise MistakeError(("subjects", name, "extract"), why)
-    else:
-        extract = table.extract if isinstance(table.extract, str) else _rules(name, table.extract)
-    path = folder / table.program
-    if extract != "protocol" and "/" not in table.program:
-        executable = shutil.which(table.program)
-        path = Path(executable).absolute() if executable else Path(table.program)
-    return Program(
-        table=name,
-        path=path,
-        arguments=(*(("--trial",) if table.fixture else ()), *table.arguments),
-        build=table.build,
-        link=table.link,
-        extract=extract,
-        fixture=table.fixture,
-        run=_run(folder, name, table, extract),
-        cleanup=table.cleanup,
-    )
-
-
-def _run(folder: Path, name: str, table: SubjectTable, extract: object) -> CommandRun:
-    """Return how a command is run."""
+        refuse("extract", why)
+    for metric in table.extract if isinstance(table.extract, dict) else ():
+        if metric in RESERVED_METRICS:
+            refuse(f"extract.{metric}", "is measured of every command; give yours another name")
     keys = CommandRun.model_fields.keys() & table.model_fields_set
-    if keys and extract == "protocol":
+    if keys and not table.is_command:
         why = "is for commands, and this program speaks the protocol; remove it, or write protocol = false"
-        raise MistakeError(("subjects", name, min(keys)), why)
-    needs = {"prepare": table.prepare, "output": table.output == "same", "extract": extract}
+        refuse(min(keys), why)
+    needs = {"prepare": table.prepare, "output": table.output == "same", "extract": table.extract}
     once = next((key for key, given in needs.items() if given), "")
     if table.repeat_ms and once:
         why = f"runs the command several times in a trial, and {once} needs one run; remove one of them"
-        raise MistakeError(("subjects", name, "repeat_ms"), why)
-    return CommandRun(
-        repeat_ms=table.repeat_ms,
-        input=folder / table.input if table.input else None,
-        prepare=table.prepare,
-        ignore_failure=table.ignore_failure,
-        wait_for_children=table.wait_for_children,
-        output=table.output,
-    )
-
-
-def _rules(name: str, rules: Mapping[str, str | ExtractTable]) -> tuple[Extraction, ...]:
-    at = ("subjects", name, "extract")
-    for metric in RESERVED_METRICS:
-        if metric in rules:
-            raise MistakeError((*at, metric), "is measured of every command; give yours another name")
-    return tuple(
-        Extraction(metric=metric, **{"pattern": rule} if isinstance(rule, str) else dict(rule))
-        for metric, rule in rules.items()
+        refuse("repeat_ms", why)
+    program = str(folder / table.program)
+    if table.is_command and "/" not in table.program:
+        executable = shutil.which(table.program)
+        program = str(Path(executable).absolute()) if executable else table.program
+    return table.altered(
+        table=name,
+        names=None,
+        protocol=None if table.extract else table.protocol,
+        program=program,
+        arguments=(*(("--trial",) if table.fixture else ()), *table.arguments),
+        input=str(folder / table.input) if table.input else None,
     )
 
 
@@ -115,7 +89,7 @@ def check_units(experiment: Experiment) -> None:
     """
     comparison, programs = experiment.comparison, experiment.programs
     ruled = {
-        name: program.extract for name, program in programs.items() if isinstance(program.extract, tuple)
+        name: program.rules for name, program in programs.items() if isinstance(program.extraction, tuple)
     }
     others = sorted(experiment.subjects() - ruled.keys())
     first: dict[str, tuple[str, str]] = {}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from assay.experiment.types import REVISION, Experiment, Level
 from assay.words import condition_name, shortened
 
-_HOW_BUILT = frozenset({"path", "build", "link", "cleanup"})
+_HOW_BUILT = frozenset({"program", "build", "link", "cleanup"})
 _NOT_ASKED = frozenset({"gate_percent", "campaigns"})
 _OF_TRIALS = ("comparison.metric", "comparison.factor", "comparison.baseline", "comparison.stand_ins")
 
@@ -124,10 +124,7 @@ def _program(experiment: Experiment, subject: str, without: frozenset[str]) -> d
     if program is None:
         return {}
     fields = program.model_dump(mode="json", exclude=set(without))
-    return {
-        f"subjects.{subject}.{'program' if name == 'path' else name}": _text(experiment, of)
-        for name, of in fields.items()
-    }
+    return {f"subjects.{subject}.{name}": _text(experiment, of) for name, of in fields.items()}
 
 
 def _text(experiment: Experiment, value: Any) -> str:

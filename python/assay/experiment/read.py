@@ -25,7 +25,7 @@ from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
 from assay.experiment.perturb import check_perturb, read_perturb
 from assay.experiment.programs import check_placeholders, check_units, read_programs
-from assay.experiment.schema import ComparisonTable, DesignTable, Document
+from assay.experiment.schema import DesignTable, Document
 from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS
 from assay.experiment.types import (
     EXPERIMENT_NAME_PATTERN,
@@ -91,8 +91,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
             raise MistakeError(("factors", "copy"), why)
         changes["copy"] = {"a": {}, "b": {}}
         factors["copy"] = ("a", "b")
-        copies = {"factor": "copy", "baseline": "a", "stand_ins": (), "ladders": ()}
-        comparison = comparison.model_copy(update=copies)
+        comparison = comparison.altered(factor="copy", baseline="a", stand_ins=(), ladders=())
         question = f"Do two copies of the same code differ? Those of: {question}"
     elif len(factors[comparison.factor]) == 1:
         raise MistakeError(("factors", comparison.factor), "a comparison needs at least two levels")
@@ -170,7 +169,7 @@ def _factor(factors: Factors, *, identical: bool) -> str:
 
 
 def _comparison(
-    table: ComparisonTable,
+    table: ComparisonDesign,
     metric: str,
     factors: Factors,
     direction: Callable[[KeyPath, str], Better],
@@ -180,7 +179,7 @@ def _comparison(
     factor = table.factor or _factor(factors, identical=identical)
     check_known(("comparison", "factor"), factor, factors, "factor")
     baseline, *stand_ins = _baselines(table.baseline, factor, factors)
-    also: dict[str, Better] = {}
+    also: dict[str, Better | None] = {}
     for index, other in enumerate(table.also):
         if other == metric or other in also:
             raise MistakeError(("comparison", "also"), f"{other} is compared already; remove it here")
@@ -205,21 +204,15 @@ def _comparison(
             raise MistakeError(("comparison", "smallest_effect"), why)
     if table.gate_percent is not None and "smallest_effect_percent" not in table.model_fields_set:
         smallest = min(smallest, table.gate_percent)
-    return ComparisonDesign(
+    return table.altered(
         metric=metric,
         factor=factor,
         baseline=baseline,
+        stand_ins=tuple(stand_ins),
         smallest_effect_percent=smallest,
-        smallest_effect=table.smallest_effect,
         better=table.better or direction(("comparison", "metric"), metric),
         also=also,
         across=_across(table, factor, factors),
-        correction=table.correction,
-        accept_invalid=table.accept_invalid,
-        accept_idle=table.accept_idle,
-        pathological=table.pathological,
-        stand_ins=tuple(stand_ins),
-        gate_percent=table.gate_percent,
         ladders=_ladders(table.ladders, factor, factors),
     )
 
@@ -238,7 +231,7 @@ def _ladders(
     return tuple(read)
 
 
-def _across(table: ComparisonTable, compared: str, factors: Factors) -> dict[str, dict[str, float]]:
+def _across(table: ComparisonDesign, compared: str, factors: Factors) -> dict[str, dict[str, float]]:
     """Return the factors whose levels are workloads, each with the weights of its levels."""
     across: dict[str, dict[str, float]] = {}
     for index, factor in enumerate(table.across):
@@ -341,13 +334,13 @@ def _reported(index: int, other: Reported, comparison: ComparisonDesign, factors
     level = level_of((*at, "level"), comparison.factor, other.level, factors)
     if comparison.factor in other.where:
         raise MistakeError((*at, "where", comparison.factor), "is the factor compared; say it in level")
-    update: dict[str, Any] = {"level": level, "where": levels_of((*at, "where"), other.where, factors)}
+    over = None
     if other.over is not None:
-        update["over"] = level_of((*at, "over"), comparison.factor, other.over, factors)
-        if (update["over"], level) not in comparison.rungs():
+        over = level_of((*at, "over"), comparison.factor, other.over, factors)
+        if (over, level) not in comparison.rungs():
             why = f"{show(other.over)} is not the level before {show(level)} on one of [comparison] ladders"
             raise MistakeError((*at, "over"), f"{why}; name that, or remove it")
-    return other.model_copy(update=update)
+    return other.altered(level=level, over=over, where=levels_of((*at, "where"), other.where, factors))
 
 
 def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
@@ -377,7 +370,7 @@ def check_set(experiment: Experiment) -> None:
     check_units(experiment)
     measured = experiment.subjects()
     programs = {name: program for name, program in experiment.programs.items() if name in measured}
-    check_placeholders(experiment.model_copy(update={"programs": programs}))
+    check_placeholders(experiment.altered(programs=programs))
 
 
 def check_conditions(experiment: Experiment) -> None:
@@ -394,8 +387,7 @@ def check_conditions(experiment: Experiment) -> None:
         _check_rules(experiment, ("design", "exclude"))
     except MistakeError:
         if experiment.design.include:  # whose mistake it is where what it leaves lacks the same
-            design = experiment.design.model_copy(update={"exclude": ()})
-            _check_rules(experiment.model_copy(update={"design": design}), ("design", "include"))
+            _check_rules(experiment.altered(design={"exclude": ()}), ("design", "include"))
         raise
     for condition in experiment.conditions():
         _check_settings(experiment, condition)
@@ -616,6 +608,4 @@ def filling_the_time(experiment: Experiment) -> Experiment:
         for settings in every
     )
     most = min(math.ceil(60 * blocks.minutes / shortest_s), MOST_TRIALS // len(every), _MOST_BLOCKS)
-    filling = blocks.model_copy(update={"most": most})
-    design = experiment.design.model_copy(update={"blocks": filling})
-    return experiment.model_copy(update={"design": design})
+    return experiment.altered(design={"blocks": {"most": most}})

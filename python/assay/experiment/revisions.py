@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay.experiment.types import REVISION, Experiment, Level, MeasuredRevision, Revisions
+from assay.experiment.types import REVISION, Experiment, Level, MeasuredRevision, Revisions, about
 from assay.words import counted
 
 COPY = "copy"
@@ -41,24 +41,15 @@ def of_revisions(experiment: Experiment, root: Path, levels: Mapping[str, Measur
     baseline, *others = levels.values()
     changes: dict[str, Any] = {name: of for name, of in experiment.changes.items() if name != COPY}
     changes[REVISION] = {level: {} for level in levels}
-    compared = {
-        "factor": REVISION,
-        "baseline": next(iter(levels)),
-        "stand_ins": (),
-        "ladders": (),
-        "across": {},
-    }
-    return experiment.model_copy(
-        update={
-            "name": name_of(experiment.name),
-            "question": f"Is {words_of(others[0])} slower than {words_of(baseline)}?",
-            "comparison": experiment.comparison.model_copy(update=compared),
-            "changes": changes,
-            "charts": (),  # they may be about what is not compared any more
-            "reported": (),
-            "identical": False,
-            "revisions": Revisions(root=root, levels=dict(levels)),
-        }
+    return experiment.altered(
+        name=name_of(experiment.name),
+        question=f"Is {words_of(others[0])} slower than {words_of(baseline)}?",
+        comparison=about(REVISION, next(iter(levels))),
+        changes=changes,
+        charts=(),  # they may be about what is not compared any more
+        reported=(),
+        identical=False,
+        revisions=Revisions(root=root, levels=dict(levels)),
     )
 
 
@@ -71,11 +62,12 @@ def only(experiment: Experiment, context: Mapping[str, Level]) -> Experiment:
 
 def without(experiment: Experiment, contexts: Sequence[Mapping[str, Level]]) -> Experiment:
     """Return an experiment that leaves some contexts out, and the programs that no condition uses then."""
+    if not contexts:
+        return experiment
     rules = tuple({factor: (level,) for factor, level in context.items()} for context in contexts)
-    design = experiment.design.model_copy(update={"exclude": (*experiment.design.exclude, *rules)})
-    left = experiment.model_copy(update={"design": design})
-    used = {name: program for name, program in left.programs.items() if name in left.subjects()}
-    return left.model_copy(update={"programs": used if contexts else left.programs})
+    left = experiment.altered(design={"exclude": (*experiment.design.exclude, *rules)})
+    measured = left.subjects()
+    return left.altered(programs={name: of for name, of in left.programs.items() if name in measured})
 
 
 def name_of(experiment: str) -> str:

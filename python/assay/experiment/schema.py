@@ -9,19 +9,13 @@ from pydantic import Field, model_validator
 
 from assay.experiment.events import Simulate
 from assay.experiment.flaws import PitfallTable
-from assay.experiment.metrics import Better
 from assay.experiment.perturb import PerturbTable
 from assay.experiment.settings import Settings
 from assay.experiment.tables import (
     Listed,
-    Metric,
     Name,
-    NonEmptyWord,
-    PositiveEffect,
     PositivePercent,
     Table,
-    ValueOrTable,
-    Word,
     misplaced,
 )
 from assay.experiment.types import (
@@ -29,21 +23,15 @@ from assay.experiment.types import (
     BlockCount,
     Busy,
     Chart,
+    ComparisonDesign,
     ExperimentName,
-    ExtractTable,
-    LinkCommand,
     Minutes,
-    Output,
-    PathologicalShare,
-    Pattern,
-    RepeatMs,
+    Program,
     Repetitions,
     Reported,
     Seed,
-    Tool,
     Until,
     Validation,
-    Weight,
 )
 
 _MOST_CHARTS = 100  # a page draws each, and each takes some 100 ms and 20 kB
@@ -105,78 +93,6 @@ class DesignTable(Table):
         return self
 
 
-class ComparisonTable(Table):
-    """[comparison]."""
-
-    metric: Metric | None = None
-    """What is compared; throughput, or wall_ms of commands, where nothing says."""
-    factor: str | None = None
-    """Its levels are compared; needed where there are several factors."""
-    baseline: Any = None
-    """The level that every other is compared with: the first where nothing says."""
-    smallest_effect_percent: PositivePercent = 3
-    """Smaller differences do not interest you: intervals within it are called equivalent. Where nothing says,
-    a gate below 3 is the smallest effect too.
-    """
-    smallest_effect: PositiveEffect | None = None
-    """The same in the metric's own units, which is then compared by differences and not by ratios."""
-    gate_percent: PositivePercent | None = None
-    """A level fails if it is shown to be worse than the baseline by more than this."""
-    better: Better | None = None
-    """Whether more is better, where neither the metric's unit nor its name says."""
-    also: ValueOrTable[list[Metric], dict[Metric, Better]] = Field(default_factory=list)
-    """Further metrics, compared in the same way as a family of their own."""
-    across: ValueOrTable[list[str], dict[str, dict[str, Weight]]] = Field(default_factory=list)
-    """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
-    correction: Literal["family", "none"] = "family"
-    """Whether the intervals and verdicts of a family hold all together, or each by itself."""
-    accept_invalid: bool = False
-    """Whether levels some of whose trials are not valid get a verdict from their other trials."""
-    accept_idle: bool = False
-    """Whether trials in which practically nothing happens get a verdict, as those of an empty map."""
-    ladders: list[Annotated[list[Any], Field(min_length=2)]] = Field(default_factory=list)
-    """Levels in an order in which each is also compared with the one before it."""
-    pathological: PathologicalShare | None = None
-    """An outcome is pathological if it is worse than this share of the median of its condition."""
-
-
-class SubjectTable(Table):
-    """[subjects.NAME]."""
-
-    program: NonEmptyWord
-    """An executable, relative to this file."""
-    names: Annotated[list[Name], Field(min_length=1)] | None = None
-    """The subjects that the program runs, where they are several."""
-    arguments: list[Word] = Field(default_factory=list)
-    """Of its command line, with placeholders such as {threads}."""
-    build: NonEmptyWord | None = None
-    """A command for the shell that runs once, before the campaign."""
-    link: LinkCommand | None = None
-    """A command for the shell that links the program to {output} in the order of the seed {layout}."""
-    cleanup: NonEmptyWord | None = None
-    """A command for the shell that runs once, when the campaign ends."""
-    prepare: NonEmptyWord | None = None
-    """A command for the shell that runs before each trial of a command."""
-    input: NonEmptyWord | None = None
-    """A file, relative to this one, that a command reads on standard input."""
-    repeat_ms: RepeatMs = 0
-    """A command is run again and again until this many milliseconds have passed."""
-    ignore_failure: bool = False
-    """Whether a command may exit with another code than 0."""
-    wait_for_children: bool = False
-    """Whether a command has ended only when the processes that it started have, too."""
-    output: Output = "kept"
-    """What becomes of a command's output: "same" compares it with that of the others of its group."""
-    protocol: bool | None = None
-    """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
-    fixture: bool = False
-    """Whether it is a program of fixtures (assay::fixture), which have neither keys nor a mix."""
-    extract: (
-        ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None
-    ) = None
-    """How metrics are found in what it prints."""
-
-
 class Document(Table):
     """The whole file."""
 
@@ -191,11 +107,11 @@ class Document(Table):
     """How often it is run, and what ends it."""
     perturb: PerturbTable = PerturbTable()
     """What is moved at random in each trial."""
-    comparison: ComparisonTable = ComparisonTable()
+    comparison: ComparisonDesign = ComparisonDesign()
     """What is asked."""
     simulate: Simulate = Simulate()
     """What is simulated of each trial beside what it counts."""
-    subjects: dict[Name, SubjectTable] = Field(default_factory=dict)
+    subjects: dict[Name, Program] = Field(default_factory=dict)
     """Programs of your own."""
     ab: AcrossRevisions = AcrossRevisions()
     """How `assay ab` and `assay bisect` build each revision."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.errors import AssayError
 from assay.experiment.perturb import Perturb
-from assay.experiment.types import Blocks, Experiment, Level, Varied
+from assay.experiment.types import Blocks, Experiment, Level, Varied, about
 
 PERTURBED = "perturbed"
 CONFIGURATION = "configuration"
@@ -66,26 +66,16 @@ def sensitive(
         CONFIGURATION: {number: {} for number in range(1, configurations + 1)},
     }
     metric = experiment.comparison.metric
-    return experiment.model_copy(
-        update={
-            "name": name_of(experiment.name),
-            "question": f"How sensitive is {metric} to what is arbitrary? In: {experiment.question}",
-            "comparison": experiment.comparison.model_copy(
-                update={
-                    "factor": PERTURBED,
-                    "baseline": NOTHING,
-                    "stand_ins": (),
-                    "ladders": (),
-                    "across": {CONFIGURATION: {}},
-                }
-            ),
-            "design": experiment.design.model_copy(update={"blocks": Blocks(most=replicates)}),
-            "changes": {**experiment.changes, **added},
-            "perturb": Perturb(),
-            "varied": varied,
-            "charts": (),
-            "reported": (),
-        }
+    return experiment.altered(
+        name=name_of(experiment.name),
+        question=f"How sensitive is {metric} to what is arbitrary? In: {experiment.question}",
+        comparison={**about(PERTURBED, NOTHING), "across": {CONFIGURATION: {}}},
+        design={"blocks": Blocks(most=replicates)},
+        changes={**experiment.changes, **added},
+        perturb=Perturb(),
+        varied=varied,
+        charts=(),
+        reported=(),
     )
 
 

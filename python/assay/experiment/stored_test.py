@@ -66,7 +66,7 @@ def test_what_is_found_later_is_placed_in_the_file_that_was_resolved(tmp_path: P
         AssayError, match=r"^/experiments/stored.toml:2: subjects\.mine\.program: there is no"
     ):
         load(file)
-    document["programs"]["mine"]["path"] = "/bin/true"
+    document["programs"]["mine"]["program"] = "/bin/true"
     del document["source"]
     file.write_text(json.dumps(document))
     machine = Machine({}, {}, frozenset({0, 1}), memory_limit_mb=1000)

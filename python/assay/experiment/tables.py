@@ -11,13 +11,16 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetPydanticSchema,
     ModelWrapValidatorHandler,
     Tag,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from assay.words import listed, nearest, show
@@ -44,8 +47,19 @@ Word = Annotated[str, WithoutNul]
 NonEmptyWord = Annotated[str, Field(min_length=1), WithoutNul]
 
 
+FOLLOWS: Any = None
+"""The default of a key whose value follows from the rest of the file, once that is read."""
+Resolved = SkipJsonSchema()  # type: ignore[type-arg]
+"""Marks a field that no file has, and the resolved experiment does."""
+
+
+def read_as(form: Any) -> GetPydanticSchema:
+    """Return what has a value read in a form that a file may write it in, until the file is resolved."""
+    return GetPydanticSchema(lambda _, handler: handler(form))
+
+
 class Part(BaseModel):
-    """A part of a resolved experiment: it does not change, and its JSON gives the same part again."""
+    """A part of an experiment: it does not change, and its JSON gives the same part again."""
 
     model_config = ConfigDict(
         strict=True,
@@ -56,6 +70,15 @@ class Part(BaseModel):
         use_attribute_docstrings=True,
     )
 
+    def altered(self, **values: Any) -> Self:
+        """Return the same part with other values, which are validated; a dict changes a part within it."""
+        given = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
+        for name, value in values.items():
+            part = getattr(self, name)
+            inside = isinstance(part, Part) and isinstance(value, dict)
+            given[type(self).model_fields[name].alias or name] = part.altered(**value) if inside else value
+        return self.model_validate(given)
+
 
 class Table(Part):
     """A TOML table whose values have exactly the types written here and that knows all of its keys."""
@@ -63,7 +86,9 @@ class Table(Part):
     @classmethod
     def known_keys(cls) -> list[str]:
         """Return the keys that it may hold, as the text writes them."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
+        return [
+            field.alias or name for name, field in cls.model_fields.items() if Resolved not in field.metadata
+        ]
 
     @classmethod
     def may_hold(cls, key: str) -> bool:
@@ -76,8 +101,8 @@ class Table(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_unknown_keys(cls, table: Any) -> Any:
-        if isinstance(table, dict):
+    def _refuse_unknown_keys(cls, table: Any, info: ValidationInfo) -> Any:
+        if isinstance(table, dict) and info.context:  # of a file
             for key in table:
                 if not cls.may_hold(key):
                     hint = nearest(key, cls.known_keys())

@@ -34,6 +34,7 @@ from assay.experiment.perturb import Perturb
 from assay.experiment.roles import with_threads
 from assay.experiment.settings import SURROUNDINGS
 from assay.experiment.tables import (
+    FOLLOWS,
     Listed,
     Metric,
     Name,
@@ -42,10 +43,13 @@ from assay.experiment.tables import (
     Part,
     PositiveEffect,
     PositivePercent,
+    Resolved,
     Table,
+    ValueOrTable,
     WithoutNul,
     Word,
     misplaced,
+    read_as,
 )
 from assay.findings import Severity
 from assay.words import printable, show
@@ -64,49 +68,47 @@ Level = str | int | float
 _FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
 
 
-class ComparisonDesign(Part):
-    """What the verdicts are about.
+class ComparisonDesign(Table):
+    """[comparison]: what the verdicts are about."""
 
-    Attributes:
-        metric: the metric compared.
-        factor: the factor whose levels are compared.
-        baseline: the level of that factor that every other is compared with.
-        stand_ins: levels that are the baseline where it is not there, the first that is.
-        smallest_effect_percent: differences below this are of no interest; above 0, at most 100.
-        smallest_effect: the same in the metric's units, which is then compared by differences; None: by
-            ratios.
-        better: whether a higher or a lower value of the metric is better.
-        also: further metrics, whose verdicts are a family of their own -> whether higher or lower is better.
-        across: factors whose levels are workloads, over which verdicts are also given as a whole -> the
-            weight of each level by its name; empty where all weigh the same.
-        correction: whether the intervals and verdicts of a family hold all together, or each by itself.
-        accept_invalid: whether levels some of whose trials are not valid get a verdict from the others.
-        accept_idle: whether trials in which practically nothing happens get a verdict, as of an empty map.
-        pathological: an outcome is pathological if it is worse than this share of the median of its
-            condition; None where nobody asks.
-        gate_percent: a level fails if its main metric is shown to be worse than the baseline's by more than
-            this; not below the smallest effect. None: nothing can fail.
-        campaigns: how many campaigns share the error of 5%, as the steps of a bisection do.
-        ladders: levels in an order in which each is also compared with the one before it; those verdicts are
-            a family of their own.
+    metric: Metric = FOLLOWS
+    """What is compared; throughput, or wall_ms of commands, where nothing says."""
+    factor: str = FOLLOWS
+    """Its levels are compared; needed where there are several factors."""
+    baseline: Annotated[Level, read_as(Any)] = FOLLOWS
+    """The level that every other is compared with: the first where nothing says."""
+    stand_ins: Annotated[tuple[Level, ...], Listed, Resolved] = ()
+    """Levels that are the baseline where it is not there, the first that is."""
+    smallest_effect_percent: PositivePercent = 3.0
+    """Smaller differences do not interest you: intervals within it are called equivalent. Where nothing says,
+    a gate below 3 is the smallest effect too.
     """
-
-    metric: Metric
-    factor: str
-    baseline: Level
-    smallest_effect_percent: PositivePercent
-    better: Better
-    also: dict[Metric, Better] = Field(default_factory=dict)
-    across: dict[str, dict[str, Weight]] = Field(default_factory=dict)
-    correction: Literal["family", "none"] = "family"
-    accept_invalid: bool = False
-    accept_idle: bool = False
-    pathological: PathologicalShare | None = None
-    stand_ins: tuple[Level, ...] = ()
-    gate_percent: PositivePercent | None = None
-    campaigns: Annotated[int, Field(ge=1)] = 1
-    ladders: tuple[tuple[Level, ...], ...] = ()
     smallest_effect: PositiveEffect | None = None
+    """The same in the metric's own units, which is then compared by differences and not by ratios."""
+    gate_percent: PositivePercent | None = None
+    """A level fails if it is shown to be worse than the baseline by more than this."""
+    better: Better = FOLLOWS
+    """Whether more is better, where neither the metric's unit nor its name says."""
+    also: Annotated[dict[Metric, Better], read_as(ValueOrTable[list[Metric], dict[Metric, Better]])] = Field(
+        default_factory=dict
+    )
+    """Further metrics, compared in the same way as a family of their own."""
+    across: Annotated[
+        dict[str, dict[str, Weight]], read_as(ValueOrTable[list[str], dict[str, dict[str, Weight]]])
+    ] = Field(default_factory=dict)
+    """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
+    correction: Literal["family", "none"] = "family"
+    """Whether the intervals and verdicts of a family hold all together, or each by itself."""
+    accept_invalid: bool = False
+    """Whether levels some of whose trials are not valid get a verdict from their other trials."""
+    accept_idle: bool = False
+    """Whether trials in which practically nothing happens get a verdict, as those of an empty map."""
+    ladders: Annotated[tuple[Annotated[tuple[Any, ...], Field(min_length=2), Listed], ...], Listed] = ()
+    """Levels in an order in which each is also compared with the one before it."""
+    pathological: PathologicalShare | None = None
+    """An outcome is pathological if it is worse than this share of the median of its condition."""
+    campaigns: Annotated[int, Field(ge=1), Resolved] = 1
+    """How many campaigns share the error of 5%, as the steps of a bisection do."""
 
     def baselines(self) -> tuple[Level, ...]:
         """Return the levels of which each context has one that its others are compared with."""
@@ -128,7 +130,12 @@ class ComparisonDesign(Part):
     def gated(self, percent: float) -> Self:
         """Return the same with a gate, and with a smallest effect that is not above it."""
         smallest = min(self.smallest_effect_percent, percent)
-        return self.model_copy(update={"gate_percent": percent, "smallest_effect_percent": smallest})
+        return self.altered(gate_percent=percent, smallest_effect_percent=smallest)
+
+
+def about(factor: str, baseline: Level) -> dict[str, Any]:
+    """Return what a comparison has of its own that is about another factor than that of the file."""
+    return {"factor": factor, "baseline": baseline, "stand_ins": (), "ladders": (), "across": {}}
 
 
 Busy = Literal["wait", "withhold", "count"]
@@ -267,66 +274,73 @@ Tool = Literal["google-benchmark", "catch2"]
 Extract = Literal["protocol", "lines"] | Tool | tuple[Extraction, ...]
 
 
-class CommandRun(Part):
-    """How a trial runs a command.
-
-    Attributes:
-        repeat_ms: it is run again, in a fresh process each time, until this many milliseconds have passed.
-        input: an absolute path: what it reads on standard input; None: nothing.
-        prepare: a command for the shell that runs before each trial in the experiment's folder; or None.
-        ignore_failure: whether a trial whose command exits with another code than 0 is valid.
-        wait_for_children: whether it has ended only when the processes that it started have, too; else a
-            trial is invalid whose command ends while some still run.
-        output: "kept": the start of what it prints is; "discarded": it prints to /dev/null; "same": a trial
-            is invalid that prints something else than the others of its group.
-    """
+class CommandRun(Table):
+    """How a trial runs a command."""
 
     repeat_ms: RepeatMs = 0
-    input: Annotated[Path, WithoutNul] | None = None
+    """A command is run again and again until this many milliseconds have passed."""
+    input: NonEmptyWord | None = None
+    """A file, relative to this one, that a command reads on standard input."""
     prepare: NonEmptyWord | None = None
+    """A command for the shell that runs before each trial of a command."""
     ignore_failure: bool = False
+    """Whether a command may exit with another code than 0."""
     wait_for_children: bool = False
+    """Whether a command has ended only when the processes that it started have, too."""
     output: Output = "kept"
+    """What becomes of a command's output: "same" compares it with that of the others of its group."""
 
 
-class Program(Part):
-    """A program of one's own that is a subject.
+class Program(CommandRun):
+    """[subjects.NAME]: a program of one's own that is a subject. Resolved, its files have absolute paths."""
 
-    Attributes:
-        table: NAME of the [subjects.NAME] that describes it, perhaps for several subjects.
-        path: the executable, absolute; the bare name of a command that is not on the PATH.
-        arguments: of its command line; `{name}` stands for the setting or parameter of that name, `{linked}`
-            for the file that `link` has made.
-        build: a command for the shell that runs once in the experiment's folder before a campaign; or None.
-        link: a command for the shell that links it in that folder, `{output}` in it standing for the file,
-            `{layout}` for the seed of a layout, and `{lld}` for the folder of lld; or None.
-        extract: "protocol": it speaks the trial protocol; "lines": every line NAME=DATA is a metric;
-            a tool's name: it prints what this tool does, of the benchmark that the parameter `benchmark`
-            names; else the rules for each metric, none where only time and memory are measured.
-        fixture: whether it measures fixtures: it speaks the protocol, and has neither keys nor a mix.
-        run: how it is run, where it is a command.
-        cleanup: a command for the shell that runs once in that folder when a campaign ends; or None.
-    """
-
-    table: Name
-    path: Annotated[Path, WithoutNul]
-    arguments: tuple[Word, ...] = ()
+    table: Annotated[Name, Resolved] = FOLLOWS
+    """NAME, which perhaps describes several subjects."""
+    program: NonEmptyWord
+    """An executable, relative to this file."""
+    names: Annotated[list[Name], Field(min_length=1)] | None = None
+    """The subjects that the program runs, where they are several."""
+    arguments: Annotated[tuple[Word, ...], Listed] = ()
+    """Of its command line, with placeholders such as {threads}."""
     build: NonEmptyWord | None = None
+    """A command for the shell that runs once, before the campaign."""
     link: LinkCommand | None = None
-    extract: Extract = "protocol"
-    fixture: bool = False
-    run: CommandRun = CommandRun()
+    """A command for the shell that links the program to {output} in the order of the seed {layout}."""
     cleanup: NonEmptyWord | None = None
+    """A command for the shell that runs once, when the campaign ends."""
+    protocol: bool | None = None
+    """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
+    fixture: bool = False
+    """Whether it is a program of fixtures (assay::fixture), which have neither keys nor a mix."""
+    extract: (
+        ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None
+    ) = None
+    """How metrics are found in what it prints."""
+
+    @property
+    def path(self) -> Path:
+        """Return the executable; the bare name of a command that is not on the PATH."""
+        return Path(self.program)
 
     @property
     def is_command(self) -> bool:
         """Return whether it knows nothing of the trial protocol."""
-        return self.extract != "protocol"
+        return self.extract is not None or self.protocol is False
+
+    @property
+    def extraction(self) -> Extract:
+        """Return how metrics are found in what it prints, as plans say it."""
+        if isinstance(self.extract, dict):
+            return tuple(
+                Extraction(metric=metric, **{"pattern": rule} if isinstance(rule, str) else dict(rule))
+                for metric, rule in self.extract.items()
+            )
+        return self.extract or (() if self.protocol is False else "protocol")
 
     @property
     def rules(self) -> tuple[Extraction, ...]:
         """Return its rules for metrics, where it has any."""
-        return self.extract if isinstance(self.extract, tuple) else ()
+        return self.extraction if isinstance(self.extraction, tuple) else ()
 
 
 class Validation(Table):
@@ -767,10 +781,9 @@ class Experiment(Part):
         program, revisions = self.programs.get(subject), self.revisions
         if program is None or revisions is None:
             return program
-        run, level = program.run, condition[REVISION]
-        if run.input is not None:
-            run = run.model_copy(update={"input": revisions.place(run.input, level)})
-        return program.model_copy(update={"path": revisions.place(program.path, level), "run": run})
+        level = condition[REVISION]
+        input_file = program.input and str(revisions.place(Path(program.input), level))
+        return program.altered(program=str(revisions.place(program.path, level)), input=input_file)
 
     def in_worktree(self, condition: Mapping[str, Level]) -> Self:
         """Return the experiment as it is where a condition runs: in the worktree of its revision."""
@@ -779,7 +792,7 @@ class Experiment(Part):
             return self
         programs = {subject: self.program_in_worktree(condition, subject) for subject in self.programs}
         path = revisions.place(self.path.absolute(), condition[REVISION])
-        return self.model_copy(update={"path": path, "programs": programs, "revisions": None})
+        return self.altered(path=path, programs=programs, revisions=None)
 
     def in_worktrees(self) -> dict[str, Self]:
         """Return level of `revision` -> the experiment in its worktree; without revisions "" -> itself."""

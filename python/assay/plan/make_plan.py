@@ -17,7 +17,7 @@ from assay.experiment.perturb import value_at
 from assay.experiment.placeholders import LINKED, fill, names, values_of
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
 from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS
-from assay.experiment.types import REVISION, Experiment, Level, Revisions
+from assay.experiment.types import REVISION, CommandRun, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
 from assay.plan.perturb import change, perturbed
 from assay.plan.types import LAYOUT, Plan, PlannedTrial
@@ -216,7 +216,7 @@ def _drawn(
         }
     )
     if own and own.is_command:
-        run = own.run.model_dump(mode="json", exclude_defaults=True)
+        run = own.model_dump(mode="json", include=set(CommandRun.model_fields), exclude_defaults=True)
         request |= {"run": run} if run else {}
     else:
         process = {name: perturbation[name] for name in _OF_THE_PROCESS if name in perturbation}
@@ -230,7 +230,7 @@ def _drawn(
         timeout_s=settings.get("timeout_s", timeout_s),
         memory_limit_mb=settings.get("memory_limit_mb", trial.memory_limit_mb),
         arguments=tuple(fill(argument, values) for argument in own.arguments) if own else (),
-        extract=own.extract if own else "protocol",
+        extract=own.extraction if own else "protocol",
     )
 
 

@@ -230,7 +230,9 @@ def command() -> Experiment:
     arguments = ("-{threads}", "{seed}", "{{{level}}")
     return small_experiment(subjects=2).model_copy(
         update={
-            "programs": {"map_1": Program(table="map", path=Path("/x"), arguments=arguments, extract=RULES)},
+            "programs": {
+                "map_1": Program(table="map", program="/x", arguments=arguments, extract={"a": "a(.)"})
+            },
             "fixed": FIXED | {"parameters": {"level": 9}},
         }
     )
@@ -249,7 +251,7 @@ def test_a_command_has_arguments_with_each_trials_own_values_and_its_rules() -> 
 
 def test_what_a_command_has_not_is_neither_perturbed_nor_requested() -> None:
     fixed = {"threads": 1, "pinning": "none", "timeout_s": 5}
-    programs = {f"map_{n}": Program(table="map", path=Path("/x"), extract=()) for n in (0, 1)}
+    programs = {f"map_{n}": Program(table="map", program="/x", protocol=False) for n in (0, 1)}
     experiment = command().model_copy(update={"fixed": fixed, "programs": programs})
     for trial in plan_of(experiment).trials:
         assert trial.request.keys() == {"protocol", "seed", "subject", "threads", "pinning"}

@@ -35,7 +35,7 @@ class PlannedTrial:
         timeout_s: seconds after which the trial is killed and recorded as timed out.
         memory_limit_mb: data segment that the trial's process may use, in MiB.
         arguments: of the program's command line.
-        extract: how its metrics are found in what it prints: `Program.extract`.
+        extract: how its metrics are found in what it prints: `Program.extraction`.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
     """
 

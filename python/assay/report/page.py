@@ -143,8 +143,7 @@ def trial_files(report: Report, store: Store) -> Iterator[tuple[str, str]]:
 
 def _with_seed(report: Report) -> str:
     """Return the resolved experiment with its text and the seed of its campaign, whose plan it gives."""
-    seeded = report.experiment.design.model_copy(update={"seed": report.campaign.seed})
-    resolved = report.experiment.model_copy(update={"design": seeded})
+    resolved = report.experiment.altered(design={"seed": report.campaign.seed})
     whole = {**resolved.model_dump(mode="json"), "source": report.campaign.source}
     return json.dumps(whole, ensure_ascii=False, indent=1)
 

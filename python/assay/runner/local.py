@@ -157,7 +157,7 @@ class LocalExecutor:
                 measured=is_command,
                 repeat_ms=run.repeat_ms,
                 wait_for_children=run.wait_for_children,
-                stdin_file=run.input,
+                stdin_file=Path(run.input) if run.input else None,
                 discard=run.output == "discarded",
                 timeout_s=trial.timeout_s,
                 priority=around.command,
@@ -288,7 +288,7 @@ class LocalExecutor:
 
 
 def _run_of(trial: PlannedTrial) -> CommandRun:
-    return CommandRun.model_validate(trial.request.get("run", {}), strict=False)
+    return CommandRun.model_validate(trial.request.get("run", {}))
 
 
 def _with_own(state: Mapping[str, str], result: Mapping[str, Any]) -> dict[str, str]:

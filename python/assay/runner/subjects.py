@@ -41,7 +41,7 @@ def listings(experiment: Experiment, stop: StopSignals | None = None) -> dict[st
 
 def subjects_of(program: Path) -> Listing:
     """Return the subjects of a program that speaks the protocol; any other program has none."""
-    return _listing(Program(table="program", path=program), [], None)
+    return _listing(Program(table="program", program=str(program)), [], None)
 
 
 def facts_of_subjects(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, dict[str, str]]:

@@ -128,7 +128,7 @@ class Store:
         Raises:
             AssayError: a text or path of the experiment is not UTF-8.
         """
-        resolved = experiment.model_copy(update={"path": experiment.path.absolute()})
+        resolved = experiment.altered(path=experiment.path.absolute())
         try:
             text = resolved.model_dump_json()
         except PydanticSerializationError as error:
@@ -175,7 +175,7 @@ class Store:
                 f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}:"
                 " use that one, or run it again; `assay store list`, `show` and `query` read its trials"
             ) from error
-        return resolved.model_copy(update={"source": row["source"]})
+        return resolved.altered(source=row["source"])
 
     def head(self, campaign_id: int) -> RowMapping:
         """Return the experiment of a campaign, its text and its host."""

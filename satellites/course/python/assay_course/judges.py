@@ -260,8 +260,7 @@ def environments(rule: str, runs: Sequence[Run]) -> Outcome:
 def mean_of_latencies(rule: str, runs: Sequence[Run]) -> Outcome:
     """Judge the mean of latencies by the percentile that the experiment compares, of the same trials."""
     [run] = runs
-    comparison = run.experiment.comparison.model_copy(update={"metric": MEAN})
-    by_mean = replace(run, experiment=run.experiment.model_copy(update={"comparison": comparison}))
+    by_mean = replace(run, experiment=run.experiment.altered(comparison={"metric": MEAN}))
     caught, clean = tuple(_named(rule, by_mean.findings())), not _named(rule, run.findings())
     means, tails = _ratios(by_mean), _ratios(run)
     if not means or not tails:
@@ -362,10 +361,9 @@ def _center(ratios: Sequence[float]) -> tuple[float, float]:
 
 def cut(run: Run, blocks: int) -> Run:
     """Return a campaign as if it had been planned with the first few blocks alone."""
-    design = run.experiment.design.model_copy(update={"blocks": Blocks(most=blocks)})
     return replace(
         run,
-        experiment=run.experiment.model_copy(update={"design": design}),
+        experiment=run.experiment.altered(design={"blocks": Blocks(most=blocks)}),
         trials=[trial for trial in run.trials if trial.block < blocks],
     )
 
