@@ -1,8 +1,8 @@
 # Uses Assay as other people do: the headers and a subject with what the build in BUILD installs, and a subject in a
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes, the fixtures are those of
 # `assay new fixture`, of `assay new function`, of docs/guide/fixtures.md and of examples/order_book; the one with probes is
-# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map, elb_trees and
-# randomness of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
+# that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map and
+# elb_trees of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR, LLD.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -37,9 +37,9 @@ file(WRITE "${work}/probed_source/my_map.cpp" "${CMAKE_MATCH_1}")
 file(COPY "${subject}/CMakeLists.txt" DESTINATION "${work}/probed_source")
 build(probed "${work}/probed_source" subject "-DCMAKE_PREFIX_PATH=${work}/prefix")
 
-# Each block of C++ in these pages whose first line says a file's name is a program.
-foreach(page reclamation trees bt_map elb_trees randomness)
-  file(READ "${source}/docs/guide/${page}.md" guide)
+# programs_of(page to): writes each block of C++ of a page whose first line says a file's name into a folder.
+function(programs_of page to)
+  file(READ "${page}" guide)
   set(found FALSE)
   set(fence "```cpp\n")
   string(FIND "${guide}" "${fence}" start)
@@ -49,14 +49,17 @@ foreach(page reclamation trees bt_map elb_trees randomness)
     string(FIND "${guide}" "```" end)
     string(SUBSTRING "${guide}" 0 ${end} program)
     if(program MATCHES "^// ([a-z_]+.cpp): ")
-      file(WRITE "${work}/examples_source/${CMAKE_MATCH_1}" "${program}")
+      file(WRITE "${to}/${CMAKE_MATCH_1}" "${program}")
       set(found TRUE)
     endif()
     string(FIND "${guide}" "${fence}" start)
   endwhile()
   if(NOT found)
-    message(FATAL_ERROR "docs/guide/${page}.md shows no program")
+    message(FATAL_ERROR "${page} shows no program")
   endif()
+endfunction()
+foreach(page reclamation trees bt_map elb_trees)
+  programs_of("${source}/docs/guide/${page}.md" "${work}/examples_source")
 endforeach()
 # As that page says, it is the same program with the other tree.
 file(READ "${work}/examples_source/trees.cpp" program)
@@ -91,14 +94,6 @@ if(NOT failed OR NOT output MATCHES "undefined reference to `[^\n]*natarajan_mit
 endif()
 
 run("${work}/headers/draw_operations")
-# What that page says that it prints, there indented.
-execute_process(COMMAND "${work}/examples/decisions" OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX REPLACE "([^\n]+\n)" "    \\1" output "${output}")
-file(READ "${source}/docs/guide/randomness.md" guide)
-string(FIND "${guide}" "\n\n${output}\n" found)
-if(found EQUAL -1)
-  message(FATAL_ERROR "docs/guide/randomness.md does not show what decisions.cpp prints:\n${output}")
-endif()
 file(WRITE "${work}/request.json" [[
 {"protocol": 1, "subject": "my_map", "seed": 1, "threads": 2, "pinning": "none", "key_range": 1000,
  "keys": "sparse", "mix": {"insert": 20, "erase": 10, "find": 70}, "duration_ms": 20, "interval_ms": 10}]])
