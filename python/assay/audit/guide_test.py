@@ -8,6 +8,7 @@ import pytest
 
 from assay import audit, compare
 from assay.audit import DESIGN_RULES, Rule, guide_page
+from assay.audit.testing import check_page
 
 GUIDE = guide_page("any").parent
 EVERY: tuple[Rule[Any], ...] = (*audit.RULES, *compare.RULES)
@@ -25,12 +26,7 @@ def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_page_says_what_a_rule_sees_why_and_what_to_do(rule: Rule[Any]) -> None:
-    page = guide_page(rule.id).read_text(encoding="utf-8")
-    assert page.startswith(f"# {rule.title}\n")
-    parts = ["Severity: ", "**Sees**", "**Why.**", "**Do.**", "**Example.**", f"Source: {rule.source}.\n"]
-    places = [page.find(part) for part in parts]
-    assert -1 not in places
-    assert places == sorted(places)
+    check_page(rule)
 
 
 def test_the_index_names_every_rule_in_the_order_of_the_rules() -> None:

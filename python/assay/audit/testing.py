@@ -1,11 +1,11 @@
-"""Campaigns made up for the tests of the rules: nothing is wrong with them but what a test makes wrong."""
+"""For tests of rules: campaigns with nothing wrong but what a test makes wrong, and what pages must have."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.audit import audit
+from assay.audit import Rule, audit, guide_page
 from assay.experiment import Experiment, parse
 from assay.findings import Finding
 from assay.plan.types import Level
@@ -134,3 +134,13 @@ def findings(
     for finding in audit(planned, trials(planned, change, blocks), HOST, environments=known):
         by_rule.setdefault(finding.rule, []).append(finding)
     return by_rule
+
+
+def check_page(rule: Rule[Any]) -> None:
+    """Check that a rule's page of the guide has all parts, in their order."""
+    page = guide_page(rule.id).read_text(encoding="utf-8")
+    assert page.startswith(f"# {rule.title}\n")
+    parts = ["Severity: ", "**Sees**", "**Why.**", "**Do.**", "**Example.**", f"Source: {rule.source}.\n"]
+    places = [page.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)

@@ -189,9 +189,9 @@ def rehearsed(
 
     Args:
         prepared: the comparison.
-        seconds: for measuring.
+        seconds: the time that this campaign may measure for.
         runner: has built the revisions.
-        shares: how many campaigns share the time of `--within`, of which this one has `seconds`.
+        shares: how many campaigns share the time of `--within`.
 
     Raises:
         AssayError: no benchmark works in any revision, or there is too little time.

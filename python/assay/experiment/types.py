@@ -301,7 +301,7 @@ class Program(CommandRun):
     names: Annotated[list[Name], Field(min_length=1)] | None = None
     """The subjects that the program runs, where they are several."""
     arguments: Annotated[tuple[Word, ...], Listed] = ()
-    """Of its command line, with placeholders such as {threads}."""
+    """The words after the program on its command line, with placeholders such as {threads}."""
     build: NonEmptyWord | None = None
     """A command for the shell that runs once, before the campaign."""
     link: LinkCommand | None = None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from assay.audit import GUIDE, Rule, guide_page, known_rules
+from assay.audit.testing import check_page
 from assay_foreign.audit import FOREIGN_RULES
 
 PAGES = Path(__file__).parent / "docs/audit"
@@ -27,12 +28,7 @@ def test_a_rule_of_the_cores_name_has_its_title_and_source() -> None:
 
 @pytest.mark.parametrize("rule", OWN, ids=lambda rule: rule.id)
 def test_a_page_says_what_a_rule_sees_why_and_what_to_do(rule: Rule[Any]) -> None:
-    page = guide_page(rule.id).read_text(encoding="utf-8")
-    assert page.startswith(f"# {rule.title}\n")
-    parts = ["Severity: ", "**Sees**", "**Why.**", "**Do.**", "**Example.**", f"Source: {rule.source}.\n"]
-    places = [page.find(part) for part in parts]
-    assert -1 not in places
-    assert places == sorted(places)
+    check_page(rule)
 
 
 def test_the_index_names_every_rule_in_the_order_of_the_rules() -> None:

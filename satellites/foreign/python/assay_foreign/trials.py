@@ -44,7 +44,7 @@ _REQUEST = TypeAdapter(_Request)
 _SAMPLES_OF_MEASURES = {"measures": {"__all__": {"samples"}}}
 _OUTCOME = TypeAdapter(_Outcome)
 _NOT_PLANNED = ("", "{}", 0, 0, "[]", '"protocol"', None)
-"""Columns of a planned trial, from `program` on, of which another tool's result has nothing."""
+"""The columns of a planned trial from `program` on, as a trial of another tool has them."""
 _SAMPLES = TypeAdapter(tuple[Annotated[tuple[FiniteFloat, ...], Field(min_length=1)], ...])
 
 

@@ -34,7 +34,7 @@ def explore(
 ) -> None:
     """Say where a difference itself differs.
 
-    It takes the number of a campaign, by default that of the one begun last.
+    CAMPAIGN is a number; without it, the campaign begun last is explored.
 
     A map may be twice as fast as another with four threads, and no faster with one. This parts the contexts
     of each comparison in two by the levels of each other factor, and of each pair of them, and tests whether
