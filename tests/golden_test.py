@@ -153,6 +153,7 @@ def test_pages_are_what_they_were(folder: Path, store: str) -> None:
             name = str(path.relative_to(site)).replace("/", "-")
             page, charts[name] = without_charts(path.read_text())
             compare(folder, f"{store}/pages/{name}", page, f"the page {name} of assay report")
+    assert {path.name for path in (GOLDEN / store / "pages").glob("*.html")} == {*charts}
     specifications = json.dumps(charts, indent=1, sort_keys=True)
     compare(
         folder, f"{store}/pages/charts.json.gz", specifications, "the charts on the pages of assay report"

@@ -55,3 +55,4 @@ def test_its_page_is_what_it_was(folder: Path) -> None:
 def test_no_file_is_left_over() -> None:
     used = {*map(name_of, COMMANDS), "store.sql.gz", "report.txt"}
     assert {path.name for path in GOLDEN.glob("*.*")} == used
+    assert {path.name for path in (GOLDEN / "pages").iterdir()} == {"index.html", "campaign-6-index.html"}
