@@ -79,7 +79,7 @@ def test_fish_is_offered_each_word_with_a_description_on_one_line(folder: Path) 
     fish = {
         "_ASSAY_COMPLETE": "complete_fish",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-        "_TYPER_COMPLETE_ARGS": "assay check bt_",
+        "_TYPER_COMPLETE_ARGS": "assay new experiment x bt_",
     }
     ended = subprocess.run(
         [sys.executable, "-m", "assay"],
@@ -89,7 +89,9 @@ def test_fish_is_offered_each_word_with_a_description_on_one_line(folder: Path) 
         text=True,
         check=True,
     )
-    assert all(line.startswith("bt_") and "\t" in line for line in ended.stdout.splitlines())
+    lines = ended.stdout.splitlines()
+    assert lines
+    assert all(line.startswith("bt_") and "\t" in line for line in lines)
 
 
 def test_completion_loads_nothing_that_takes_long(folder: Path) -> None:
