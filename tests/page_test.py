@@ -653,4 +653,4 @@ def test_several_baselines_are_named_and_each_stands_where_it_is_one(tmp_path: P
     searches, updates = verdicts.split('<tr class="context">')[1:]
     for rows, baseline in ((searches, "a"), (updates, "c")):
         (row,) = (row for row in rows.split("<tr>") if 'class="verdict baseline"' in row)
-        assert f">{baseline}</th>" in row
+        assert f">{baseline}</a></th>" in row

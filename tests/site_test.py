@@ -209,6 +209,25 @@ def test_from_the_index_over_a_point_to_its_trial_and_its_whole_record(
     assert json.loads(page.locator("#raw pre").inner_text()) == store.record_of(trial)
 
 
+def test_a_condition_and_its_median_lead_to_its_trials(visitor: Visitor, store: Store) -> None:
+    page = visitor.campaign()
+    name, (_, columns, rows) = next(of for of in data(page).items() if of[0].startswith("estimates"))
+    page.locator(f"[data-figure='{name}'] .mark-symbol path").first.click()
+    page.wait_for_url("**/index.html#condition-*")
+    condition = int(page.url.split("#condition-")[1])
+    assert condition in [row[columns.index("condition")] for row in rows]
+    links = page.locator("#verdicts a[href^='#condition-']")
+    assert links.count() == page.locator("[id^='condition-']").count()
+    links.first.click()
+    page.wait_for_url("**/index.html#condition-1")
+    trial = page.locator("tr:target a").first
+    assert trial.is_visible()
+    trial.click()
+    page.wait_for_selector("body[data-shown]")
+    page.locator("#facts a").click()
+    page.wait_for_url("**/index.html#condition-1")
+
+
 def test_a_record_is_whole_to_the_last_digit(shared: Visitor, store: Store) -> None:
     page = shared.shown(f"trial.html#{valid(store, 2)}")
     page.locator("#raw summary").click()
@@ -244,10 +263,12 @@ def test_a_trial_shows_every_part_of_its_result(shared: Visitor, store: Store) -
         table = page.get_by_role("table", name=caption, exact=True)
         for word in words:
             assert word in table.inner_text()
-    for heading, words in {"Probes": ("retries", "6.5", "resizes"), "Memory": ("local", "2097152")}.items():
+    for heading, words in {"Probes": ("retries", "6.5", "resizes"), "Memory": ("local", "MiB")}.items():
         part = page.locator("section", has=page.get_by_role("heading", name=heading, exact=True))
         for word in words:
             assert word in (part.text_content() or "")
+    for list_name, marks in {"buckets": "rect", "resident": "line"}.items():
+        page.wait_for_selector(f".chart[aria-label='{list_name}'] .mark-{marks} path")
 
 
 def test_a_trial_that_failed_shows_why_and_what_it_printed(shared: Visitor, store: Store) -> None:

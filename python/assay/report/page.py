@@ -2,13 +2,14 @@
 
 import json
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from assay.analysis import ConditionSummary
 from assay.analysis.aa import false_alarms
 from assay.analysis.history import History
 from assay.audit import RULES
@@ -27,7 +28,7 @@ from assay.report.render import render
 from assay.report.trust import trust
 from assay.report.verdicts import how_far
 from assay.store import Store
-from assay.words import condition_name
+from assay.words import condition_name, number
 
 LISTED_AT_MOST = 50
 """Places, trials or decisions that a campaign's page names one by one; there may be thousands."""
@@ -93,6 +94,7 @@ def campaign_files(
             for metric in (report.analysis.metric, *report.experiment.comparison.also)
         },
         failed=[trial for trial in report.trials if trial.status != "valid"],
+        trials_of=_by_condition(report),
         listed_at_most=LISTED_AT_MOST,
         beside=any(answer.modes or answer.all_groups.pairs != answer.pairs for answer in comparisons),
         beside_differ=any(words.otherwise(answer) for answer in comparisons),
@@ -139,6 +141,16 @@ def trial_files(report: Report, store: Store) -> Iterator[tuple[str, str]]:
     }
     yield "trial.html", render("trial.html", root="../", report=report, about=about)
     yield from record_files(report, store)
+
+
+def _by_condition(report: Report) -> list[tuple[ConditionSummary, list[tuple[int, str]]]]:
+    """Return each condition with its trials: the number of each, and its value or why it does not count."""
+    trials: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for trial in report.trials:
+        value = number(trial.metrics.get(report.analysis.metric))
+        told = value if trial.status == "valid" else trial.status.replace("_", " ")
+        trials[report.number(trial)].append((trial.id, told))
+    return [(condition, trials[report.number(condition)]) for condition in report.analysis.conditions]
 
 
 def _with_seed(report: Report) -> str:

@@ -33,6 +33,7 @@ class PictureRow:
         about: all that is known of it, in a sentence.
         lacks: where nothing can be drawn, the difference, or in a word why there is none; `about` says more.
         reported: where the ratios that others report begin, and how wide they are; None where none are given.
+        condition: its number; None over several workloads.
     """
 
     level: str
@@ -44,6 +45,7 @@ class PictureRow:
     about: str
     lacks: str
     reported: tuple[float, float] | None = None
+    condition: int | None = None
 
 
 @dataclass(frozen=True)
@@ -256,6 +258,7 @@ def _row(report: Report, axis: _Axis, row: AnswerRow) -> PictureRow:
         about=f"{answer.level}: {numbers if answer.pairs else answer.reason or 'no pairs'}",
         lacks=_lacks(row) if change is None else "",
         reported=axis.span(*theirs) if theirs else None,
+        condition=None if row.condition is None else report.number(row.condition),
     )
 
 

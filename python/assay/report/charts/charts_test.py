@@ -135,7 +135,7 @@ def test_what_can_be_drawn_has_a_specification_that_validates_and_has_no_data_bu
         assert "datasets" not in specification
 
 
-def test_every_mark_of_a_trial_leads_to_it() -> None:
+def test_every_mark_leads_to_its_trial_or_to_the_trials_of_its_condition() -> None:
     for kind, of_kind in by_kind().items():
         if not of_kind[0].rows:
             continue
@@ -144,6 +144,8 @@ def test_every_mark_of_a_trial_leads_to_it() -> None:
         for point in points(of_kind[0]):
             if point.get("trial") is not None:
                 wanted.add(f"trial.html#{point['trial']}")
+            elif point.get("condition") is not None:
+                wanted.add(f"#condition-{point['condition']}")
         assert links == wanted, kind
 
 

@@ -14,6 +14,7 @@ from assay.report.charts.drawn import Specification
 from assay.report.charts.style import Series
 
 TO_TRIAL = "'trial.html#' + datum.trial"
+TO_CONDITION = "'#condition-' + datum.condition"
 TO_CAMPAIGN = "isValid(datum.campaign) ? '../campaign-' + datum.campaign + '/index.html' : ''"
 
 HEIGHT = 240  # of a chart's plane, pixels
@@ -43,10 +44,12 @@ def clickable(names: Mapping[str, str], numbers: Mapping[str, str]) -> dict[str,
     return {"href": "href:N", **tooltip(names, numbers)}
 
 
-def median_tooltip(series: Series, up: Up, **names: str) -> dict[str, Any]:
-    """Return what makes a median show itself with its interval."""
+def clickable_median(series: Series, up: Up, **names: str) -> dict[str, Any]:
+    """Return what makes a median lead to its trials, and show itself with its interval."""
     ratio = {"ratio": "ratio to the baseline"}
-    return tooltip({"series": series.title, **names}, {"value": up.what, **ENDS, **ratio, "values": "trials"})
+    return clickable(
+        {"series": series.title, **names}, {"value": up.what, **ENDS, **ratio, "values": "trials"}
+    )
 
 
 def points(base: Any, size: int, parts: Collection[str], **encoding: Any) -> list[Any]:
@@ -75,10 +78,10 @@ def lines(
         along = {"order": alt.Order("condition:Q")}
     else:
         x = {"x": across.numeric_axis()} if across.numeric else across.named_axis(series, gap)
-    plain = table()
+    plain = table(TO_CONDITION)
     base = plain.encode(**series.by("color"), **x)
     medians = of_part(base, "point", "hollow")
-    shown = median_tooltip(series, up, x=across.what)
+    shown = clickable_median(series, up, x=across.what)
     layers = [
         medians.transform_calculate(typical="datum.part == 'point' ? datum.value : null")
         .mark_line(strokeWidth=1.2, opacity=0.8)

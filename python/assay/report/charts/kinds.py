@@ -15,12 +15,13 @@ from assay.report.charts.axes import Across, Up, wide
 from assay.report.charts.drawings import (
     ENDS,
     HEIGHT,
+    TO_CONDITION,
+    clickable,
+    clickable_median,
     cumulative,
     lines,
-    median_tooltip,
     points,
     table,
-    tooltip,
 )
 from assay.report.charts.drawn import Row, Specification, noted, numbers
 from assay.report.charts.panels import (
@@ -117,7 +118,7 @@ def _lines(drawing: Drawing, rows: Sequence[Row]) -> Specification:
         return lines(across, up, series, parts)
     # where the levels of the axis are the series, each has a row
     y = alt.Y("series:N", title=None).scale(domain=series.names).axis(labelLimit=180)
-    base = table(y=y, **series.by("color"), **median_tooltip(series, up))
+    base = table(TO_CONDITION, y=y, **series.by("color"), **clickable_median(series, up))
     layers = [
         base.mark_rule(strokeWidth=2).encode(x=up.on("x", "low"), x2="high:Q"),
         *points(base, 70, parts, x=up.on("x", "value"), **series.by("shape")),
@@ -129,7 +130,9 @@ def _bars(drawing: Drawing, rows: Sequence[Row]) -> Specification:
     series, across = drawing.series, drawing.across(drawing.chart.x)
     # A bar's length is its value, so it begins at 0.
     up = drawing.up(drawing.chart.y, [0.0, *numbers(rows, "value", *ENDS)], log=False)
-    base = table(**across.named_axis(series, GAP), **median_tooltip(series, up, x=across.what))
+    base = table(
+        TO_CONDITION, **across.named_axis(series, GAP), **clickable_median(series, up, x=across.what)
+    )
     colored = base.encode(y=up.on("y", "value"), **series.by("color"))
     layers = [
         colored.mark_bar(fillOpacity=0.6),
@@ -140,7 +143,8 @@ def _bars(drawing: Drawing, rows: Sequence[Row]) -> Specification:
 
 
 def _quartiles(drawing: Drawing, condition: Condition) -> Iterator[Row]:
-    place = {"x": drawing.name(drawing.chart.x, condition), "series": drawing.of(condition)}
+    x, series = drawing.name(drawing.chart.x, condition), drawing.of(condition)
+    place = {"x": x, "series": series, "condition": condition.number}
     if drawing.chart.y == ITERATIONS:
         if iterations := condition.iterations:
             yield {**place, **iterations, "values": len(condition.trials)}
@@ -156,9 +160,10 @@ def _boxes(drawing: Drawing, rows: Sequence[Row]) -> Specification:
     up = drawing.up(drawing.chart.y, ends, log=wide(ends) and not share, zero=share)
     least, lower, median, upper, _ = (up.on("y", column) for column in QUARTILES)
     base = table(
+        TO_CONDITION,
         **series.by("color"),
         **across.named_axis(series, GAP),
-        **tooltip({"series": series.title, "x": across.what}, {**QUARTILES, "values": "trials"}),
+        **clickable({"series": series.title, "x": across.what}, {**QUARTILES, "values": "trials"}),
     )
     layers = [
         base.mark_rule(strokeWidth=1.2).encode(y=least, y2="lower:Q"),

@@ -58,7 +58,7 @@ def _of(panels: Panels, kind: str, stems: list[str]) -> list[Figure]:
                             median = {**median, "low": None, "high": None}
                         mark = {"part": "point", "series": panels.level(condition), "x": share}
                         ratio = panels.ratio(condition, metric, median["value"])
-                        rows.append({**mark, **median, "ratio": ratio})
+                        rows.append({**mark, **median, "ratio": ratio, "condition": condition.number})
             if rows:
                 figures.append(Figure(kind, titled(_title(stem), shared), rows, note))
 

@@ -49,7 +49,7 @@ function number(value) {
 // A table in a region that can be scrolled by keyboard.
 function table(caption, columns, rows) {
   const numeric = columns.map((_, i) => rows.some((row) => typeof row[i] === "number"));
-  const cell = (tag, value, i) => create(tag, { ...(numeric[i] && { class: "number" }), ...(tag === "th" && { scope: "col" }) }, shown(value));
+  const cell = (tag, value, i) => create(tag, { ...(numeric[i] && { class: "number" }), ...(tag === "th" && { scope: "col" }) }, shown(value, columns[i]));
   const element = create("table", {},
     create("caption", {}, caption),
     create("thead", {}, create("tr", {}, ...columns.map((name, i) => cell("th", name, i)))),
@@ -68,6 +68,39 @@ function readable(name) {
   return name.replaceAll("_", " ");
 }
 
+// A chart that is drawn once it has its place.
+function chart(label, specification, file_name) {
+  const holder = create("div", { class: "chart", role: "img", "aria-label": label });
+  setTimeout(() => draw(holder, { width: "container", autosize: { type: "fit-x", contains: "padding" }, ...specification }, file_name));
+  return holder;
+}
+
+// Two parts of a record are long lists of numbers, and are drawn: the buckets of a histogram, and the memory that
+// a trial held over time.
+const POWERS = [0, ...Array.from({ length: 19 }, (_, power) => 10 ** power)];
+const DRAWN = {
+  buckets: (rows) => ({
+    data: { values: rows.map(([low, high, count]) => ({ from: low, to: high, below: high + 1, count })) },
+    mark: "rect",
+    encoding: {
+      x: { field: "from", type: "quantitative", title: "value, log scale", scale: { type: "symlog", zero: false, nice: false }, axis: { labelExpr: "format(datum.value, '~s')", values: POWERS } },
+      x2: { field: "below" },
+      y: { field: "count", type: "quantitative" },
+      y2: { datum: 0 },
+      tooltip: ["from", "to", "count"].map((field) => ({ field })),
+    },
+  }),
+  resident: (rows) => ({
+    data: { values: rows.map(([ms, bytes]) => ({ ms, MiB: bytes / 2 ** 20 })) },
+    mark: { type: "line", point: true },
+    encoding: {
+      x: { field: "ms", type: "quantitative", title: "milliseconds since the measured interval began" },
+      y: { field: "MiB", type: "quantitative" },
+      tooltip: [{ field: "ms" }, { field: "MiB", format: ".5~g" }],
+    },
+  }),
+};
+
 // Any value of a record: an object as names with their values below each other, a list of objects as a table.
 function shown(value, caption = "") {
   if (value instanceof Node) return value;
@@ -75,6 +108,7 @@ function shown(value, caption = "") {
   if (value === null) return "none";
   if (typeof value === "number") return number(value);
   if (typeof value !== "object") return String(value);
+  if (DRAWN[caption] && value.length > 1) return chart(caption, { height: 100, ...DRAWN[caption](value) }, caption);
   if (Array.isArray(value) && value.length && value.every(is_object)) {
     const names = [...new Set(value.flatMap(Object.keys))];
     return table(caption, names.map(readable), value.map((item) => names.map((name) => item[name] ?? "")));
@@ -173,12 +207,8 @@ function series_figure(record) {
       encoding: { x: { field: "ms", type: "quantitative" } },
     });
   }
-  const holder = create("div", { class: "chart", role: "img", "aria-label": "Throughput over the time of the trial" });
-  const specification = {
-    width: "container", height: 260, autosize: { type: "fit-x", contains: "padding" },
-    data: { values: several ? rows : rows.filter((row) => row.series !== SUM) }, layer: layers,
-  };
-  setTimeout(() => draw(holder, specification, `trial-${record.trial}-throughput`)); // once it has its place
+  const specification = { height: 260, data: { values: several ? rows : rows.filter((row) => row.series !== SUM) }, layer: layers };
+  const holder = chart("Throughput over the time of the trial", specification, `trial-${record.trial}-throughput`);
   const found = steady === 1
     ? after > 0 ? `Steady after ${number(after)} ms (dashed).` : "Steady from the start."
     : steady === 0 ? "No steady state was found in it." : "";
@@ -199,7 +229,8 @@ function content({ record, raw, condition, neighbours }) {
   const name = campaign.conditions[condition - 1];
   document.getElementById("here").textContent = `Trial ${id}`;
   document.getElementById("title").textContent = `Trial ${id}: ${readable(record.status)}`;
-  document.getElementById("facts").textContent = `${name}; block ${record.block} and group ${record.group}, both counted from 0`;
+  document.getElementById("facts").replaceChildren(
+    create("a", { href: `index.html#condition-${condition}` }, name), `; block ${record.block} and group ${record.group}, both counted from 0`);
   document.title = `Trial ${id}, campaign ${campaign.campaign}`;
   const { threads = [], metrics = {}, ...result } = record.result ?? {};
   const { result: _, request, perturbation, levels, derived, reason, stdout, stderr,
