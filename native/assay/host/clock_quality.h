@@ -122,10 +122,10 @@ clock_steps clock_steps_of(Now now, std::uint64_t most_ns = 20'000'000) {
   const std::uint64_t end_ns = now_ns() + most_ns;
   std::uint64_t last = now();
   std::uint64_t until_last_step = 0;  // readings
-  constexpr std::size_t few = 20;
+  constexpr std::size_t fewest_steps = 20;
   const auto is_over = [&] {
     const std::uint64_t at = now_ns();
-    return at >= end_ns && (steps.size() >= few || at >= end_ns + 9 * most_ns);
+    return at >= end_ns && (steps.size() >= fewest_steps || at >= end_ns + 9 * most_ns);
   };
   while (steps.size() < enough && (++seen.readings % 64 != 0 || !is_over())) {
     const std::uint64_t next = now();

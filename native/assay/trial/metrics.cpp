@@ -55,10 +55,11 @@ bool is_visit(workload::operation kind) {
   return extra_facts_of(kind).visits;
 }
 
-// How many of the updates changed something, and of the searches and visits met something.
+// Adds the share of the updates that changed something, and the share of the searches and visits that
+// met something.
 void add_shares_of_effects(metric_map& metrics, std::span<const thread_report> threads,
                            std::span<const workload::operation> kinds) {
-  constexpr double few = 50;  // of which a share says nothing
+  constexpr double fewest_operations = 50;  // a share of fewer says nothing
   double updates = 0;
   double changes = 0;
   double searches = 0;
@@ -84,8 +85,8 @@ void add_shares_of_effects(metric_map& metrics, std::span<const thread_report> t
     searches += visits;
     found += std::min(visits, static_cast<double>(sums.visited));
   }
-  if (updates >= few) metrics["effective_share"] = changes / updates;
-  if (searches >= few) metrics["found_share"] = found / searches;
+  if (updates >= fewest_operations) metrics["effective_share"] = changes / updates;
+  if (searches >= fewest_operations) metrics["found_share"] = found / searches;
 }
 
 void add_series_metrics(metric_map& metrics, std::span<const double> series) {

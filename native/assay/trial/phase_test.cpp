@@ -45,7 +45,7 @@ request short_request(unsigned threads = 2, const workload::mix& mix = {10, 10, 
 request of_phase(phase phase, unsigned threads = 2) {
   request request = short_request(
       threads, phase.what == kind::drain ? workload::mix{0, 100, 0} : workload::mix{100, 0, 0});
-  if (phase.what == kind::load) request.prefill.how = method::none;
+  if (phase.what == kind::load) request.prefill.filled_by = method::none;
   request.phase = phase;
   return request;
 }
@@ -91,7 +91,7 @@ TEST(filling, inserts_as_many_distinct_keys_as_it_says) {
   for (const method how : {method::inserts, method::sorted}) {
     for (const std::uint64_t size : {0U, 1U, 400U, 1001U}) {
       request request = short_request(3, {0, 0, 100});
-      request.prefill = {.how = how, .size = size};
+      request.prefill = {.filled_by = how, .size = size};
       noting_map::inserted.clear();
       const result result = run_with<noting_map>(request);
       EXPECT_THAT(result.problems, IsEmpty());
@@ -110,13 +110,13 @@ TEST(filling, of_one_thread_in_ascending_or_in_random_order) {
   for (const auto keys : {workload::key_layout::dense, workload::key_layout::sparse}) {
     request request = short_request(2, {0, 0, 100});
     request.keys = keys;
-    request.prefill = {.how = method::sorted, .size = 400, .threads = 1};
+    request.prefill = {.filled_by = method::sorted, .size = 400, .threads = 1};
     noting_map::inserted.clear();
     const result result = run_with<noting_map>(request);
     EXPECT_EQ(result.metrics.at("prefill_threads"), 1);
     EXPECT_TRUE(std::ranges::is_sorted(noting_map::inserted));
     std::vector<std::uint64_t> sorted = noting_map::inserted;
-    request.prefill.how = method::inserts;
+    request.prefill.filled_by = method::inserts;
     noting_map::inserted.clear();
     static_cast<void>(run_with<noting_map>(request));
     EXPECT_FALSE(std::ranges::is_sorted(noting_map::inserted));
@@ -144,7 +144,7 @@ TEST(filling, by_updates_settles_at_the_size_that_it_says_whatever_the_mix) {
 
 TEST(filling, with_nothing_leaves_the_map_empty) {
   request request = short_request(2, {0, 0, 100});
-  request.prefill.how = method::none;
+  request.prefill.filled_by = method::none;
   const result result = run_with<correct_map>(request);
   EXPECT_THAT(result.problems, IsEmpty());
   EXPECT_EQ(to_json(result, {})["prefill"]["method"], "none");
@@ -155,7 +155,7 @@ TEST(filling, with_nothing_leaves_the_map_empty) {
 TEST(filling, of_a_multimap_or_queue_is_as_many_entries) {
   for (const method how : {method::updates, method::inserts, method::sorted}) {
     request request = short_request(2, {50, 50, 0});
-    request.prefill = {.how = how, .size = 400};
+    request.prefill = {.filled_by = how, .size = 400};
     const auto multimap = describe_bag<correct_multimap, std::uint64_t>("test", "a test's bag");
     const auto queue = describe_bag<correct_queue, std::uint64_t>("test", "a test's bag");
     for (const auto& bag : {multimap, queue}) {
@@ -175,7 +175,7 @@ struct dropping_map : test_map<dropping_map> {
 TEST(filling, of_a_map_that_drops_keys_is_noticed) {
   for (const method how : {method::updates, method::inserts, method::sorted}) {
     request request = short_request(2, {0, 0, 100});
-    request.prefill = {.how = how, .size = 1001};
+    request.prefill = {.filled_by = how, .size = 1001};
     EXPECT_THAT(problems_of(run_with<dropping_map>(request)), HasSubstr("the map holds"));
   }
 }
@@ -220,7 +220,7 @@ TEST(effects, of_ranges_over_an_empty_map_are_none) {
       describe_subject<correct_ordered_map<std::uint64_t, std::uint64_t>>("test", "a test's map");
   request request = counted_request({0, 0, 0, 100}, 100);
   EXPECT_EQ(run(request, ordered).metrics.at("found_share"), 1);
-  request.prefill.how = method::none;
+  request.prefill.filled_by = method::none;
   EXPECT_EQ(run(request, ordered).metrics.at("found_share"), 0);
 }
 
@@ -256,7 +256,7 @@ TEST(effects, of_operations_by_name_are_what_they_do_to_a_right_map) {
   request request = counted_request({0, 0, 0});
   request.roles[0].work.mix.share(registered<extra_operations::update>()) = 100;
   EXPECT_NEAR(run_with<updating_map>(request).metrics.at("effective_share"), 0.5, 0.1);
-  request.prefill.how = method::none;
+  request.prefill.filled_by = method::none;
   EXPECT_EQ(run_with<updating_map>(request).metrics.at("effective_share"), 0);
 
   request.roles[0].work.mix = {0, 0, 0};
@@ -303,7 +303,7 @@ TEST(phase, loads_in_ascending_or_in_random_order) {
 TEST(phase, grows_by_keys_that_the_map_does_not_hold) {
   for (const method how : {method::updates, method::inserts, method::sorted, method::none}) {
     request request = of_phase({.what = kind::grow, .size = 300});
-    request.prefill.how = how;
+    request.prefill.filled_by = how;
     const result result = run_with<correct_map>(request);
     EXPECT_THAT(result.problems, IsEmpty());
     EXPECT_EQ(all_of(result).succeeded[0], 300U);
@@ -358,14 +358,14 @@ TEST(phase, of_a_map_that_does_not_do_its_work_is_invalid) {
   EXPECT_THAT(problems_of(run_with<refusing_map>(of_phase({.what = kind::load}))),
               HasSubstr("143 of 1001 inserts of keys that the map did not hold answered"));
   request drain = of_phase({.what = kind::drain});
-  drain.prefill = {.how = method::inserts, .size = 1001};
+  drain.prefill = {.filled_by = method::inserts, .size = 1001};
   EXPECT_THAT(problems_of(run_with<keeping_map>(drain)),
               HasSubstr("143 of 1001 erases of keys that the map held answered"));
 }
 
 TEST(phase, without_anything_to_do_is_refused) {
   request drain = of_phase({.what = kind::drain});
-  drain.prefill.how = method::none;
+  drain.prefill.filled_by = method::none;
   EXPECT_THAT(refusal_of(drain), HasSubstr("phase: the map is empty"));
   request grow = of_phase({.what = kind::grow});
   grow.prefill.size = 1001;

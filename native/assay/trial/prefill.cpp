@@ -150,7 +150,7 @@ prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> wor
 prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure) {
   using method = filling::method;
-  const method how = request.prefill.how.value_or(method::updates);
+  const method how = request.prefill.filled_by.value_or(method::updates);
   if (how == method::none) return {prefill_method::none, true, 0, 0, 0, 0};
   workers = workers.first(request.prefill.threads.value_or(workers.size()));
   if (std::ranges::any_of(request.roles, [](const role& role) {

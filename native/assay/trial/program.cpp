@@ -87,7 +87,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<void()
   std::string draw;
   app.add_option("--draw", draw, "Write numbers of this engine, 8 bytes each, until nobody reads");
   std::uint64_t seed = 1;
-  app.add_option("--seed", seed, "Of --draw");
+  app.add_option("--seed", seed, "Seed of the engine of --draw");
   app.set_version_flag("--version", host::version_of(app.get_name()));
   return input::run(app, argc, argv, [&] {
     if (list) {

@@ -359,23 +359,23 @@ filling parse_prefill(const json_node& node, std::uint64_t key_range, std::span<
   node.require_keys({}, {"method", "size", "percent", "threads"});
   filling filling{.size = parse_size(node, key_range)};
   if (node.has("method")) {
-    filling.how = node.at("method").one_of<method>({{"updates", method::updates},
-                                                    {"inserts", method::inserts},
-                                                    {"sorted", method::sorted},
-                                                    {"none", method::none}});
+    filling.filled_by = node.at("method").one_of<method>({{"updates", method::updates},
+                                                          {"inserts", method::inserts},
+                                                          {"sorted", method::sorted},
+                                                          {"none", method::none}});
   }
   unsigned threads = 0;
   for (const auto& role : roles) threads += role.threads;
   if (node.has("threads")) {
     filling.threads = static_cast<unsigned>(node.at("threads").whole_number(1, threads));
   }
-  if (filling.how == method::none && (filling.size || filling.threads)) {
+  if (filling.filled_by == method::none && (filling.size || filling.threads)) {
     node.refuse(R"(has the method "none" and says more; leave that out)");
   }
   const auto draws_latest = [](const role& role) {
     return role.work.keys.kind == distribution_kind::latest;
   };
-  if ((filling.how || filling.size) && std::ranges::any_of(roles, draws_latest)) {
+  if ((filling.filled_by || filling.size) && std::ranges::any_of(roles, draws_latest)) {
     node.refuse(
         "must leave method and size out where the latest keys are drawn, as these say which keys "
         "are held at first");
@@ -512,10 +512,10 @@ request parse_request(std::string_view text) {
     const bool drains = request.phase->what == phase::kind::drain;
     request.roles[0].work.mix = drains ? workload::mix{0, 100, 0} : workload::mix{100, 0, 0};
     if (request.phase->what == phase::kind::load) {
-      if (node.has("prefill") && request.prefill.how != filling::method::none) {
+      if (node.has("prefill") && request.prefill.filled_by != filling::method::none) {
         node.at("prefill").refuse("does not go with a load, which begins empty; leave it out");
       }
-      request.prefill.how = filling::method::none;
+      request.prefill.filled_by = filling::method::none;
     }
   }
   if (node.has("warm_up_ms")) request.warm_up = milliseconds(node.at("warm_up_ms"), 0, hour_ms);

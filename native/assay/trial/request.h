@@ -56,9 +56,9 @@ struct filling {
     sorted,   // the same keys in ascending order
     none
   };
-  std::optional<filling::method> how{};  // none given: updates
-  std::optional<std::uint64_t> size{};   // keys or entries; none: as many as the mix leaves it
-  std::optional<unsigned> threads{};     // that fill, the first so many; none: all
+  std::optional<filling::method> filled_by{};  // none given: updates
+  std::optional<std::uint64_t> size{};  // keys or entries; none: as many as the mix leaves it
+  std::optional<unsigned> threads{};    // that fill, the first so many; none: all
 };
 
 // A fixed amount of work that is measured in place of a mix and a time: distinct keys are inserted

@@ -260,10 +260,10 @@ TEST(parse_request, refuses_distributions_that_follow_the_operations_or_do_not_f
 
 TEST(parse_request, reads_how_the_map_is_filled) {
   json request = good();
-  EXPECT_FALSE(parse_request(request.dump()).prefill.how);
+  EXPECT_FALSE(parse_request(request.dump()).prefill.filled_by);
   request["prefill"] = {{"method", "sorted"}, {"percent", 25}, {"threads", 3}};
   const filling filling = parse_request(request.dump()).prefill;
-  EXPECT_EQ(filling.how, filling::method::sorted);
+  EXPECT_EQ(filling.filled_by, filling::method::sorted);
   EXPECT_EQ(filling.size, 5000U);
   EXPECT_EQ(filling.threads, 3U);
   request["prefill"] = {{"size", 20000}};
@@ -290,7 +290,7 @@ TEST(parse_request, reads_a_phase_in_place_of_a_mix) {
   const auto load = parse_request(request.dump());
   EXPECT_EQ(load.phase->size, 10'000U);
   EXPECT_TRUE(load.phase->sorted);
-  EXPECT_EQ(load.prefill.how, filling::method::none);
+  EXPECT_EQ(load.prefill.filled_by, filling::method::none);
   EXPECT_EQ(load.roles[0].work.mix.insert, 100);
   request["phase"] = {{"kind", "drain"}};
   EXPECT_EQ(parse_request(request.dump()).roles[0].work.mix.erase, 100);

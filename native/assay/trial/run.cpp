@@ -87,7 +87,7 @@ std::string not_replayable_because(const request& request, std::span<const worke
         "request gives them (batch)");
   }
   if (request.phase && request.threads() > 1 && request.phase->what != phase::kind::load &&
-      request.prefill.how.value_or(filling::method::updates) == filling::method::updates) {
+      request.prefill.filled_by.value_or(filling::method::updates) == filling::method::updates) {
     add("which keys the phase is about depends on how the threads met that filled the map");
   }
   const auto first = std::ranges::find_if(

@@ -134,7 +134,7 @@ class closed_loop {
 // Each operation when it is due: a step is one operation, or a wait for one.
 class open_loop {
  public:
-  static constexpr std::size_t few = 64;  // operations that are generated at once
+  static constexpr std::size_t batch_size = 64;  // operations that are generated at once
 
   open_loop(worker& self, task task, std::uint64_t start_ns)
       : self_(self), task_(std::move(task)), arrivals_(*self.arrivals), start_ns_(start_ns) {
@@ -195,11 +195,11 @@ class open_loop {
   }
 
  private:
-  // Generating takes time while operations fall due, so that it is done for few of them at once,
+  // Generating takes time while operations fall due, so that a batch is small:
   // some 100 ns for uniform keys.
   void generate() {
     if (next_ > 0) self_.operations->feedback(self_.batch, next_);
-    self_.operations->fill(self_.batch, self_.batch_size.value_or(few));
+    self_.operations->fill(self_.batch, self_.batch_size.value_or(batch_size));
     next_ = 0;
   }
 
@@ -353,7 +353,7 @@ void time_generation(worker& self, const type_spec& key, const type_spec& value)
   const bool has_strings = keys.makes() || values.makes();
   // As many operations at once as were measured, up to what a closed loop grows to.
   const std::size_t size = self.batch_size.value_or(
-      self.arrivals ? open_loop::few : workload::operation_batch::capacity);
+      self.arrivals ? open_loop::batch_size : workload::operation_batch::capacity);
   const std::size_t batches = 64 * workload::operation_batch::capacity / size;
   std::vector<double> rounds(5);
   for (double& ns : rounds) {

@@ -152,24 +152,27 @@ int main(int argc, char** argv) {
   std::vector<std::string> command;
   constexpr unsigned most = 65536;
   cli.add_option("--sets", chosen.sets,
-                 "of the cache that keeps what a transaction writes, in lines of 64 bytes")
+                 "Number of sets of the cache that keeps what a transaction writes")
       ->check(CLI::Range(1U, most))
       ->capture_default_str();
-  cli.add_option("--ways", chosen.ways, "lines written in each set")
+  cli.add_option("--ways", chosen.ways,
+                 "Lines of 64 bytes that a transaction may write in each set")
       ->check(CLI::Range(1U, most))
       ->capture_default_str();
-  cli.add_option("--read-ways", chosen.read_ways, "lines read in each set")
+  cli.add_option("--read-ways", chosen.read_ways, "Lines that it may read in each set")
       ->check(CLI::Range(1U, most))
       ->capture_default_str();
   cli.add_option("--abort-percent", chosen.abort_percent,
-                 "of transactions that abort whatever they do")
+                 "Percentage of transactions that abort, drawn at random")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  cli.add_option("--seed", chosen.seed, "of which these are")->capture_default_str();
-  cli.add_flag("--json", chosen.json, "what came of them as JSON");
+  cli.add_option("--seed", chosen.seed, "Seed of the draw of --abort-percent")
+      ->capture_default_str();
+  cli.add_flag("--json", chosen.json, "Print the summary as JSON");
   cli.add_option("--record", chosen.record,
-                 "writes all that is known of them as JSON to this file, and no summary");
-  cli.add_option("program", command, "and its arguments")->required();
+                 "Write everything about each transaction as JSON to this file, and print no "
+                 "summary. The file stays empty if no transaction began");
+  cli.add_option("program", command, "The program to run, and its arguments")->required();
   cli.prefix_command();
   cli.positionals_at_end();
   try {

@@ -74,10 +74,10 @@ void transaction_record::add(const observed& transaction) {
   most.fullest_read = std::max(most.fullest_read, transaction.fullest_read);
   most.fullest_written = std::max(most.fullest_written, transaction.fullest_written);
   if (transaction.why != 0 && !transaction.is_asked) {
-    end& how = at.ends[{transaction.why, transaction.at}];
-    if (how.count++ == 0) {
-      how.detail = transaction.detail;
-      how.calls = transaction.calls;
+    end& cause = at.ends[{transaction.why, transaction.at}];
+    if (cause.count++ == 0) {
+      cause.detail = transaction.detail;
+      cause.calls = transaction.calls;
     }
   }
   if (!transaction.is_asked) {
@@ -130,12 +130,12 @@ void transaction_record::write_all() {
     for (const auto& [thread, count] : at.threads)
       threads.push_back({{"thread", thread}, {"transactions", count}});
     json ends = json::array();
-    for (const auto& [cause, how] : at.ends) {
-      ends.push_back({{"why", names_[cause.first]},
-                      {"at", cause.second},
-                      {"count", how.count},
-                      {"detail", how.detail},
-                      {"calls", how.calls}});
+    for (const auto& [reason, cause] : at.ends) {
+      ends.push_back({{"why", names_[reason.first]},
+                      {"at", reason.second},
+                      {"count", cause.count},
+                      {"detail", cause.detail},
+                      {"calls", cause.calls}});
     }
     sites[at.number] = {{"begin", key.first},
                         {"section", key.second},
