@@ -8,18 +8,18 @@ from assay.analysis.types import Analysis, Interval
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """What a campaign says that compares identical code under two names.
+    """The false alarms of a campaign that compares identical code under two names.
 
     Attributes:
-        comparisons: those of the main metric that have an interval: the others cannot be false alarms. None
-            before the first planned look.
-        level: of each of their tests, by itself: 5%, or less at one of several looks.
-        uncorrected: how many p-values are at most `level`.
-        interval: of the rate of those, exact if comparisons are independent (Clopper and Pearson 1934). None
-            without comparisons.
-        family: the comparisons of the main metric and the aggregates over workloads.
-        verdicts: how many of these are called faster or slower, and stay so where all share the level.
-        withheld: how many of them have no verdict, as trials were not valid or idle, or the host was busy.
+        comparisons: number of comparisons of the main metric with an interval (the others cannot be false
+            alarms); 0 before the first planned look.
+        level: the level of each single test: 5%, or less at one of several looks.
+        uncorrected: number of p-values that are at most `level`.
+        interval: the interval of their rate, exact if comparisons are independent (Clopper and Pearson 1934);
+            None without comparisons.
+        family: number of comparisons of the main metric and aggregates over workloads.
+        verdicts: number of the family that is called faster or slower although all share the level.
+        withheld: number of the family without a verdict: trials were not valid or idle, or the host was busy.
     """
 
     comparisons: int
@@ -32,15 +32,15 @@ class FalseAlarms:
 
     @property
     def compatible(self) -> bool:
-        """Whether the false alarms are no more than is promised; not without comparisons.
+        """Whether there are no more false alarms than promised; False without comparisons.
 
-        One is what an honest laboratory meets once in twenty campaigns; two are more than chance explains.
+        An honest laboratory meets one in every twenty campaigns; two are more than chance explains.
         """
         return self._rate_fits and self.verdicts < 2
 
     @property
     def summary(self) -> str:
-        """All of it in words."""
+        """The false alarms in words."""
         if self.interval is None and self.withheld:
             return (
                 f"No comparison of identical code can tell: {self._withheld}. "
@@ -109,7 +109,7 @@ def binomial_interval(successes: float, trials: int, confidence: float = CONFIDE
     """Return the exact interval of a probability (Clopper and Pearson 1934).
 
     Args:
-        successes: from 0 to `trials`; a sum of shares of 1 is as good, and then the interval is too wide.
+        successes: from 0 to `trials`; it may be a sum of shares of 1, for which the interval is too wide.
         trials: at least 1.
         confidence: between 0 and 1.
     """

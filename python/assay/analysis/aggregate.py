@@ -25,9 +25,9 @@ class WorkloadGroup:
     Attributes:
         context: factor -> level, without the compared factor and the workloads'.
         across: the factors whose levels are the workloads.
-        members: which of the family's comparisons they are.
-        weights: the share of each member in the whole; they add to 1.
-        workloads: of each member, factor -> level.
+        members: their indices among the family's comparisons.
+        weights: the share of each member in the aggregate; they add up to 1.
+        workloads: factor -> level, for each member.
     """
 
     context: Mapping[str, Level]
@@ -37,7 +37,7 @@ class WorkloadGroup:
     workloads: tuple[Mapping[str, Level], ...]
 
     def withheld(self, of_all: Sequence[Pairs]) -> str:
-        """Return why there can be no verdict: one of the workloads has none. Empty if all may."""
+        """Return why there can be no verdict, as a workload has none; empty if all may have one."""
         reasons = [
             f"{of_all[index].withheld} in the workload {condition_name(workload)}"
             for index, workload in zip(self.members, self.workloads, strict=True)
@@ -50,7 +50,7 @@ class WorkloadGroup:
 def wholes(
     members: Sequence[tuple[Mapping[str, Level], Level]], experiment: Experiment
 ) -> list[WorkloadGroup]:
-    """Return what is put together of comparisons, given the context and level of each."""
+    """Return the groups of comparisons that aggregates combine, given each one's context and level."""
     across = tuple(experiment.comparison.across)
     if not across:
         return []
@@ -70,12 +70,12 @@ def wholes(
 def by_block(
     workloads: Sequence[Pairs], weights: Sequence[float], *, by_difference: bool
 ) -> tuple[Sample, Mapping[str, int]]:
-    """Return the change of each block that has every workload, and why other blocks do not count.
+    """Return the change in each block that has every workload, and why other blocks do not count.
 
-    The change is the weighted mean of its workloads' log ratios, the mean first of a workload's own where a
-    group was repeated. Where a value is 0, it is the weighted sums of both sides' values, each as a share of
-    the mean over both sides in its workload; where there is no ratio, the weighted mean of the differences. A
-    block in which a workload has no pair does not count.
+    The change is the weighted mean of the workloads' log ratios. A workload whose group was repeated first
+    gets the mean of its own. If a value is 0, the sample has the weighted sums of each side's values instead,
+    each value divided by the mean over both sides of its workload. If there is no ratio, the change is the
+    weighted mean of the differences. A block in which a workload has no pair does not count.
     """
     of_blocks: list[dict[int, list[Pair]]] = []
     lacking: dict[int, str] = {}
@@ -102,7 +102,7 @@ def by_block(
 
 
 def _together(members: Sequence[Sample], weights: Sequence[float], *, by_difference: bool) -> Sample:
-    """Return the sample of all workloads, from that of each, with the same blocks."""
+    """Return the sample of all workloads from each workload's sample; all have the same blocks."""
     if all(member.scale == "logs" for member in members):
         return Sample("logs", np.dot(weights, [member.changes for member in members]))
     zeros = tuple(sum(member.zeros[side] for member in members) for side in (0, 1))
@@ -125,13 +125,13 @@ def aggregate(
     *,
     withheld: bool,
 ) -> Aggregate:
-    """Return what is known of all workloads together.
+    """Return the result over all workloads.
 
     Args:
-        whole: which of `comparisons` they are.
-        comparisons: the family's.
-        decided, dropped: from the sample of `by_block`.
-        withheld: whether `whole` has a reason for it.
+        whole: the workloads.
+        comparisons: the comparisons of the family.
+        decided, dropped: the estimate from the sample of `by_block`, and the blocks that do not count.
+        withheld: whether there can be no verdict.
     """
     members = [comparisons[index] for index in whole.members]
     first = members[0]
@@ -154,7 +154,7 @@ def aggregate(
 
 
 def _direction(estimate: Estimate) -> float:
-    """Return which way an estimate points: above 0 for more at the level, 0 where it says nothing."""
+    """Return the direction of an estimate: above 0 if the level has more, 0 if nothing is known."""
     return estimate.difference or (0 if estimate.ratio is None else estimate.ratio - 1)
 
 

@@ -1,7 +1,7 @@
 """Trials that other work on the host disturbed: how much processor time their threads lost to it.
 
-The rule sees what threads lost and never a result, and leaves out or repeats whole groups, so that it favours
-neither side of a comparison.
+The rule sees lost time and never a result, and drops or repeats whole groups: it favours neither side of a
+comparison.
 """
 
 from collections import defaultdict
@@ -14,28 +14,28 @@ from assay.words import whole_percent
 
 
 def lost(trials: Iterable[StoredTrial]) -> float | None:
-    """Return the share of their processor time that trials lost, in the mean; None where none tells.
+    """Return the mean share of processor time that trials lost; None if no trial reports it.
 
-    The mean, as one trial in three that loses half of its time moves a ratio and not the median of shares.
+    It is the mean because one trial in three that loses half of its time changes a ratio, but not a median.
     """
     shares = [share for trial in trials if 0 <= (share := trial.metrics.get(LOST, -1)) <= 1]
     return sum(shares) / len(shares) if shares else None
 
 
 def is_busy(share: float | None) -> bool:
-    """Tell whether verdicts on trials that lost this share may be wrong."""
+    """Return whether verdicts on trials that lost this share may be wrong."""
     return share is not None and share > BUSY
 
 
 def disturbance(share: float | None, whose: str) -> str:
-    """Return what trials lost, in words, where it is too much: `trials of my_map lost 35% of ...`."""
+    """Return in words what trials lost, if it is too much: `trials of my_map lost 35% of ...`; else ""."""
     if share is None or not is_busy(share):
         return ""
     return f"trials {whose} lost {whole_percent(share)} of their processor time to other work"
 
 
 def busy_reason(group: Iterable[StoredTrial]) -> str:
-    """Return why a group that has just ended is to be repeated when the host is quiet, or ""."""
+    """Return why a group that has just ended must be repeated on a quiet host, or ""."""
     share = lost(group)
     if share is None or not is_busy(share):
         return ""
@@ -43,7 +43,7 @@ def busy_reason(group: Iterable[StoredTrial]) -> str:
 
 
 def without_busy(trials: Sequence[StoredTrial], experiment: Experiment) -> Sequence[StoredTrial]:
-    """Return trials less those of disturbed groups that have been repeated.
+    """Return trials without those of disturbed groups that have been repeated.
 
     Only an experiment that waits for a quiet host (`busy = "wait"`) repeats them for that reason.
     """

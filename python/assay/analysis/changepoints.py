@@ -1,4 +1,4 @@
-"""Where the level of a series changes: over the commits of a history, and over the intervals of a trial."""
+"""Changepoints of a series: over the commits of a history, and over the intervals of a trial."""
 
 import math
 from collections.abc import Callable
@@ -12,14 +12,14 @@ Values = NDArray[np.float64]
 
 
 def changepoints(smoothed: Values, noise: float, penalty: float, shortest: int) -> list[int]:
-    """Return where the segments after the first one begin (Killick et al. 2012).
+    """Return the index at which each segment begins, except the first (Killick et al. 2012).
 
-    The squared error within segments plus a penalty for each is least.
+    The segments minimise the squared error within them plus a penalty for each.
 
     Args:
-        noise: of neighbouring values, as `noises` has it.
-        penalty: of a segment, in units of the square of the noise.
-        shortest: the fewest values of a segment.
+        noise: the noise of neighbouring values, from `noises`.
+        penalty: the penalty of a segment, in units of the squared noise.
+        shortest: the fewest values in a segment.
     """
     # Loaded late because it is slow; it ships no types.
     from ruptures import KernelCPD  # type: ignore[import-untyped] # noqa: PLC0415
@@ -29,7 +29,7 @@ def changepoints(smoothed: Values, noise: float, penalty: float, shortest: int) 
 
 
 def smooth(rows: Values) -> Values:
-    """Return running medians of three, from which a single value in a bad hour is gone; at both ends too."""
+    """Return running medians of three, which remove single outliers, also at both ends."""
     first, second, third = rows[:, :-2], rows[:, 1:-1], rows[:, 2:]
     middle = np.maximum(np.minimum(first, second), np.minimum(np.maximum(first, second), third))
     return np.concatenate((middle[:, :1], middle, middle[:, -1:]), axis=1)
@@ -38,15 +38,15 @@ def smooth(rows: Values) -> Values:
 def noises(
     rows: Values, spread: Callable[[Values], Values], least: float, windows_from: int = WINDOW + 1
 ) -> Values:
-    """Return the noise between neighbours of each row.
+    """Return the noise between the neighbouring values of each row.
 
-    From differences of neighbours, or of the means of neighbouring windows where that is more: neighbours
-    whose noise is alike differ too little.
+    It is taken from the differences of neighbours, or of the means of neighbouring windows if these differ
+    more: correlated neighbours differ too little.
 
     Args:
-        spread: of the differences of each row, robust against those that are steps.
-        least: the noise that every row is taken to have.
-        windows_from: the length of rows from which windows are compared too.
+        spread: the spread of each row's differences, robust against steps.
+        least: the least noise of a row.
+        windows_from: the shortest row in which windows are compared too.
     """
     near = np.maximum(spread(np.diff(rows, axis=1) / math.sqrt(2)), least)
     if rows.shape[1] < windows_from:

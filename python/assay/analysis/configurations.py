@@ -1,4 +1,4 @@
-"""What the trials of an experiment about sensitivity say: each of its conditions, by what is perturbed."""
+"""How sensitive each condition of an experiment is, for each thing that is perturbed."""
 
 import math
 from collections import defaultdict
@@ -18,18 +18,18 @@ from assay.plan.types import LAYOUT
 from assay.store.types import StoredTrial
 
 LEFT_OUT_AT_MOST = 0.2
-"""Of the configurations of one thing perturbed may be left out because the host was busy; else nothing is
-said of it. Left out by chance they cost nothing but width. If load always meets those that lie farthest
-out, a fifth makes the typical error a sixth too small, and a half a quarter (`docs/statistics.md`)."""
+"""If the host was busy for more than this share of the configurations, their sensitivity is not reported.
+Configurations that are lost at random only widen the interval. If load always hits the most extreme ones,
+losing a fifth makes the typical error a sixth too small, and losing half a quarter (`docs/statistics.md`)."""
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Configurations whose trials other work disturbed, and which therefore count nowhere.
+class DisturbedConfigurations:
+    """Configurations that do not count because other work disturbed their trials.
 
     Attributes:
-        busy: how many.
-        drawn: of how many.
+        busy: number of disturbed configurations.
+        drawn: number of all configurations.
     """
 
     busy: int
@@ -37,26 +37,26 @@ class LeftOut:
 
     @property
     def too_many(self) -> bool:
-        """Whether the others may say something else than all would."""
+        """Whether the result without them may differ from that of all configurations."""
         return self.busy > LEFT_OUT_AT_MOST * self.drawn
 
 
 @dataclass(frozen=True)
 class Zeros:
-    """In how many trials, of how many, the metric is 0 or below."""
+    """The number of trials in which the metric is 0 or below, and the number of all trials."""
 
     count: int
     of: int
 
 
 @dataclass(frozen=True)
-class Against:
-    """How sensitive the metric is to everything in a condition, relative to that with a factor's first level.
+class SensitivityRatio:
+    """The sensitivity to everything in one condition, relative to the condition with a factor's first level.
 
     Attributes:
-        factor: the one that differs.
+        factor: the factor in which the two conditions differ.
         baseline: its first level.
-        relative: of the deviations between configurations; None where one of the two has none.
+        relative: the ratio of the deviations between configurations; None if a condition has no deviation.
     """
 
     factor: str
@@ -65,47 +65,46 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Condition:
-    """One condition of the experiment, near which configurations were drawn.
+class ConditionSensitivity:
+    """How sensitive the metric is in one condition.
 
     Attributes:
-        levels: factor -> level, without the two that measuring sensitivity adds.
-        scale: in what numbers the sensitivities are; that of all conditions.
-        perturbed: what was perturbed -> how sensitive the metric is to it; None where fewer than two
-            configurations have a valid trial with the metric, the scale needs a mean and it is 0, too many
-            are left out, or layouts could not be drawn.
-        left_out: what was perturbed -> the configurations that other work on the host disturbed, where there
-            are any.
-        medians: what was perturbed -> the median of the metric of each configuration, ascending.
+        levels: factor -> level, without the two factors that a sensitivity experiment adds.
+        scale: the scale of the sensitivities, the same in all conditions.
+        perturbed: what was perturbed -> the metric's sensitivity to it; None if fewer than two configurations
+            have a valid trial with the metric, the scale needs a mean and it is 0, too many configurations
+            were disturbed, or layouts could not be drawn.
+        left_out: what was perturbed -> the disturbed configurations, if there are any.
+        medians: what was perturbed -> each configuration's median of the metric, ascending.
         zeros: what was perturbed -> in how many valid trials the metric is 0 or below.
-        unperturbed: the median of the metric where nothing was perturbed; None without a trial.
-        enough: how much randomness, in units of C, takes the sensitivity away as far as any does; None where
-            none was added, or a configuration has no replicates.
-        against: the same with a factor's first level, for each factor that has another one here.
-        one_layout: why the program's layout was not drawn, where it was to be and could not.
+        unperturbed: the median of the metric without perturbation; None without a trial.
+        enough: the amount of randomness, in units of C, beyond which more does not help; None if none was
+            added, or a configuration has no replicates.
+        against: the sensitivity relative to each factor's first level, unless that is the level here.
+        one_layout: why the program's layout could not be drawn as requested; else empty.
     """
 
     levels: Mapping[str, Level]
     scale: Scale
     perturbed: Mapping[str, Sensitivity | None]
-    left_out: Mapping[str, LeftOut]
+    left_out: Mapping[str, DisturbedConfigurations]
     medians: Mapping[str, tuple[float, ...]]
     zeros: Mapping[str, Zeros]
     unperturbed: float | None
     enough: Enough | None
-    against: tuple[Against, ...] = ()
+    against: tuple[SensitivityRatio, ...] = ()
     one_layout: str = ""
 
 
-def conditions_of(
+def condition_sensitivities(
     trials: Sequence[StoredTrial], experiment: Experiment, one_layout: Mapping[str, str]
-) -> list[Condition]:
-    """Return what the valid trials of a campaign say of each condition, in the order of the factors.
+) -> list[ConditionSensitivity]:
+    """Return the sensitivity in each condition from the campaign's valid trials, in the factors' order.
 
     Args:
-        trials: of the campaign.
-        experiment: about sensitivity.
-        one_layout: subject -> why its layout could not be drawn, where it was to be and could not.
+        trials: all trials of the campaign.
+        experiment: a sensitivity experiment.
+        one_layout: subject -> why its layout could not be drawn as requested.
     """
     names = [name for name in experiment.factors if name not in (PERTURBED, CONFIGURATION)]
     by_condition: dict[_Levels, dict[str, dict[Level, list[StoredTrial]]]] = {}
@@ -128,7 +127,7 @@ def conditions_of(
     for rest, near in values.items():
         own = near.scaled(EVERYTHING, scale)
         against = tuple(
-            Against(factor, level, relative(own, base.scaled(EVERYTHING, scale), scale, ratios))
+            SensitivityRatio(factor, level, relative(own, base.scaled(EVERYTHING, scale), scale, ratios))
             for factor, level, base in pairs[rest]
         )
         found.append(near.summary(scale, len(values), against))
@@ -139,11 +138,10 @@ _Levels = tuple[Level, ...]
 
 
 class _Values:
-    """The values of the metric in one condition: what was perturbed -> those of each configuration.
+    """The values of the metric in one condition.
 
     Attributes:
-        quiet: of the configurations that other work did not disturb.
-        said: what was perturbed, of which enough is left.
+        quiet: what was perturbed -> the values of each configuration that other work did not disturb.
     """
 
     def __init__(
@@ -156,14 +154,14 @@ class _Values:
         self.levels = levels
         self.experiment = experiment
         self.reason = reason
-        self.left_out: dict[str, LeftOut] = {}
+        self.left_out: dict[str, DisturbedConfigurations] = {}
         self.quiet: dict[str, list[list[float]]] = {}
         for name, by_configuration in by_level.items():
             drawn = list(by_configuration.values())
             if experiment.design.busy != "count":
                 drawn = [trials for trials in drawn if not is_busy(lost(trials))]
             if busy := len(by_configuration) - len(drawn):
-                self.left_out[name] = LeftOut(busy, len(by_configuration))
+                self.left_out[name] = DisturbedConfigurations(busy, len(by_configuration))
             as_built = bool(reason) and name == LAYOUT
             metric = experiment.comparison.metric
             self.quiet[name] = [] if as_built else [_finite(trials, metric) for trials in drawn]
@@ -173,7 +171,7 @@ class _Values:
         return chain.from_iterable(chain.from_iterable(self.quiet.values()))
 
     def scaled(self, name: str, scale: Scale) -> list[list[float]]:
-        """Return the values with one thing perturbed, on a scale; none of which nothing may be said."""
+        """Return the values of each configuration on a scale; empty if they are too few or disturbed."""
         rows = self.quiet.get(name, [])
         present = [value for row in rows for value in row]
         withheld = name in self.left_out and self.left_out[name].too_many
@@ -184,8 +182,10 @@ class _Values:
         unit = math.fsum(present) / len(present) if scale == "mean" else 1.0
         return [[value / unit for value in row] for row in rows]
 
-    def summary(self, scale: Scale, together: int, against: tuple[Against, ...]) -> Condition:
-        """Return what they say, where so many conditions are looked at."""
+    def summary(
+        self, scale: Scale, together: int, against: tuple[SensitivityRatio, ...]
+    ) -> ConditionSensitivity:
+        """Return the sensitivities; `together` is the number of conditions that are estimated."""
         of_level = {name: self.scaled(name, scale) for name in self.quiet}
         rows = {name: [row for row in level if row] for name, level in self.quiet.items()}
         counts = {name: list(chain.from_iterable(level)) for name, level in rows.items()}
@@ -196,7 +196,7 @@ class _Values:
         )
         unperturbed = [value for row in rows.get(NOTHING, ()) for value in row]
         share = comparison.pathological
-        return Condition(
+        return ConditionSensitivity(
             levels=self.levels,
             scale=scale,
             perturbed={
@@ -230,7 +230,7 @@ class _Values:
 def _baselines(
     rest: _Levels, names: Sequence[str], experiment: Experiment, values: Mapping[_Levels, _Values]
 ) -> Iterator[tuple[str, Level, _Values]]:
-    """Yield each factor that has another level than its first, that level, and the condition with it."""
+    """Yield each factor whose level is not its first, its first level, and the condition with that level."""
     for place, name in enumerate(names):
         first = experiment.factors[name][0]
         base = values.get((*rest[:place], first, *rest[place + 1 :]))
@@ -251,7 +251,7 @@ def _finite(trials: Sequence[StoredTrial], metric: str) -> list[float]:
 
 
 def _median(values: Sequence[float], scale: Scale) -> float:
-    """Return the median, between two values the geometric mean where a scale is logarithmic."""
+    """Return the median; on a logarithmic scale, the middle of two values is their geometric mean."""
     if scale == "logarithm":
         return math.exp(float(np.median(np.log(values))))
     return float(np.median(values))

@@ -4,7 +4,12 @@ from random import Random
 
 import numpy as np
 
-from assay.analysis.configurations import LEFT_OUT_AT_MOST, Condition, LeftOut, conditions_of
+from assay.analysis.configurations import (
+    LEFT_OUT_AT_MOST,
+    ConditionSensitivity,
+    DisturbedConfigurations,
+    condition_sensitivities,
+)
 from assay.analysis.sensitivity import sensitivity
 from assay.experiment.perturb import Perturb
 from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive, with_randomness
@@ -17,7 +22,7 @@ SCATTER = 0.01
 MOVED = 0.1
 
 
-def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = False) -> Condition:
+def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = False) -> ConditionSensitivity:
     """Return what a campaign says whose key range moves the throughput, and whose stack does not.
 
     The first `busy` configurations with everything perturbed lose half of their processor time in two
@@ -64,7 +69,7 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
                     environment=None,
                 )
             )
-    conditions = conditions_of(trials, asked, {})
+    conditions = condition_sensitivities(trials, asked, {})
     assert [condition.levels for condition in conditions] == [{"subject": "base"}, {"subject": "other"}]
     return conditions[0]
 
@@ -98,7 +103,7 @@ def test_trials_that_are_not_valid_say_nothing() -> None:
 
 def test_configurations_that_other_work_disturbed_are_left_out_and_counted() -> None:
     quiet, told = measured(1), measured(1, busy=8)
-    assert told.left_out == {EVERYTHING: LeftOut(8, NUMBER)}
+    assert told.left_out == {EVERYTHING: DisturbedConfigurations(8, NUMBER)}
     found = told.perturbed[EVERYTHING]
     assert found is not None
     assert (found.configurations, found.trials) == (NUMBER - 8, 3 * (NUMBER - 8))

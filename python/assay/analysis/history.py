@@ -57,7 +57,7 @@ TAILS = 3
 CALIBRATIONS = ("arithmetic_ns", "memory_ns", "core_to_core_ns")
 
 
-class Line(NamedTuple):
+class TrendLine(NamedTuple):
     """A straight line through logarithms.
 
     Attributes:
@@ -96,7 +96,7 @@ class Commit:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCampaign:
     """A campaign with what it measured."""
 
     campaign: CampaignSummary
@@ -121,7 +121,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Step:
+class Changepoint:
     """A commit from which on a metric has another level.
 
     Attributes:
@@ -179,7 +179,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Series:
+class MetricSeries:
     """One metric of one condition over commits.
 
     Attributes:
@@ -195,7 +195,7 @@ class Series:
     levels: Mapping[str, Level]
     better: Better | None
     points: tuple[Point, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Changepoint, ...] = ()
     drift: Drift | None = None
     segments: tuple[Segment, ...] = ()
     noise_percent: float | None = None
@@ -203,7 +203,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedCampaign:
     """A campaign that is not in a history, and why."""
 
     campaign: int
@@ -241,9 +241,9 @@ class History:
     experiment: str
     host: str
     commits: tuple[Commit, ...]
-    series: tuple[Series, ...]
-    calibrations: tuple[Series, ...]
-    left_out: tuple[LeftOut, ...]
+    series: tuple[MetricSeries, ...]
+    calibrations: tuple[MetricSeries, ...]
+    left_out: tuple[SkippedCampaign, ...]
     campaigns: int
     unplaced: tuple[Unplaced, ...] = ()
 
@@ -256,7 +256,7 @@ def commit_of(campaign: CampaignSummary) -> Commit | None:
     return Commit(stored["hash"], stored["subject"], datetime.fromisoformat(stored["committed_at"]))
 
 
-def history(campaigns: Iterable[Measured]) -> History:
+def history(campaigns: Iterable[MeasuredCampaign]) -> History:
     """Return the history of an experiment, of which the latest campaign says the host and the conditions.
 
     Joined are points of the same host and of conditions with the same settings. Campaigns of which nothing
@@ -272,26 +272,26 @@ def history(campaigns: Iterable[Measured]) -> History:
     for of in campaigns:
         reason = _reason(of, latest, wanted)
         if reason:
-            left_out.append(LeftOut(of.campaign.id, reason))
+            left_out.append(SkippedCampaign(of.campaign.id, reason))
         else:
             joined.append(of)
     joined = _in_order(joined)
     design = latest.experiment.comparison
     metrics: dict[str, Better] = {design.metric: design.better, **design.also}
-    series: list[Series] = []
+    series: list[MetricSeries] = []
     unplaced: list[Unplaced] = []
     for metric, better in metrics.items():
         for levels, identity in wanted.items():
             measured = [*_points(joined, metric, levels, identity)]
             placed = tuple(point for point in measured if _has_logarithm(point))
             if placed:
-                series.append(Series(metric, dict(levels), better, placed))
+                series.append(MetricSeries(metric, dict(levels), better, placed))
             if others := [point for point in measured if not _has_logarithm(point)]:
                 numbers = tuple(point.campaign for point in others)
                 where = {point.commit.hash: point.commit for point in others}
                 unplaced.append(Unplaced(metric, dict(levels), numbers, tuple(where.values())))
     calibrations = [
-        Series(metric, {}, None, points)
+        MetricSeries(metric, {}, None, points)
         for metric in CALIBRATIONS
         if (points := tuple(filter(_has_logarithm, _calibrated(joined, metric))))
     ]
@@ -323,7 +323,7 @@ def _host(campaign: CampaignSummary) -> tuple[Any, ...]:
     return tuple(campaign.host.get(name) for name in ("name", "processors"))
 
 
-def _unusable(of: Measured) -> str:
+def _unusable(of: MeasuredCampaign) -> str:
     """Return why a campaign says nothing of a commit; empty where it does."""
     stored = of.campaign.host.get("commit")
     if not stored:
@@ -338,7 +338,7 @@ def _unusable(of: Measured) -> str:
     return ""
 
 
-def _reason(of: Measured, latest: Measured, wanted: Mapping[_Levels, dict[str, str]]) -> str:
+def _reason(of: MeasuredCampaign, latest: MeasuredCampaign, wanted: Mapping[_Levels, dict[str, str]]) -> str:
     """Return why nothing of a campaign can be joined; empty where something can."""
     campaign, reason = of.campaign, _unusable(of)
     if reason:
@@ -358,7 +358,7 @@ def _reason(of: Measured, latest: Measured, wanted: Mapping[_Levels, dict[str, s
     return ""
 
 
-def _in_order(campaigns: Sequence[Measured]) -> list[Measured]:
+def _in_order(campaigns: Sequence[MeasuredCampaign]) -> list[MeasuredCampaign]:
     """Return campaigns by the date of their commit; of the same second, that which was measured first."""
     commits = {of.campaign.id: commit for of in campaigns if (commit := commit_of(of.campaign))}
     first: dict[str, datetime] = {}
@@ -366,7 +366,7 @@ def _in_order(campaigns: Sequence[Measured]) -> list[Measured]:
         begun = first.setdefault(commits[of.campaign.id].hash, of.campaign.started_at)
         first[commits[of.campaign.id].hash] = min(begun, of.campaign.started_at)
 
-    def place(of: Measured) -> tuple[datetime, datetime, str, datetime]:
+    def place(of: MeasuredCampaign) -> tuple[datetime, datetime, str, datetime]:
         commit = commits[of.campaign.id]
         return commit.committed_at, first[commit.hash], commit.hash, of.campaign.started_at
 
@@ -374,7 +374,7 @@ def _in_order(campaigns: Sequence[Measured]) -> list[Measured]:
 
 
 def _points(
-    campaigns: Iterable[Measured], metric: str, levels: _Levels, identity: dict[str, str]
+    campaigns: Iterable[MeasuredCampaign], metric: str, levels: _Levels, identity: dict[str, str]
 ) -> Iterable[Point]:
     for of in campaigns:
         if _identities(of.experiment).get(levels) != identity:
@@ -391,7 +391,7 @@ def _points(
         )
 
 
-def _calibrated(campaigns: Iterable[Measured], metric: str) -> Iterable[Point]:
+def _calibrated(campaigns: Iterable[MeasuredCampaign], metric: str) -> Iterable[Point]:
     for of in campaigns:
         yield from _point(
             of,
@@ -399,7 +399,7 @@ def _calibrated(campaigns: Iterable[Measured], metric: str) -> Iterable[Point]:
         )
 
 
-def _point(of: Measured, values: Sequence[float]) -> Iterable[Point]:
+def _point(of: MeasuredCampaign, values: Sequence[float]) -> Iterable[Point]:
     """Yield the point of a campaign where it has values."""
     commit = commit_of(of.campaign)
     if commit is not None and values:
@@ -410,13 +410,13 @@ def _has_logarithm(point: Point) -> bool:
     return point.value > 0 and math.isfinite(point.value)
 
 
-def _judged(series: Sequence[Series], host: Sequence[Series] = ()) -> tuple[Series, ...]:
+def _judged(series: Sequence[MetricSeries], host: Sequence[MetricSeries] = ()) -> tuple[MetricSeries, ...]:
     """Return series with what is told of them, all together wrong in at most `ERROR`."""
     level = ERROR / 2 / max(1, len(series))
     return tuple(_judge(of, level, host) for of in series)
 
 
-def _judge(series: Series, level: float, host: Sequence[Series]) -> Series:
+def _judge(series: MetricSeries, level: float, host: Sequence[MetricSeries]) -> MetricSeries:
     parts = [(commit, [*points]) for commit, points in groupby(series.points, lambda point: point.commit)]
     commits = [commit for commit, _ in parts]
     values = np.array([np.median([math.log(point.value) for point in points]) for _, points in parts])
@@ -430,7 +430,9 @@ def _judge(series: Series, level: float, host: Sequence[Series]) -> Series:
     for start, (old, new) in zip(starts, pairwise(levels), strict=True):
         ratio = math.exp(new - old)
         also = tuple(of.metric for of in host if any(step.commit == commits[start] for step in of.steps))
-        steps.append(Step(commits[start], commits[start - 1], ratio, _is_worse(ratio, series.better), also))
+        steps.append(
+            Changepoint(commits[start], commits[start - 1], ratio, _is_worse(ratio, series.better), also)
+        )
     noise, half = noise_of(values), len(values) // 2
     visible = math.sqrt(threshold(len(values), level) * (1 / half + 1 / (len(values) - half))) * noise
     return replace(
@@ -451,7 +453,9 @@ def _judge(series: Series, level: float, host: Sequence[Series]) -> Series:
     )
 
 
-def _drift(line: Line, commits: Sequence[Commit], better: Better | None, host: Sequence[Series]) -> Drift:
+def _drift(
+    line: TrendLine, commits: Sequence[Commit], better: Better | None, host: Sequence[MetricSeries]
+) -> Drift:
     after = len(commits) - 1 - line.begin
     ratio, low, high = (math.exp(slope * after) for slope in (line.slope, line.low, line.high))
     return Drift(
@@ -471,7 +475,7 @@ def _is_worse(ratio: float, better: Better | None) -> bool | None:
     return None if better is None else (ratio < 1) == (better == "higher")
 
 
-def described(values: Values, level: float) -> tuple[list[int], Line | None]:
+def described(values: Values, level: float) -> tuple[list[int], TrendLine | None]:
     """Return where steps begin in a series of logarithms, and the drift, if there is one.
 
     Steps and a line are two ways to describe the same rise. Told is what has the smallest criterion of
@@ -484,7 +488,7 @@ def described(values: Values, level: float) -> tuple[list[int], Line | None]:
         Indices of the first commit after each step; the drift.
     """
     starts = _steps(values, level)
-    best: tuple[list[int], Line | None] = starts, None
+    best: tuple[list[int], TrendLine | None] = starts, None
     least = _criterion(values, starts, 0)
     for begin in [0, *starts]:
         line = _line(values, level, begin)
@@ -505,7 +509,7 @@ def _criterion(values: Values, starts: Sequence[int], more: int) -> float:
     return rest.size * math.log(variance) + (1 + 2 * len(starts) + more) * math.log(rest.size)
 
 
-def _line(values: Values, level: float, begin: int = 0) -> Line | None:
+def _line(values: Values, level: float, begin: int = 0) -> TrendLine | None:
     """Return the line through a series from an index on, where Kendall's test says that there is one."""
     # Loaded late because it is slow; it ships no types.
     from scipy.stats import kendalltau, theilslopes  # type: ignore[import-untyped] # noqa: PLC0415
@@ -519,7 +523,7 @@ def _line(values: Values, level: float, begin: int = 0) -> Line | None:
     slope, _, low, high = theilslopes(part)
     if abs(slope) * (part.size - 1) < LEAST_NOISE:
         return None
-    return Line(begin, float(slope), float(low), float(high), p)
+    return TrendLine(begin, float(slope), float(low), float(high), p)
 
 
 def _steps(values: Values, level: float) -> list[int]:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from assay.analysis.history import (
     ERROR,
     FEWEST_COMMITS,
+    Changepoint,
     Drift,
     History,
-    Measured,
-    Series,
-    Step,
+    MeasuredCampaign,
+    MetricSeries,
     described,
     history,
 )
@@ -40,7 +40,7 @@ def campaign(
     calibration: float = 2.0,
     committed: float | None = None,
     **host: Any,
-) -> Measured:
+) -> MeasuredCampaign:
     """A campaign of one commit a day, whose throughput is `value` for `base` and twice that for `other`."""
     of = of or experiment()
     commit = {
@@ -78,7 +78,7 @@ def campaign(
         )
         for ordinal, condition in enumerate(of.conditions() * TRIALS)
     ]
-    return Measured(summary, of, trials)
+    return MeasuredCampaign(summary, of, trials)
 
 
 def over(logarithms: Sequence[float] | NDArray[np.float64], **changes: Any) -> History:
@@ -89,8 +89,8 @@ def noise(commits: int, scale: float = 0.01, seed: int = 1) -> NDArray[np.float6
     return scale * np.random.default_rng(seed).standard_normal(commits)
 
 
-def told(of: History) -> list[Step | Drift]:
-    changes: list[Step | Drift] = [step for series in of.series for step in series.steps]
+def told(of: History) -> list[Changepoint | Drift]:
+    changes: list[Changepoint | Drift] = [step for series in of.series for step in series.steps]
     return changes + [series.drift for series in of.series if series.drift is not None]
 
 
@@ -212,7 +212,7 @@ def test_of_few_commits_nothing_is_told() -> None:
 # What is joined
 
 
-def commits(series: Series) -> list[str]:
+def commits(series: MetricSeries) -> list[str]:
     return [point.commit.subject for point in series.points]
 
 

@@ -180,7 +180,7 @@ class PlannedComparison(NamedTuple):
     baseline: Level
 
 
-def wanted(experiment: Experiment) -> list[PlannedComparison]:
+def planned_comparisons(experiment: Experiment) -> list[PlannedComparison]:
     """Return every level of every context that has a baseline: by context, in the experiment's order."""
     compared = experiment.comparison.factor
     baselines = experiment.baseline_by_context()
@@ -319,5 +319,7 @@ def counting_pairs(
     trials = list(trials)
     contexts = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
     failed = failures(trials, experiment)
-    of_comparisons = (pairs(contexts, target, analysis.metric, failed) for target in wanted(experiment))
+    of_comparisons = (
+        pairs(contexts, target, analysis.metric, failed) for target in planned_comparisons(experiment)
+    )
     return [of_level.without_mixed(analysis.host_modes).counting for of_level in of_comparisons]

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from assay.analysis.intervals import NEGLIGIBLE, sign_flips
 from assay.analysis.modes import host_modes
-from assay.analysis.pairs import PlannedComparison, by_context, condition_key, failures, pairs, wanted
+from assay.analysis.pairs import (
+    PlannedComparison,
+    by_context,
+    condition_key,
+    failures,
+    pairs,
+    planned_comparisons,
+)
 from assay.analysis.sequential import looks, sharing
 from assay.analysis.summary import summarise
 from assay.experiment.events import SIMULATION_S
@@ -330,7 +337,7 @@ def _samples(
         (by_context(trials, experiment), host_modes(trials, experiment), failures(trials, experiment))
         for trials in campaigns
     ]
-    for target in wanted(experiment):
+    for target in planned_comparisons(experiment):
         log_ratios, groups = [], 0
         withheld = ""
         for contexts, modes, failed in parts:

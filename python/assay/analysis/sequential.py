@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
-from assay.analysis.types import Analysis, Answer, Look
+from assay.analysis.types import Analysis, LevelEffect, Look
 from assay.experiment.types import Blocks, ComparisonDesign
 
 NOT_YET = "the first planned look at the results has not been reached"
@@ -53,7 +53,7 @@ def sharing(design: ComparisonDesign, blocks: Blocks, answers: int) -> int:
     return design.campaigns * (answers if corrected else 1)
 
 
-def is_open(answer: Answer, blocks: Blocks) -> bool:
+def is_open(answer: LevelEffect, blocks: Blocks) -> bool:
     """Tell whether a campaign goes on for an answer; one that is withheld can never be decided."""
     if answer.withheld:
         return False

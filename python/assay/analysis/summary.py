@@ -19,8 +19,8 @@ from assay.analysis.pairs import (
     counted_trials,
     failures,
     pairs,
+    planned_comparisons,
     rungs,
-    wanted,
 )
 from assay.analysis.sensitivity import pathological
 from assay.analysis.sequential import reached, sharing, waits
@@ -52,7 +52,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     design, blocks = experiment.comparison, experiment.design.blocks
-    main = [(target, design.metric, design.better) for target in wanted(experiment)]
+    main = [(target, design.metric, design.better) for target in planned_comparisons(experiment)]
     also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
     of_ladders = [(target, design.metric, design.better) for target in rungs(experiment)]
     together = wholes([(target.context, target.level) for target, *_ in main], experiment)

@@ -136,7 +136,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Estimate):
+class LevelEffect(Estimate):
     """What is known of one level of the compared factor against the baseline, for one metric.
 
     Attributes:
@@ -156,7 +156,7 @@ class Answer(Estimate):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(Answer):
+class Comparison(LevelEffect):
     """The answer in one context: a pair is a group in which both trials count.
 
     The verdict rests on the groups whose calibrations agree; `all_groups` on every group.
@@ -172,7 +172,7 @@ class Comparison(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregate(Answer):
+class Aggregate(LevelEffect):
     """The answer over several workloads: a pair is a block in which every workload has one.
 
     The ratio is the weighted geometric mean over the workloads of a block, then over blocks (after Blackwell
@@ -272,6 +272,6 @@ class Analysis:
     smallest_effect: float | None = None
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[LevelEffect, ...]:
         """The family of the main metric: its comparisons, then its aggregates."""
         return (*self.comparisons, *self.aggregates)

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.analysis import HostModes, median
 from assay.analysis.busy import is_busy
-from assay.analysis.configurations import conditions_of
+from assay.analysis.configurations import condition_sensitivities
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
@@ -146,7 +146,7 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
         effect = "Verdicts may be wrong"
     elif evidence.experiment.varied:
         effect = "Configurations are left out"
-        measured = conditions_of(evidence.trials, evidence.experiment, {})
+        measured = condition_sensitivities(evidence.trials, evidence.experiment, {})
         left_out = [out for condition in measured for out in condition.left_out.values()]
         severity = "error" if any(out.too_many for out in left_out) else "warning"
     yield from _lost(busy, BUSY, f"{effect}, as such load has turned verdicts", severity)

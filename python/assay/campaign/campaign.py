@@ -26,7 +26,7 @@ from assay.runner.build import cleaned_up
 from assay.runner.local import LocalExecutor
 from assay.runner.machine import host
 from assay.runner.process import CannotStartError, Interrupted, StopSignals
-from assay.runner.simulate import announcement, wanted
+from assay.runner.simulate import announcement, simulation_plan
 from assay.runner.subjects import facts_of_subjects
 from assay.store import Store, runner_lock
 from assay.versions import Repository, Worktrees
@@ -181,7 +181,7 @@ class _Campaign:
                 reporter.say,
                 patience_s=PATIENCE_S if experiment.design.busy == "wait" else 0,
                 tuned=self.tuned,
-                simulated=wanted(experiment),
+                simulated=simulation_plan(experiment),
             )
             if announced := announcement(experiment):
                 reporter.show(announced)

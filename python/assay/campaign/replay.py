@@ -17,7 +17,7 @@ from assay.store import Store
 
 
 @dataclass(frozen=True)
-class Difference:
+class Mismatch:
     """Something that must be equal and is not."""
 
     what: str
@@ -40,7 +40,7 @@ class Replay:
     record: Mapping[str, Any]
     outcome: Outcome
     equal: tuple[str, ...]
-    different: tuple[Difference, ...]
+    different: tuple[Mismatch, ...]
     nothing_because: str
 
 
@@ -94,10 +94,10 @@ def replay(
     before = dict(must_be_equal(result))
     now = dict(must_be_equal(outcome.result)) if outcome.result else {}
     different = [
-        Difference(what, value, now.get(what)) for what, value in before.items() if now.get(what) != value
+        Mismatch(what, value, now.get(what)) for what, value in before.items() if now.get(what) != value
     ]
     if outcome.status != record["status"]:
-        different.insert(0, Difference("status", record["status"], outcome.status))
+        different.insert(0, Mismatch("status", record["status"], outcome.status))
     unequal = {difference.what for difference in different}
     return Replay(
         record, outcome, tuple(what for what in before if what not in unequal), tuple(different), ""

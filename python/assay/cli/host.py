@@ -13,7 +13,7 @@ from assay.findings import SEVERITIES
 from assay.words import counted, listed, one_line
 
 if TYPE_CHECKING:
-    from assay.host.journal import Change
+    from assay.host.journal import SettingChange
     from assay.host.tune import Decide
 
 
@@ -194,7 +194,7 @@ def restore(
     from assay.errors import AssayError
     from assay.host.journal import journal_folder, open_journal
     from assay.host.system import System
-    from assay.host.tune import remedies, told_together
+    from assay.host.tune import outcomes_in_words, remedies
     from assay.host.tune import restore as restore_host
 
     if keep and overwrite:
@@ -216,7 +216,7 @@ def restore(
     if as_json:
         print_json({"restored": [vars(outcome) for outcome in outcomes], "damaged": damaged})
     else:
-        for line in told_together(outcomes):
+        for line in outcomes_in_words(outcomes):
             typer.echo(line)
         if not left:
             end = f"the journal is {journal.kept} now" if damaged else "the journal is gone"
@@ -233,7 +233,7 @@ def restore(
         raise typer.Exit(1)
 
 
-def _print_changes(changes: Sequence["Change"]) -> None:
+def _print_changes(changes: Sequence["SettingChange"]) -> None:
     """Print a line for those of a setting that are alike."""
     from assay.host.tune import LONGEST, alike, and_more
 

@@ -22,7 +22,7 @@ from assay.files import STANDARD_OUTPUT
 from assay.words import json_text, printable
 
 if TYPE_CHECKING:
-    from assay.analysis.types import Answer
+    from assay.analysis.types import LevelEffect
     from assay.findings import Finding
 
 
@@ -280,7 +280,7 @@ def _cell(value: Any) -> str:
 def end(
     fail_on: Collection[str] | None,
     findings: "Iterable[Finding]",
-    comparisons: "Iterable[Answer]" = (),
+    comparisons: "Iterable[LevelEffect]" = (),
 ) -> None:
     """End with exit code 1 where `--fail-on` asks for it; a warning is asked for with errors."""
     levels = {*(fail_on or ())}

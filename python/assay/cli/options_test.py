@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from assay.analysis.types import Answer
+from assay.analysis.types import LevelEffect
 from assay.cli.options import end
 from assay.findings import Finding, Severity
 
@@ -10,9 +10,9 @@ def finding(severity: Severity) -> Finding:
     return Finding(message="?", where=(), evidence={}, remedy="?", severity=severity)
 
 
-def answer(verdict: str) -> Answer:
-    return Answer(
-        **dict.fromkeys(Answer.__dataclass_fields__, None) | {"verdict": verdict}  # type: ignore[arg-type]
+def answer(verdict: str) -> LevelEffect:
+    return LevelEffect(
+        **dict.fromkeys(LevelEffect.__dataclass_fields__, None) | {"verdict": verdict}  # type: ignore[arg-type]
     )
 
 

@@ -223,7 +223,7 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
 
     here = host()
 
-    wanted = asked(experiment)
+    question = asked(experiment)
     earlier: dict[int, list[StoredTrial]] = {}
     for campaign in reversed(store.campaigns()):
         if (
@@ -233,7 +233,7 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
             and all(campaign.host.get(name) == here[name] for name in ("name", "processors"))
         ):
             with suppress(UnreadableError):
-                found = differences(wanted, asked(store.experiment(campaign.id)))
+                found = differences(question, asked(store.experiment(campaign.id)))
                 if all(difference.judges for difference in found):
                     earlier[campaign.id] = store.trials(campaign.id)
     return earlier
@@ -242,7 +242,7 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
 def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
     """Say that a pilot is going to run, why, and about how long it will take."""
     from assay.campaign.progress import ConditionTimes, time_left
-    from assay.runner.simulate import wanted as simulated
+    from assay.runner.simulate import simulation_plan as simulated
 
     why = f"{store} has no campaign of {experiment.name} on this host with these conditions and this metric"
     if trials:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis import Analysis, Verdict
-from assay.analysis.types import Aggregate, Answer
+from assay.analysis.types import Aggregate, LevelEffect
 from assay.plan.types import Level
 
 _Key = tuple[object, ...]
@@ -75,10 +75,10 @@ def changes(first: Analysis, others: Sequence[tuple[str, Analysis]]) -> tuple[Ch
     return tuple(result)
 
 
-def _key(answer: Answer) -> _Key:
+def _key(answer: LevelEffect) -> _Key:
     context = frozenset(answer.context.items())
     return answer.metric, context, answer.level, answer.baseline, _across(answer)
 
 
-def _across(answer: Answer) -> tuple[str, ...]:
+def _across(answer: LevelEffect) -> tuple[str, ...]:
     return answer.across if isinstance(answer, Aggregate) else ()

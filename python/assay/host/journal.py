@@ -26,7 +26,7 @@ _OF_ALL = "sys/devices/system/cpu"
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingChange:
     """One value that is to be changed.
 
     Attributes:
@@ -77,7 +77,7 @@ class Journal:
         self._end = 0
         self._read(readable)
 
-    def announce(self, changes: Sequence[Change]) -> None:
+    def announce(self, changes: Sequence[SettingChange]) -> None:
         """Have changes on the disk before they are made.
 
         Raises:
@@ -135,7 +135,7 @@ class Journal:
         self.boot, self.since, self._end = "", "", 0
         self.pending.clear()
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: SettingChange) -> None:
         self.pending.setdefault(change.place, Pending(change.setting, change.was)).ours.add(change.to)
 
     def _read(self, readable: bool) -> None:
@@ -249,9 +249,9 @@ def _message(line: bytes) -> dict[str, Any]:
     return message
 
 
-def _change(message: dict[str, Any]) -> Change:
+def _change(message: dict[str, Any]) -> SettingChange:
     """Return the change that a line announces; an error if it is none, whatever its checksum says."""
-    change = Change(**message)
+    change = SettingChange(**message)
     for text in vars(change).values():
         if not isinstance(text, str) or len(text.splitlines()) > 1:
             raise TypeError(text)

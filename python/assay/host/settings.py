@@ -78,14 +78,14 @@ class Setting(ABC):
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
         """Return what is wrong with some values that were read, None if nothing is."""
 
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+    def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return place -> value, of the places that are to be changed."""
         return {}
 
     @property
     def can_be_set(self) -> bool:
         """Whether it has a value to be changed; others are judged only, or are of each trial."""
-        return type(self).wanted is not Setting.wanted
+        return type(self).target_values is not Setting.target_values
 
     def words(self, values: Mapping[str, str]) -> str:
         """Return in short what it is."""
@@ -115,10 +115,10 @@ class Uniform(Setting):
     disturbs: tuple[str, ...] = ()
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        others = [values[place] for place in self.wanted(values)]
+        others = [values[place] for place in self.target_values(values)]
         return Judgement(self.severity, self.says.format(joined(others)), self.effect) if others else None
 
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+    def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
         return {
             place: self.good
             for place, value in values.items()
@@ -317,20 +317,20 @@ class FrequencyLimit(Setting):
         return joined(shown) or "none"
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        limits, wanted = self._limits(values), self.wanted(values)
-        if not limits and not wanted:
+        limits, targets = self._limits(values), self.target_values(values)
+        if not limits and not targets:
             return None
         held = all(
             values.get(f"{policy}/scaling_min_freq") == str(low) for policy, (low, *_) in limits.items()
         )
         return Judgement(
-            "note" if limits and held and self._SHARE not in wanted else "warning",
+            "note" if limits and held and self._SHARE not in targets else "warning",
             f"the frequency is {'held' if held and limits else 'limited'}: {self.words(values)}",
             "everything that does not wait for memory is slower, and by how much no other machine repeats",
-            "" if wanted else "the firmware limits it: see power and heat settings of the BIOS",
+            "" if targets else "the firmware limits it: see power and heat settings of the BIOS",
         )
 
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+    def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
         share = {self._SHARE: "100"} if values.get(self._SHARE, "100") != "100" else {}
         return share | {
             f"{policy}/scaling_max_freq": str(most)
@@ -389,7 +389,7 @@ class PowerLimit(Setting):
 class Turbo(Uniform):
     """Frequencies above the nominal one: turbo on Intel, boost elsewhere."""
 
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+    def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
         off = {place: "1" if place.endswith("/no_turbo") else "0" for place in values}
         return {place: off[place] for place, value in values.items() if value != off[place]}
 
@@ -440,7 +440,7 @@ class IrqAffinity(Setting):
         return {ONLINE: ranges(online), **places} if places else {}
 
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        others = [place for place in self.wanted(values) if place.endswith("_list")]
+        others = [place for place in self.target_values(values) if place.endswith("_list")]
         if not others:
             return None
         return Judgement(
@@ -453,13 +453,13 @@ class IrqAffinity(Setting):
     def words(self, values: Mapping[str, str]) -> str:
         return joined(_served(values).values())
 
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+    def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
         last = max(numbers(values[ONLINE]), default=0)
-        wanted = {place: str(last) for place, value in _served(values).items() if value != str(last)}
+        targets = {place: str(last) for place, value in _served(values).items() if value != str(last)}
         default = values.get(_DEFAULT_AFFINITY, "")
         if re.fullmatch(r"[0-9a-f,]+", default) and int(default.replace(",", ""), 16) != 1 << last:
-            wanted[_DEFAULT_AFFINITY] = _mask(last)
-        return wanted
+            targets[_DEFAULT_AFFINITY] = _mask(last)
+        return targets
 
 
 class Isolation(Setting):
@@ -513,7 +513,7 @@ class Isolation(Setting):
             " started with isolcpus= and nohz_full=",
         )
 
-    def wanted(self, values: Mapping[str, str]) -> dict[str, str]:
+    def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
         *first, last = numbers(values[ONLINE])
         if CPUSET in values:
             return {CPUSET: ranges(first)} if values[CPUSET] == "none" else {}

@@ -212,7 +212,7 @@ def test_boost_and_limits_of_each_policy_are_tuned_and_put_back(tmp_path: Path) 
 
 def test_interrupts_of_large_machines_have_long_masks() -> None:
     values = {f"{CPU}/online": "0-66", "/proc/irq/default_smp_affinity": "7,ffffffff,ffffffff"}
-    assert IrqAffinity().wanted(values) == {"/proc/irq/default_smp_affinity": "4,00000000,00000000"}
+    assert IrqAffinity().target_values(values) == {"/proc/irq/default_smp_affinity": "4,00000000,00000000"}
 
 
 def test_the_state_has_what_lasts_and_nothing_else(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from assay.errors import AssayError
-from assay.host.journal import Change, Journal, Pending, open_journal
+from assay.host.journal import Journal, Pending, SettingChange, open_journal
 from assay.host.settings import SETTINGS, Isolation, Setting
 from assay.host.system import NEEDS_ROOT, System, without_root
 from assay.host.threads import AFFINITY
@@ -32,7 +32,7 @@ LONGEST = 60
 class Applied:
     """What became of a change: `reason` says why it was not made, "" where it was."""
 
-    change: Change
+    change: SettingChange
     reason: str
 
     @property
@@ -89,13 +89,13 @@ def chosen(names: Sequence[str]) -> list[Setting]:
     return [setting for setting in SETTINGS if (setting.name in names if names else setting.by_default)]
 
 
-def planned(system: System, settings: Sequence[Setting]) -> list[Change]:
+def planned(system: System, settings: Sequence[Setting]) -> list[SettingChange]:
     """Return the changes that would make settings good, in the order in which they are made."""
-    changes: list[Change] = []
+    changes: list[SettingChange] = []
     for setting in settings:
         values = setting.read_all(system)
-        wanted = setting.wanted(values) if values else {}
-        changes += [Change(setting.name, place, values[place], to) for place, to in wanted.items()]
+        targets = setting.target_values(values) if values else {}
+        changes += [SettingChange(setting.name, place, values[place], to) for place, to in targets.items()]
     return changes
 
 
@@ -217,12 +217,12 @@ def tuned(
         finally:
             for outcome in restore(system, journal, lambda place, now, was: None):
                 if not outcome.settled:
-                    say(f"{told(outcome)}; `assay host restore` asks what to do")
+                    say(f"{outcome_in_words(outcome)}; `assay host restore` asks what to do")
 
 
 def problems(applied: Sequence[Applied]) -> list[str]:
     """Return what could not be changed, a line for each reason of each setting."""
-    reasons: dict[tuple[str, str], list[Change]] = {}
+    reasons: dict[tuple[str, str], list[SettingChange]] = {}
     for outcome in applied:
         if outcome.reason:
             reason = f"the kernel keeps it: {outcome.reason}" if outcome.of_the_kernel else outcome.reason
@@ -237,10 +237,10 @@ def problems(applied: Sequence[Applied]) -> list[str]:
     return lines
 
 
-def told_together(outcomes: Sequence[Restored]) -> list[str]:
+def outcomes_in_words(outcomes: Sequence[Restored]) -> list[str]:
     """Return what became of places in words, a line for those of a setting that are alike."""
     together = alike(outcomes, lambda outcome: replace(outcome, place=""))
-    return [told(replace(same[0], place=f"{same[0].place}{and_more(same)}")) for same in together]
+    return [outcome_in_words(replace(same[0], place=f"{same[0].place}{and_more(same)}")) for same in together]
 
 
 def alike(things: Sequence[Thing], key: Callable[[Thing], Hashable]) -> list[list[Thing]]:
@@ -256,7 +256,7 @@ def and_more(things: Sequence[object]) -> str:
     return f" and {len(things) - 1} more" if len(things) > 1 else ""
 
 
-def told(outcome: Restored) -> str:
+def outcome_in_words(outcome: Restored) -> str:
     """Return in words what became of a place."""
     place = f"{outcome.setting}: {outcome.place}"
     was, now = one_line(outcome.was, LONGEST), one_line(outcome.now or "", LONGEST)
@@ -285,16 +285,17 @@ def remedies(left: Sequence[Restored]) -> list[str]:
 
 
 def _apply(
-    system: System, journal: Journal, changes: Sequence[Change], disturbed: Sequence[str]
+    system: System, journal: Journal, changes: Sequence[SettingChange], disturbed: Sequence[str]
 ) -> list[Applied]:
     # What may change with them comes first, so that it is put back after them.
     beside = [
-        Change(changes[0].setting, place, was, was) for place, was in system.read_all(*disturbed).items()
+        SettingChange(changes[0].setting, place, was, was)
+        for place, was in system.read_all(*disturbed).items()
     ]
     journal.announce([*beside, *changes])
     failed = system.write({change.place: change.to for change in changes}, journal.locks)
     applied: list[Applied] = []
-    otherwise: list[Change] = []
+    otherwise: list[SettingChange] = []
     for change in changes:
         now = system.read(change.place)
         if now is None and change.place.startswith(AFFINITY):
@@ -305,7 +306,7 @@ def _apply(
         elif not reason and now == change.was:
             reason = f"it stays {now}"
         if not reason and now != change.to:
-            otherwise.append(Change(change.setting, change.place, change.was, str(now)))
+            otherwise.append(SettingChange(change.setting, change.place, change.was, str(now)))
         applied.append(Applied(change, reason))
     for change in beside:
         now = system.read(change.place)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from assay.analysis import Analysis, Comparison, ConditionSummary
-from assay.analysis.types import Aggregate, Answer, Verdict
+from assay.analysis.types import Aggregate, LevelEffect, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.plan.types import Level
@@ -57,7 +57,7 @@ class AnswerRow:
 
     context: str
     level: str
-    answer: Answer | None = None
+    answer: LevelEffect | None = None
     condition: ConditionSummary | None = None
     word: str = "baseline"
     exact: Size = _ITSELF
@@ -198,7 +198,7 @@ def _name(context: Mapping[str, Level]) -> str:
     return condition_name(context) if context else ""
 
 
-def answer_row(answer: Answer, effects: words.Effects, unit: str, level: str = "") -> AnswerRow:
+def answer_row(answer: LevelEffect, effects: words.Effects, unit: str, level: str = "") -> AnswerRow:
     """Return an answer and its words.
 
     Args:
@@ -275,7 +275,7 @@ def _reported(experiment: Experiment, analysis: Analysis) -> Iterator[OthersRepo
         )
 
 
-def _measured_here(answers: Sequence[Answer], experiment: Experiment) -> str:
+def _measured_here(answers: Sequence[LevelEffect], experiment: Experiment) -> str:
     """Return the ratios of some answers: of a single one with its interval."""
     if not answers:
         return "not measured"

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from assay.analysis import Analysis, ConditionSummary, summarise
-from assay.analysis.configurations import Condition, conditions_of
+from assay.analysis.configurations import ConditionSensitivity, condition_sensitivities
 from assay.analysis.planning import ComparisonForecast, forecast
 from assay.audit import audit
 from assay.experiment import Experiment
@@ -56,10 +56,10 @@ class Report:
         return forecast([self.trials], self.experiment, "gate").slowest
 
     @cached_property
-    def configurations(self) -> list[Condition]:
+    def configurations(self) -> list[ConditionSensitivity]:
         """The conditions of a campaign about sensitivity, in the experiment's order."""
         one_layout = self.campaign.host.get("one_layout", {})
-        return conditions_of(self.trials, self.experiment, one_layout)
+        return condition_sensitivities(self.trials, self.experiment, one_layout)
 
     def number(self, measured: StoredTrial | ConditionSummary) -> int:
         """Return the number of a condition, or of the condition of a trial."""

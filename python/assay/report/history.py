@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from assay.analysis.history import (
     FEWEST_COMMITS,
+    Changepoint,
     Commit,
     Drift,
     History,
-    Measured,
-    Series,
-    Step,
+    MeasuredCampaign,
+    MetricSeries,
     Unplaced,
     history,
 )
@@ -34,11 +34,11 @@ class Change:
 
     metric: str
     worse: bool
-    parts: tuple[tuple[Series, Step | Drift], ...]
+    parts: tuple[tuple[MetricSeries, Changepoint | Drift], ...]
     of: int
 
     @property
-    def greatest(self) -> Step | Drift:
+    def greatest(self) -> Changepoint | Drift:
         """That of the series that changed most."""
         return self.parts[0][1]
 
@@ -53,7 +53,9 @@ def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment
     for campaign in store.campaigns():
         if campaign.experiment == experiment and campaign.ended:
             with suppress(UnreadableError):
-                campaigns.append(Measured(campaign, store.experiment(campaign.id), store.trials(campaign.id)))
+                campaigns.append(
+                    MeasuredCampaign(campaign, store.experiment(campaign.id), store.trials(campaign.id))
+                )
     if not campaigns and any(campaign.experiment == experiment for campaign in store.campaigns()):
         raise UnreadableError(f"no campaign of {experiment} in {store.path} can be read")
     if not campaigns:
@@ -131,7 +133,7 @@ def _where(change: Change) -> str:
     return f"{most}, and by less in {others} more of {change.of} conditions" if others else most
 
 
-def _host(what: Step | Drift) -> str:
+def _host(what: Changepoint | Drift) -> str:
     if not what.host:
         return ""
     does = "drifts as well" if isinstance(what, Drift) else "changed there too"
@@ -140,7 +142,7 @@ def _host(what: Step | Drift) -> str:
 
 def changes(history: History) -> list[Change]:
     """Return the changes of a history: those for the worse first, then by size."""
-    found: dict[tuple[str, bool, str], list[tuple[Series, Step | Drift]]] = {}
+    found: dict[tuple[str, bool, str], list[tuple[MetricSeries, Changepoint | Drift]]] = {}
     for series in history.series:
         for step in series.steps:
             found.setdefault((series.metric, bool(step.worse), step.commit.hash), []).append((series, step))
@@ -154,7 +156,7 @@ def changes(history: History) -> list[Change]:
     return sorted(told, key=lambda change: (not change.worse, -_size(change.greatest)))
 
 
-def _size(change: Step | Drift) -> float:
+def _size(change: Changepoint | Drift) -> float:
     return max(change.ratio, 1 / change.ratio)
 
 

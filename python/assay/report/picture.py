@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, exp, floor, log, log10
 
-from assay.analysis.types import Answer
+from assay.analysis.types import LevelEffect
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.answers import AnswerRow
@@ -95,7 +95,7 @@ def ladders(report: Report) -> Picture | None:
     return _picture(report, axis, panels)
 
 
-def _axis(report: Report, answers: Sequence[Answer]) -> "_Axis":
+def _axis(report: Report, answers: Sequence[LevelEffect]) -> "_Axis":
     """Return the axis of some answers, of what others report, and of the band of the smallest effect."""
     analysis, values = report.analysis, list(_same(report))
     linear = analysis.smallest_effect is not None
@@ -157,12 +157,12 @@ class _Axis:
     def _can_place(self, value: float) -> bool:
         return drawable(value) and (self.linear or value > 0)
 
-    def change(self, answer: Answer) -> float | None:
+    def change(self, answer: LevelEffect) -> float | None:
         """Return what is placed of an answer; None where there is nothing."""
         change = answer.difference if self.linear else answer.ratio
         return change if change is not None and self._can_place(change) else None
 
-    def ends(self, answer: Answer) -> list[float]:
+    def ends(self, answer: LevelEffect) -> list[float]:
         """Return those ends of the interval of an answer that can be placed."""
         known = answer.difference if self.linear else answer.ratio
         ends = (answer.interval.low, answer.interval.high) if answer.interval and known is not None else ()
@@ -270,7 +270,7 @@ def _lacks(row: AnswerRow) -> str:
     return "withheld" if row.lacks == "withheld" else row.zeros or "no pairs"
 
 
-def _reported(report: Report, answer: Answer) -> list[float] | None:
+def _reported(report: Report, answer: LevelEffect) -> list[float] | None:
     """Return from and to which ratio others report of what was compared; None where they give none, or
     differences are drawn.
     """

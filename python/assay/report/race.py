@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from assay.analysis import ConditionSummary
 from assay.analysis.busy import is_busy
-from assay.analysis.types import Answer
+from assay.analysis.types import LevelEffect
 from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.aligned import aligned
@@ -40,7 +40,7 @@ def race_answer(report: Report, took_s: float) -> Iterator[str]:
         yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
 
 
-def _holds_1(comparison: Answer) -> bool:
+def _holds_1(comparison: LevelEffect) -> bool:
     interval = comparison.interval
     return interval is not None and interval.low <= 1 <= interval.high
 
@@ -76,7 +76,7 @@ def _sentence(report: Report, row: AnswerRow) -> str:
     return f"{word}: {level} has {value} times the {plain_name(analysis.metric)} of {baseline}{interval}"
 
 
-def _busy(report: Report, comparison: Answer) -> str:
+def _busy(report: Report, comparison: LevelEffect) -> str:
     """Return that the host was too busy for the two sides of a comparison, and what to do; or nothing."""
     factor = report.analysis.factor
     sides = [{**comparison.context, factor: level} for level in (comparison.level, comparison.baseline)]
@@ -90,7 +90,7 @@ def _busy(report: Report, comparison: Answer) -> str:
     return f"other work took {whole_percent(max(shares))} of their processor time; race again on a quiet host"
 
 
-def _ratio(report: Report, comparison: Answer, inverse: bool) -> tuple[str, str]:
+def _ratio(report: Report, comparison: LevelEffect, inverse: bool) -> tuple[str, str]:
     """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
     value, interval = comparison.ratio, comparison.interval
     assert value is not None

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.analysis.aa import false_alarms
-from assay.analysis.types import Answer, Verdict
+from assay.analysis.types import LevelEffect, Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.experiment.events import SIMULATION_S
@@ -150,14 +150,14 @@ def _trust(report: Report, width: int) -> Iterator[Text]:
         yield line
 
 
-def _zeros(answers: Sequence[Answer]) -> list[str]:
+def _zeros(answers: Sequence[LevelEffect]) -> list[str]:
     """Return which answers rest on values of 0, or are compared by difference."""
     said = [(answer, words.zeros(answer)) for answer in answers]
     places = [condition_name({**answer.context, "level": answer.level}) for answer, _ in said]
     return [printable(f"{place}: {text}") for place, (_, text) in zip(places, said, strict=True) if text]
 
 
-def _counts(answers: Sequence[Answer], report: Report) -> str:
+def _counts(answers: Sequence[LevelEffect], report: Report) -> str:
     """Return how many answers have which verdict, in the words for their metrics."""
     said: dict[str, int] = {}
     for verdict in words.VERDICTS:

@@ -8,7 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from assay.analysis.configurations import LEFT_OUT_AT_MOST, Against, Condition, LeftOut
+from assay.analysis.configurations import (
+    LEFT_OUT_AT_MOST,
+    ConditionSensitivity,
+    DisturbedConfigurations,
+    SensitivityRatio,
+)
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement, Scale
 from assay.analysis.types import Interval
 from assay.experiment import Experiment
@@ -45,17 +50,17 @@ class SensitivityRow:
     share_interval: str
 
 
-def measured(report: Report) -> list[Condition]:
+def measured(report: Report) -> list[ConditionSensitivity]:
     """Return the conditions of a campaign about sensitivity, the most sensitive first."""
     return sorted(report.configurations, key=_deviation, reverse=True)
 
 
-def name_of(condition: Condition) -> str:
+def name_of(condition: ConditionSensitivity) -> str:
     """Return a condition's name."""
     return condition_name(condition.levels) if condition.levels else "the experiment"
 
 
-def rows(condition: Condition) -> Iterator[SensitivityRow]:
+def rows(condition: ConditionSensitivity) -> Iterator[SensitivityRow]:
     """Yield the lines of a condition's table."""
     written = partial(deviation, scale=condition.scale)
     for name, found in condition.perturbed.items():
@@ -73,7 +78,7 @@ def rows(condition: Condition) -> Iterator[SensitivityRow]:
         )
 
 
-def table(condition: Condition) -> list[str]:
+def table(condition: ConditionSensitivity) -> list[str]:
     """Return a condition's name and table as lines of a terminal."""
     cells = [HEADINGS, *(astuple(row) for row in rows(condition))]
     lines = aligned([[printable(name), *values] for name, *values in cells], right={1, 2, 3, 4})
@@ -124,7 +129,7 @@ def sentence(report: Report) -> str:
     return f"{zeros} {said}" if zeros else said
 
 
-def relations(conditions: Sequence[Condition], experiment: Experiment) -> list[str]:
+def relations(conditions: Sequence[ConditionSensitivity], experiment: Experiment) -> list[str]:
     """Return how sensitive each condition is, relative to the one with the first level of a factor."""
     places = {name: {level: at for at, level in enumerate(of)} for name, of in experiment.factors.items()}
     ordered = sorted(conditions, key=lambda of: [places[name][level] for name, level in of.levels.items()])
@@ -137,7 +142,9 @@ def relations(conditions: Sequence[Condition], experiment: Experiment) -> list[s
     ]
 
 
-def _relation(condition: Condition, against: Against, conditions: Sequence[Condition]) -> str:
+def _relation(
+    condition: ConditionSensitivity, against: SensitivityRatio, conditions: Sequence[ConditionSensitivity]
+) -> str:
     level = condition.levels[against.factor]
     rest = {name: of for name, of in condition.levels.items() if name != against.factor}
     where = f" ({condition_name(rest)})" if rest else ""
@@ -152,12 +159,12 @@ def _relation(condition: Condition, against: Against, conditions: Sequence[Condi
     return f"{name}: {found.verdict}, {times}95%: {ends} ({own} against {other} between configurations)."
 
 
-def _between(condition: Condition) -> str:
+def _between(condition: ConditionSensitivity) -> str:
     found = condition.perturbed.get(EVERYTHING)
     return deviation(found.split.between, condition.scale) if found and found.split else "-"
 
 
-def about(condition: Condition, experiment: Experiment) -> list[str]:
+def about(condition: ConditionSensitivity, experiment: Experiment) -> list[str]:
     """Return what is known of a condition and is not in its table, in sentences."""
     whole = condition.perturbed.get(EVERYTHING)
     if whole is None or whole.single.interval is None:
@@ -172,7 +179,7 @@ def about(condition: Condition, experiment: Experiment) -> list[str]:
     return [said, *further(condition, experiment)]
 
 
-def further(condition: Condition, experiment: Experiment) -> list[str]:
+def further(condition: ConditionSensitivity, experiment: Experiment) -> list[str]:
     """Return what `about` says after the answer."""
     told = []
     metric = experiment.comparison.metric
@@ -219,7 +226,7 @@ def further(condition: Condition, experiment: Experiment) -> list[str]:
     return told
 
 
-def _zeros(conditions: Sequence[Condition], metric: str) -> str:
+def _zeros(conditions: Sequence[ConditionSensitivity], metric: str) -> str:
     """Return in how many trials the metric is 0, and what that does to the numbers; "" where in none."""
     each = [of for condition in conditions for of in condition.zeros.values()]
     zeros, trials = sum(of.count for of in each), sum(of.of for of in each)
@@ -238,9 +245,9 @@ def _zeros(conditions: Sequence[Condition], metric: str) -> str:
     )
 
 
-def _left_out(condition: Condition) -> str:
+def _left_out(condition: ConditionSensitivity) -> str:
     """Return how many configurations of how many are left out, with what perturbed."""
-    names: dict[LeftOut, list[str]] = defaultdict(list)
+    names: dict[DisturbedConfigurations, list[str]] = defaultdict(list)
     for name, out in condition.left_out.items():
         names[out].append(name)
     if len(condition.perturbed) in map(len, names.values()):
@@ -248,13 +255,13 @@ def _left_out(condition: Condition) -> str:
     return "; ".join(f"{out.busy} of {out.drawn} with {listed(alike)}" for out, alike in names.items())
 
 
-def _why_nothing(condition: Condition, name: str) -> str:
+def _why_nothing(condition: ConditionSensitivity, name: str) -> str:
     if condition.one_layout and name == LAYOUT:
         return "as built"
     return "withheld" if _is_withheld(condition, name) else "no trials"
 
 
-def _is_withheld(condition: Condition, name: str) -> bool:
+def _is_withheld(condition: ConditionSensitivity, name: str) -> bool:
     return name in condition.left_out and condition.left_out[name].too_many
 
 
@@ -313,6 +320,6 @@ def _trials(trials: int, configurations: int) -> str:
     return counted(round(trials / configurations), "trial")
 
 
-def _deviation(condition: Condition) -> float:
+def _deviation(condition: ConditionSensitivity) -> float:
     found = condition.perturbed.get(EVERYTHING)
     return found.spread.deviation if found else -1.0

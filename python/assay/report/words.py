@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
-from assay.analysis.types import Aggregate, Answer, Cluster, Estimate, Gate, HostMode, Pathology, Verdict
+from assay.analysis.types import Aggregate, Cluster, Estimate, Gate, HostMode, LevelEffect, Pathology, Verdict
 from assay.analysis.verdicts import verdict, verdict_of_difference, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
@@ -85,7 +85,7 @@ def _signed(difference: float, digits: int = 3) -> str:
     return f"{'+' * (difference > 0)}{number(difference, digits)}"
 
 
-def zeros(answer: Answer) -> str:
+def zeros(answer: LevelEffect) -> str:
     """Return how many values are 0 on either side, and why there is a difference instead of a ratio."""
     of = answer.pairs * (len(answer.weights) if isinstance(answer, Aggregate) else 1)
     sides = zip((answer.level, answer.baseline), answer.zeros, strict=True)
@@ -103,7 +103,7 @@ def effect(effects: Effects) -> str:
     return f"{effects.smallest_effect:g}"
 
 
-def rung(answer: Answer) -> str:
+def rung(answer: LevelEffect) -> str:
     """Return what is compared along a ladder."""
     return f"{answer.level} over {answer.baseline}"
 
@@ -187,7 +187,7 @@ def gate(analysis: Analysis) -> str:
     return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}."
 
 
-def passes_alone(answer: Answer) -> str:
+def passes_alone(answer: LevelEffect) -> str:
     """Return by which interval a comparison passes the gate, if it is not the one that is shown."""
     alone = answer.by_itself
     return f"passes the gate by its interval uncorrected for the family, {interval(alone)}" if alone else ""
@@ -239,13 +239,13 @@ def layout(experiment: Experiment) -> str:
 def estimate(value: Estimate, metric: str, unit: str = "", effects: Effects | None = None) -> str:
     """Return a verdict on a metric with what it rests on, in one line."""
     word = verdict_word(value.verdict, metric, unit)
-    if isinstance(value, Answer) and value.withheld:
+    if isinstance(value, LevelEffect) and value.withheld:
         return f"{word}: {value.reason}"
     if value.ratio is None and value.difference is None:
         return f"{word}, no pairs"
     with_ends = "" if value.interval is None else f" ({ends(value, effects)})"
     gate = "" if value.gate is None else f", gate {value.gate}"
-    some = f"; {said}" if isinstance(value, Answer) and (said := zeros(value)) else ""
+    some = f"; {said}" if isinstance(value, LevelEffect) and (said := zeros(value)) else ""
     return f"{word}, {size(value)}{with_ends}, {counted(value.pairs, 'pair')}{gate}{some}"
 
 
@@ -327,7 +327,7 @@ def remarks(condition: ConditionSummary, comparison: Comparison | None, unit: st
     return [note for note in (_failed(condition), *reservations(comparison, unit)) if note]
 
 
-def dropped(answer: Answer) -> str:
+def dropped(answer: LevelEffect) -> str:
     """Return how many pairs do not count, by reason."""
     return ", ".join(f"{count} {reason}" for reason, count in answer.dropped.items())
 

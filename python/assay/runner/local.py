@@ -31,7 +31,7 @@ from assay.runner.build import run_shell
 from assay.runner.elf import build_id
 from assay.runner.extract import extract
 from assay.runner.process import STDOUT_LIMIT, CannotStartError, Ended, StopSignals, run_process, signal_name
-from assay.runner.simulate import Simulation, Wanted, simulate
+from assay.runner.simulate import Simulation, SimulationPlan, simulate
 from assay.runner.surroundings import Surroundings, surrounded
 from assay.runner.tool_output import metrics_in
 from assay.runner.types import Binary, Outcome
@@ -100,7 +100,7 @@ class LocalExecutor:
     say: Callable[[str], None] = print
     binary_of: Callable[[PlannedTrial], Binary] = as_built
     tuned: bool = False
-    simulated: Wanted = field(default_factory=Wanted)
+    simulated: SimulationPlan = field(default_factory=SimulationPlan)
     surroundings_of: Callable[[Mapping[str, Level]], Mapping[str, Any]] | None = None
     _busy: bool = field(default=False, init=False)
     _host: Mapping[str, str] = field(default_factory=dict, init=False)

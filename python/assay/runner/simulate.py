@@ -123,7 +123,7 @@ def processor_counts() -> bool:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SimulationPlan:
     """How the events of a campaign's trials are simulated.
 
     Attributes:
@@ -135,22 +135,22 @@ class Wanted:
     patience_s: float | None = None
 
 
-def wanted(experiment: Experiment) -> Wanted:
+def simulation_plan(experiment: Experiment) -> SimulationPlan:
     """Return what is simulated of an experiment here: what it asks for, or what this host cannot count."""
     stated = experiment.simulate.operations
     if stated is not None:
-        return Wanted(stated)
+        return SimulationPlan(stated)
     can = {*_BY_CACHES, *_BY_TLBS}
     if can.isdisjoint(map(name_of, experiment.events)):
-        return Wanted()
+        return SimulationPlan()
     if experiment.simulates_everywhere:
-        return Wanted(USUAL_OPERATIONS)
-    return Wanted() if processor_counts() else Wanted(USUAL_OPERATIONS, PATIENCE_S)
+        return SimulationPlan(USUAL_OPERATIONS)
+    return SimulationPlan() if processor_counts() else SimulationPlan(USUAL_OPERATIONS, PATIENCE_S)
 
 
 def announcement(experiment: Experiment) -> str:
     """Return in words that events are simulated unasked, and how to stop that; "" where they are not."""
-    events = wanted(experiment)
+    events = simulation_plan(experiment)
     if events.patience_s is None:
         return ""
     why = "this processor counts no events"

@@ -16,7 +16,7 @@ from assay.plan.types import PlannedTrial, Status
 from assay.runner import simulate as simulation
 from assay.runner.local import LocalExecutor
 from assay.runner.process import StopSignals
-from assay.runner.simulate import Wanted, simulate
+from assay.runner.simulate import SimulationPlan, simulate
 from assay.runner.types import Binary, Outcome
 
 EVENTS = ["instructions", "L1-dcache-load-misses", "dTLB-load-misses", "cycles"]
@@ -57,7 +57,7 @@ def planned(program: Path | str = "/program", **changes: Any) -> PlannedTrial:
 
 def executed(trials: list[PlannedTrial], operations: int) -> list[Outcome]:
     with StopSignals() as stop:
-        executor = LocalExecutor(programs.find("assay-calibrate"), stop, simulated=Wanted(operations))
+        executor = LocalExecutor(programs.find("assay-calibrate"), stop, simulated=SimulationPlan(operations))
         return list(executor.execute(trials))
 
 
@@ -264,7 +264,7 @@ def test_events_are_simulated_unasked_where_the_processor_counts_none(
 ) -> None:
     monkeypatch.setattr(simulation, "processor_counts", lambda: counts)
     experiment = asks(more)
-    assert simulation.wanted(experiment) == Wanted(operations, patience_s)
+    assert simulation.simulation_plan(experiment) == SimulationPlan(operations, patience_s)
     assert bool(simulation.announcement(experiment)) == (patience_s is not None)
 
 
@@ -302,7 +302,7 @@ def test_a_condition_that_is_given_up_is_not_tried_again_unless_it_was_asked_for
     monkeypatch.setattr("assay.runner.local.simulate", fails)
     trials = [planned(program), planned(program), replace(planned(program), levels={"subject": "y"})]
     with StopSignals() as stop:
-        for wanted, attempts in ((Wanted(9, 60), [60, 60]), (Wanted(9), [None] * 3)):
+        for wanted, attempts in ((SimulationPlan(9, 60), [60, 60]), (SimulationPlan(9), [None] * 3)):
             tried.clear()
             executor = LocalExecutor(programs.find("assay-calibrate"), stop, simulated=wanted)
             outcomes = list(executor.execute(trials))

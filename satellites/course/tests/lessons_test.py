@@ -19,8 +19,8 @@ from assay_course.catalog import LESSONS, PARTS
 from assay_course.cli import as_run, show
 from assay_course.lesson import Lesson, find
 from assay_course.machine import lacking
-from assay_course.outcome import Outcome
-from assay_course.words import told
+from assay_course.outcome import LessonResult
+from assay_course.words import result_lines
 from conftest import ROOT, Assay
 
 COURSE = ROOT / "satellites/course/docs"
@@ -61,7 +61,7 @@ def reduced(lesson: Lesson, text: str, times: int) -> str:
     )
 
 
-def carried_out(lesson: Lesson, folder: Path, times: int) -> tuple[Outcome, set[str]]:
+def carried_out(lesson: Lesson, folder: Path, times: int) -> tuple[LessonResult, set[str]]:
     """Return what a lesson comes to at a reduced size, and what disturbed it."""
     experiments = [parse(reduced(lesson, file.read_text(), times), file) for file in lesson.files]
     folder.mkdir()
@@ -77,7 +77,7 @@ def carried_out(lesson: Lesson, folder: Path, times: int) -> tuple[Outcome, set[
     return outcome, DISTURBED & {finding.rule for report in reports for finding in report.findings}
 
 
-def mistakes(lesson: Lesson, outcome: Outcome) -> list[str]:
+def mistakes(lesson: Lesson, outcome: LessonResult) -> list[str]:
     """Return what a lesson did not do."""
     demanded: dict[str, object] = {"the rule fires": outcome.caught}
     if lesson.name not in OF_TIMES:
@@ -109,7 +109,7 @@ def test_other_work_excuses_an_effect_that_is_hidden_and_nothing_else(
     *, caught: bool, shows: bool, clean: bool, disturbed: set[str], skips: bool
 ) -> None:
     finding = Finding("a rule speaks", (), {}, "")
-    outcome = Outcome("", shows, (finding,) if caught else (), clean)
+    outcome = LessonResult("", shows, (finding,) if caught else (), clean)
     missing = mistakes(find(LESSONS, "clock-every-operation"), outcome)
     assert excused(missing, disturbed) == skips
 
@@ -128,7 +128,7 @@ def test_a_lesson_teaches_what_it_says(lesson: Lesson, tmp_path: Path) -> None:
         if excused(mistakes(lesson, outcome), disturbed):
             pytest.skip(f"{lesson.name}: {ATTEMPTS} times disturbed: {', '.join(sorted(disturbed))}")
     assert not mistakes(lesson, outcome), outcome
-    lines = [*told(lesson, outcome)]
+    lines = [*result_lines(lesson, outcome)]
     assert len(lines) <= 20
     assert max(map(len, lines)) <= 80
 
@@ -182,9 +182,11 @@ def test_the_ladder_takes_as_long_by_the_guide_as_by_its_own_file() -> None:
     ladder = "experiments/pitfalls/synchrobench-ladder.toml"
     file, guide = (ROOT / ladder).read_text(), (ROOT / "docs/guide/anomalies.md").read_text()
     commands = re.findall(rf"(?m)^    assay run {ladder} ?(.*)$", guide)
-    told = [re.findall(rf"(?m)^# +{re.escape(asked or 'as it is')} {{4,}}(.*)$", file) for asked in commands]
-    assert len(told) == 3
-    times = [duration.split(": ")[-1] for [duration] in told]
+    durations = [
+        re.findall(rf"(?m)^# +{re.escape(command or 'as it is')} {{4,}}(.*)$", file) for command in commands
+    ]
+    assert len(durations) == 3
+    times = [duration.split(": ")[-1] for [duration] in durations]
     (sentence,) = re.findall(r"(?m)^The first takes (.*), the second (.*), and the third, .*, (.*)\.$", guide)
     assert list(sentence) == times
 

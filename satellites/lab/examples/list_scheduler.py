@@ -56,7 +56,7 @@ class Schedule:
 
 
 def schedule(tasks: dict[str, Task], machines: int, decisions: Decisions, noise: float = 0) -> Schedule:
-    """Run tasks on machines, the longest chain first; `noise` is what it is of `Decision.arg_max`."""
+    """Run tasks on machines, the longest chain first; `noise` is that of `RandomDecision.arg_max`."""
     chains = chains_behind(tasks)
     left = dict(tasks)
     ended: set[str] = set()

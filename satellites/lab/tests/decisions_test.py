@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay_lab.randomness import Decision, Decisions
+from assay_lab.randomness import Decisions, RandomDecision
 from conftest import ROOT
 
 GUIDE = (ROOT / "satellites/lab/docs/randomness.md").read_text()
@@ -20,7 +20,7 @@ VECTORS = [
 ]
 
 
-def ask(one: Decision, call: str, values: list[float], more: list[float]) -> float:
+def ask(one: RandomDecision, call: str, values: list[float], more: list[float]) -> float:
     """Return the answer to one call of the vectors."""
     match call:
         case "choose":

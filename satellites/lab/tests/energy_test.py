@@ -15,7 +15,7 @@ from assay_lab.cli.energy import _print_places
 from assay_lab.energy import figures, microbenchmarks
 from assay_lab.energy.figures import draw
 from assay_lab.energy.machines import load_machines
-from assay_lab.energy.measure import Measured
+from assay_lab.energy.measure import ProgramMeasurement
 from assay_lab.energy.microbenchmarks import errors_of
 from assay_lab.energy.model import Work
 from conftest import Assay
@@ -120,7 +120,10 @@ def test_each_program_is_moved_from_the_memory_that_it_was_measured_with(
 ) -> None:
     file = tmp_path / "machines.toml"
     file.write_text(MACHINES)
-    waits = [Measured(("waits",), (Work(0.0, 1.0),) * 6, memory_ns, "made") for memory_ns in (200.0, 100.0)]
+    waits = [
+        ProgramMeasurement(("waits",), (Work(0.0, 1.0),) * 6, memory_ns, "made")
+        for memory_ns in (200.0, 100.0)
+    ]
     _print_places(waits, {"slow": load_machines(file)["slow"]}, as_json=True)
     placed = json.loads(capsys.readouterr().out)["goals"]["ED"][0]
     assert placed["seconds"] == pytest.approx(2.0)  # of the second: a read takes 200 ns there

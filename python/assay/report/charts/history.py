@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import altair as alt
 
 from assay.analysis.history import Commit, History
-from assay.analysis.history import Series as Measurements
+from assay.analysis.history import MetricSeries as Measurements
 from assay.experiment import Experiment
 from assay.report.charts import style
 from assay.report.charts.axes import Up

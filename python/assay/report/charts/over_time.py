@@ -6,7 +6,7 @@ from itertools import chain
 
 import altair as alt
 
-from assay.analysis.configurations import Condition
+from assay.analysis.configurations import ConditionSensitivity
 from assay.analysis.types import HostModes
 from assay.experiment.sensitivity import NOTHING
 from assay.experiment.types import Chart
@@ -89,7 +89,7 @@ def _configurations(panels: Panels) -> list[Figure]:
     return together(figures, specification)
 
 
-def _curves(condition: Condition, panels: Panels) -> Iterator[Row]:
+def _curves(condition: ConditionSensitivity, panels: Panels) -> Iterator[Row]:
     for perturbed, medians in condition.medians.items():
         series = {"series": panels.names[panels.factor][perturbed]}
         curve = [(median, place / len(medians)) for place, median in enumerate(medians, start=1)]

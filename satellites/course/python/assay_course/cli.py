@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.report import Report
     from assay.store import Store
     from assay_course.lesson import Lesson
-    from assay_course.outcome import Outcome, Run
+    from assay_course.outcome import LessonCampaign, LessonResult
 
 COURSE = Path(__file__).parent / "course"
 
@@ -74,17 +74,19 @@ def lesson(
         numbers = [report.campaign.id for report in reports]
         print_json({**_described(chosen), **_measured(outcome), "campaigns": numbers, "pages": pages})
     else:
-        _tell(chosen, outcome, reports, pages)
+        _print_result(chosen, outcome, reports, pages)
     if not outcome.taught:
         raise typer.Exit(1)
 
 
-def _tell(lesson: "Lesson", outcome: "Outcome", reports: "Sequence[Report]", pages: "Sequence[Path]") -> None:
+def _print_result(
+    lesson: "Lesson", outcome: "LessonResult", reports: "Sequence[Report]", pages: "Sequence[Path]"
+) -> None:
     """Print what a lesson showed, and what to do next."""
     from assay_course.catalog import LESSONS
-    from assay_course.words import told
+    from assay_course.words import result_lines
 
-    for line in told(lesson, outcome):
+    for line in result_lines(lesson, outcome):
         typer.echo(line)
     busy = [finding for report in reports for finding in report.findings if finding.rule == "busy-host"]
     if busy and "valgrind" not in lesson.needs:  # which counts, whatever else runs
@@ -105,7 +107,7 @@ def show(page: Path) -> None:
 
 def _run_campaigns(
     lesson: "Lesson", seed: int | None, path: Path, *, quiet: bool
-) -> "tuple[Outcome, list[Report], list[Path]]":
+) -> "tuple[LessonResult, list[Report], list[Path]]":
     """Run the campaigns of a lesson; return what they show, their reports and their pages."""
     from assay.cli.running import running_campaign
     from assay.experiment import overridden
@@ -119,17 +121,17 @@ def _run_campaigns(
         with running_campaign(path, experiment, quiet=quiet) as (report, _):
             reports.append(report)
     with Store.open(path, create=False) as opened:
-        runs: list[Run] = [as_run(report, opened) for report in reports]
+        runs: list[LessonCampaign] = [as_run(report, opened) for report in reports]
         outcome = lesson.outcome(runs)
         pages = [write_page(report, opened) for report in reports]
     return outcome, reports, pages
 
 
-def as_run(report: "Report", store: "Store") -> "Run":
+def as_run(report: "Report", store: "Store") -> "LessonCampaign":
     """Return a reported campaign as a lesson judges it."""
-    from assay_course.outcome import Run
+    from assay_course.outcome import LessonCampaign
 
-    return Run(
+    return LessonCampaign(
         report.experiment,
         report.trials,
         report.campaign.host,
@@ -159,6 +161,6 @@ def _described(lesson: "Lesson") -> dict[str, Any]:
     }
 
 
-def _measured(outcome: "Outcome") -> dict[str, Any]:
+def _measured(outcome: "LessonResult") -> dict[str, Any]:
     names = ("measured", "shows", "flawed", "honest", "ratio", "interval", "clean", "seen")
     return {**{name: getattr(outcome, name) for name in names}, "findings": outcome.caught}

@@ -30,7 +30,7 @@ from assay.satellites import added
 from assay.store.types import StoredTrial
 from assay.words import counted, in_percent, number, ratio
 from assay_course.lesson import Judge
-from assay_course.outcome import FLAWED, HONEST, VERSION, Outcome, Run, Seen
+from assay_course.outcome import FLAWED, HONEST, VERSION, LessonCampaign, LessonResult, Observations
 
 Number = Callable[[StoredTrial], float | None]
 """From a trial to a number of it; None where it has none."""
@@ -75,7 +75,7 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
         per: what a unit of `what` is, such as 1e6 for millions.
     """
 
-    def judge(rule: str, runs: Sequence[Run]) -> Outcome:
+    def judge(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
         flawed, honest = ([of(trial) for trial in trials] for trials in _versions(runs))
         pairs = [
             a / b for a, b in zip(flawed, honest, strict=False) if a is not None and b is not None and b > 0
@@ -83,16 +83,16 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
         values = [[value for value in side if value is not None] for side in (flawed, honest)]
         caught, clean = _of_versions(rule, runs)
         if not all(values):
-            return Outcome(f"{what}: nothing could be measured.", False, caught, clean)
+            return LessonResult(f"{what}: nothing could be measured.", False, caught, clean)
         ours, theirs = map(median, values)
         seen = _of_both(what, [[value / per for value in side] for side in values])
         told = f"{what}: {number(ours / per)} with the flaw, {number(theirs / per)} without it"
         if not pairs:
             shows = ours > theirs if times > 1 else ours < theirs
-            return Outcome(f"{told}.", shows, caught, clean, ours, theirs, seen=seen)
+            return LessonResult(f"{told}.", shows, caught, clean, ours, theirs, seen=seen)
         typical, interval = median(pairs), median_interval(pairs)
         shows = typical >= times if times > 1 else typical <= times
-        return Outcome(
+        return LessonResult(
             f"{told}: {ratio(typical)} times{_within(interval)}.",
             shows,
             caught,
@@ -110,16 +110,16 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
 def spread(what: str, of: Number) -> Judge:
     """Return a judge of how far two versions' trials lie apart: the standard deviation over the mean."""
 
-    def judge(rule: str, runs: Sequence[Run]) -> Outcome:
+    def judge(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
         sides = [
             [value for trial in trials if (value := of(trial)) is not None] for trials in _versions(runs)
         ]
         caught, clean = _of_versions(rule, runs)
         if any(len(side) < 2 or mean(side) <= 0 for side in sides):
-            return Outcome(f"{what}: too few trials.", False, caught, clean)
+            return LessonResult(f"{what}: too few trials.", False, caught, clean)
         flawed, honest = (stdev(side) / mean(side) for side in sides)
         said = f"{what} differs between trials by {in_percent(flawed):.3g}% with the flaw,"
-        return Outcome(
+        return LessonResult(
             f"{said} {in_percent(honest):.3g}% without it (standard deviation).",
             flawed > honest,
             caught,
@@ -133,7 +133,7 @@ def spread(what: str, of: Number) -> Judge:
     return judge
 
 
-def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
+def many_comparisons(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge comparisons that are each tested alone, by the levels of identical code drawn anew.
 
     Where code is identical, each order of the values of a block is as likely as any other. So any two levels
@@ -143,7 +143,7 @@ def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
     blocks = _logs_of_blocks(run)
     caught, clean = tuple(_named(rule, cut(run, FEW).findings())), not _named(rule, run.findings())
     if len(blocks) < FEW:
-        return Outcome("too few blocks could be measured.", False, caught, clean)
+        return LessonResult("too few blocks could be measured.", False, caught, clean)
     random = np.random.default_rng(run.experiment.design.seed)
     first = random.integers(blocks.shape[1], size=(CAMPAIGNS * COMPARISONS, len(blocks)))
     second = (first + random.integers(1, blocks.shape[1], size=first.shape)) % blocks.shape[1]
@@ -153,7 +153,7 @@ def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
     together = COMPARISONS * sign_flips(differences, 1 - (1 - CONFIDENCE) / COMPARISONS).p
     smallest = [p.reshape(CAMPAIGNS, COMPARISONS).min(axis=1) for p in (alone, together)]
     naive, honest = (float((p < 1 - CONFIDENCE).mean()) for p in smallest)
-    return Outcome(
+    return LessonResult(
         f"identical code, {CAMPAIGNS} campaigns of {COMPARISONS} comparisons drawn from its {len(blocks)}"
         f" blocks: with each comparison tested alone after {FEW} blocks (p < 5%), {naive:.0%} of campaigns"
         f" call something different; with all tested as one family after {len(blocks)} blocks, {honest:.0%}.",
@@ -162,7 +162,7 @@ def many_comparisons(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         naive,
         honest,
-        seen=Seen(
+        seen=Observations(
             "smallest p-value of a campaign, times the comparisons it is corrected for",
             dict(
                 zip(
@@ -180,7 +180,7 @@ FEW = 8
 """Blocks after which somebody stops who tests each comparison alone."""
 
 
-def _logs_of_blocks(run: Run) -> NDArray[np.float64]:
+def _logs_of_blocks(run: LessonCampaign) -> NDArray[np.float64]:
     """Return the logarithms of the compared metric, a row for each block in which all levels have it."""
     of = metric(run.experiment.comparison.metric)
     levels = [str(level) for level in run.experiment.factors[run.experiment.comparison.factor]]
@@ -189,17 +189,17 @@ def _logs_of_blocks(run: Run) -> NDArray[np.float64]:
     return np.log([row for row in rows if min(row) > 0])
 
 
-def few_blocks(rule: str, runs: Sequence[Run]) -> Outcome:
+def few_blocks(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge what three blocks say of identical code, by what all of them say."""
     [run] = runs
     differences = _differences(run)
     few = [math.exp(mean(differences[i : i + 3])) for i in range(0, len(differences) - 2, 3)]
     caught, clean = tuple(_named(rule, cut(run, 3).findings())), not _named(rule, run.findings())
     if not few:
-        return Outcome("too few pairs could be measured.", False, caught, clean)
+        return LessonResult("too few pairs could be measured.", False, caught, clean)
     low, high = min(few), max(few)
     whole = math.exp(mean(differences))
-    return Outcome(
+    return LessonResult(
         f"identical code; campaigns of 3 blocks give ratios from {ratio(low)} to {ratio(high)}, all"
         f" {counted(differences, 'block')} together {ratio(whole)}.",
         high / low > 1 + run.experiment.comparison.smallest_effect_percent / 100,
@@ -207,18 +207,18 @@ def few_blocks(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         high / low,
         math.exp(abs(mean(differences))),
-        seen=Seen("ratio of identical code", {"by 3 blocks": few, "by all blocks": [whole]}),
+        seen=Observations("ratio of identical code", {"by 3 blocks": few, "by all blocks": [whole]}),
     )
 
 
-def layouts(rule: str, runs: Sequence[Run]) -> Outcome:
+def layouts(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge two programs that do the same, in one layout each, by the same two in layouts of their own."""
     caught, clean = _of_versions(rule, runs)
     ratios = [_ratios(run) for run in runs]
     if any(len(values) < 2 for values in ratios):
-        return Outcome("too few pairs could be measured.", False, caught, clean)
+        return LessonResult("too few pairs could be measured.", False, caught, clean)
     (one, one_spread), (drawn, drawn_spread) = map(_center, ratios)
-    return Outcome(
+    return LessonResult(
         f"one of two programs that do the same has {ratio(one)} times the cache misses of the other in every"
         f" block ({ratio(min(ratios[0]))} to {ratio(max(ratios[0]))}); in layouts drawn for each block it has"
         f" {ratio(min(ratios[1]))} to {ratio(max(ratios[1]))} times, typically {ratio(drawn)}.",
@@ -227,23 +227,23 @@ def layouts(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         one,
         drawn,
-        seen=Seen(
+        seen=Observations(
             "ratio of the misses of two programs that do the same",
             dict(zip(("one layout", "layouts drawn"), ratios, strict=True)),
         ),
     )
 
 
-def environments(rule: str, runs: Sequence[Run]) -> Outcome:
+def environments(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge two programs that do the same, in environments of several sizes, by the same in drawn ones."""
     caught, clean = _of_versions(rule, runs)
     fixed, drawn = _ratios_of_contexts(runs[0]), _ratios(runs[1])
     if not all(fixed) or not drawn:
-        return Outcome("too few pairs could be measured.", False, caught, clean)
+        return LessonResult("too few pairs could be measured.", False, caught, clean)
     rows = dict(zip(map(str, runs[0].experiment.factors["environment"]), fixed, strict=True))
     centers = {_center(values)[0]: row for row, values in rows.items()}
     low, high, honest = min(centers), max(centers), _center(drawn)[0]
-    return Outcome(
+    return LessonResult(
         f"one of two programs that do the same has {ratio(high)} times the cache misses of the other in an"
         f" environment {centers[high]}, and {ratio(low)} times in one {centers[low]}, in every block; with an"
         f" environment drawn for each trial it has {ratio(min(drawn))} to {ratio(max(drawn))} times,"
@@ -253,20 +253,20 @@ def environments(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         high,
         honest,
-        seen=Seen("ratio of the misses of two programs that do the same", {**rows, "drawn": drawn}),
+        seen=Observations("ratio of the misses of two programs that do the same", {**rows, "drawn": drawn}),
     )
 
 
-def mean_of_latencies(rule: str, runs: Sequence[Run]) -> Outcome:
+def mean_of_latencies(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge the mean of latencies by the percentile that the experiment compares, of the same trials."""
     [run] = runs
     by_mean = replace(run, experiment=run.experiment.altered(comparison={"metric": MEAN}))
     caught, clean = tuple(_named(rule, by_mean.findings())), not _named(rule, run.findings())
     means, tails = _ratios(by_mean), _ratios(run)
     if not means or not tails:
-        return Outcome("too few pairs could be measured.", False, caught, clean)
+        return LessonResult("too few pairs could be measured.", False, caught, clean)
     naive, honest = median(means), median(tails)
-    return Outcome(
+    return LessonResult(
         f"a map whose searches are short and whose few ranges are long has {ratio(naive)} times the mean"
         f" latency of one with nothing but alike operations, and {ratio(honest)} times its 99th percentile.",
         naive < 1 < honest,
@@ -274,14 +274,14 @@ def mean_of_latencies(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         naive,
         honest,
-        seen=Seen("ratio of latencies", {"of their mean": means, "of their 99th percentile": tails}),
+        seen=Observations("ratio of latencies", {"of their mean": means, "of their 99th percentile": tails}),
     )
 
 
 MEAN = "latency_mean_ns"
 
 
-def placements(rule: str, runs: Sequence[Run]) -> Outcome:
+def placements(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge where threads ran that nobody had told where to, by those that were pinned."""
     [run] = runs
     caught, clean = _of_versions(rule, runs)
@@ -293,9 +293,9 @@ def placements(rule: str, runs: Sequence[Run]) -> Outcome:
         for trials in _versions(runs)
     ]
     if not all(sides):
-        return Outcome("nothing could be measured.", False, caught, clean)
+        return LessonResult("nothing could be measured.", False, caught, clean)
     flawed, honest = (len({*places}) for places in sides)
-    return Outcome(
+    return LessonResult(
         f"over {counted(sides[0], 'trial')} the threads ended on {counted(flawed, 'different placement')} and"
         f" were moved {counted(int(moves[0]), 'time')} while they were measured; pinned, they had"
         f" {counted(honest, 'placement')} and were moved {counted(int(moves[1]), 'time')}.",
@@ -304,14 +304,14 @@ def placements(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         flawed,
         honest,
-        seen=Seen(
+        seen=Observations(
             "different placements of the threads, counted up to each trial",
             dict(zip((FLAWED, HONEST), map(_different_so_far, sides), strict=True)),
         ),
     )
 
 
-def idle_processors(rule: str, runs: Sequence[Run]) -> Outcome:
+def idle_processors(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge by the processors that threads ran on, and say what came of it."""
     [run] = runs
     throughput = levels("operations a second, in millions", metric("throughput"), times=0.8, per=1e6)
@@ -333,12 +333,12 @@ def _different_so_far(places: Sequence[tuple[int, ...]]) -> list[float]:
     return [float(len({*places[:end]})) for end in range(1, len(places) + 1)]
 
 
-def _place(run: Run, trial: StoredTrial) -> tuple[int, ...]:
+def _place(run: LessonCampaign, trial: StoredTrial) -> tuple[int, ...]:
     """Return the processor that each thread of a trial was on at its end."""
     return tuple(thread["last_ran_on"] for thread in run.result(trial.id)["threads"])
 
 
-def _ratios_of_contexts(run: Run) -> list[list[float]]:
+def _ratios_of_contexts(run: LessonCampaign) -> list[list[float]]:
     """Return the ratios of a campaign's pairs, a list for each comparison, the least first."""
     analysis = summarise(run.trials, run.experiment)
     return [
@@ -347,7 +347,7 @@ def _ratios_of_contexts(run: Run) -> list[list[float]]:
     ]
 
 
-def _ratios(run: Run) -> list[float]:
+def _ratios(run: LessonCampaign) -> list[float]:
     """Return those of the only comparison."""
     [values] = _ratios_of_contexts(run)
     return values
@@ -359,7 +359,7 @@ def _center(ratios: Sequence[float]) -> tuple[float, float]:
     return math.exp(mean(logs)), stdev(logs) if len(logs) > 1 else 0.0
 
 
-def cut(run: Run, blocks: int) -> Run:
+def cut(run: LessonCampaign, blocks: int) -> LessonCampaign:
     """Return a campaign as if it had been planned with the first few blocks alone."""
     return replace(
         run,
@@ -384,7 +384,7 @@ def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(stopped, significant.argmax(axis=0) + FIRST_LOOK, 0)
 
 
-def looking(rule: str, runs: Sequence[Run]) -> Outcome:
+def looking(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge looking until something is significant, by the pairs of identical code drawn anew.
 
     Where code is identical, each sign and each order of pairs is as likely as any other.
@@ -393,7 +393,7 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
     differences = _differences(run)
     caught, clean = tuple(_named(rule, cut(run, FIRST_LOOK).findings())), not _named(rule, run.findings())
     if len(differences) < FIRST_LOOK:
-        return Outcome("too few pairs could be measured.", False, caught, clean)
+        return LessonResult("too few pairs could be measured.", False, caught, clean)
     random = np.random.default_rng(run.experiment.design.seed)
     replays = random.permuted(np.tile(np.abs(differences), (REPLAYS, 1)), axis=1)
     replays *= random.choice((-1.0, 1.0), replays.shape)
@@ -405,7 +405,7 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
         late = float((early >= ADVISED).mean())
         typical = f", typically after {int(np.median(early))} pairs ({late:.0%} after {ADVISED} or more)"
     flawed, honest = len(early) / REPLAYS, once / REPLAYS
-    return Outcome(
+    return LessonResult(
         f"identical code, {REPLAYS} campaigns drawn from its {len(differences)} pairs: who tests after every"
         f" pair calls {flawed:.0%} of them different{typical}; who tests once, as planned, {honest:.0%}.",
         flawed > 2 * honest and flawed > 1 - CONFIDENCE,
@@ -413,7 +413,7 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
         clean,
         flawed,
         honest,
-        seen=Seen(
+        seen=Observations(
             "pairs after which identical code is called different",
             {
                 "tested after every pair": early.tolist(),
@@ -426,26 +426,26 @@ def looking(rule: str, runs: Sequence[Run]) -> Outcome:
 REPLAYS = 300
 
 
-def _differences(run: Run) -> list[float]:
+def _differences(run: LessonCampaign) -> list[float]:
     of = metric(run.experiment.comparison.metric)
     pairs = zip(*_versions([run]), strict=False)
     values = [(of(a), of(b)) for a, b in pairs]
     return [math.log(a / b) for a, b in values if a and b and a > 0 and b > 0]
 
 
-def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
+def one_process(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge intervals from repetitions within one process, by processes that ran the same code."""
     [run] = runs
     series = [_series(run, trial) for trial in run.trials if trial.status == "valid"]
     series = [values for values in series if len(values) > 1]
     if len(series) < 2:
-        return Outcome("too few processes could be measured.", False, (), clean=False)
+        return LessonResult("too few processes could be measured.", False, (), clean=False)
     naive = [interval for values in series if (interval := student_interval(values)) is not None]
     pairs = [*combinations(naive, 2)]
     share = sum(a.high < b.low or b.high < a.low for a, b in pairs) / len(pairs)
     alone = _of_saved(rule, "the flawed harness", [("the code", series[0])])
     apart = _of_saved(rule, "the honest harness", [("the code", (mean(values),)) for values in series])
-    return Outcome(
+    return LessonResult(
         f"{counted(naive, 'process', 'processes')} ran the same code, each with a 95% interval from its own"
         f" {len(series[0])} repetitions: {share:.0%} of pairs of these intervals do not even overlap.",
         share > 2 * (1 - CONFIDENCE),
@@ -453,14 +453,14 @@ def one_process(rule: str, runs: Sequence[Run]) -> Outcome:
         not apart,
         share,
         1 - CONFIDENCE,
-        seen=Seen(
+        seen=Observations(
             "operations of a repetition",
             {f"process {number}": values for number, values in enumerate(series, start=1)},
         ),
     )
 
 
-def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
+def baseline_first(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge a comparison that ran all of the baseline before all of the rest, by turns in random order.
 
     All trials ran the same code. In the order in which they ran, the first half is what would have been the
@@ -470,7 +470,7 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
     of = metric(run.experiment.comparison.metric)
     honest = _differences(run)
     if not honest:
-        return Outcome("too few pairs could be measured.", False, (), clean=False)
+        return LessonResult("too few pairs could be measured.", False, (), clean=False)
     in_time = [
         (str(trial.levels[VERSION]), value)
         for trial in sorted(run.trials, key=lambda trial: trial.started_at)
@@ -482,7 +482,7 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
     one_by_one = [("first" if at < middle else "second", (value,)) for at, (_, value) in enumerate(in_time)]
     first_then_second = _of_saved(rule, "the flawed harness", one_by_one)
     in_turns = _of_saved(rule, "the honest harness", [(version, (value,)) for version, value in in_time])
-    return Outcome(
+    return LessonResult(
         f"identical code: the half of its trials that ran last has {claim:.4g} times the throughput of the"
         " other half;"
         f" by turns in random order it is {by_turns:.4g} times.",
@@ -492,7 +492,7 @@ def baseline_first(rule: str, runs: Sequence[Run]) -> Outcome:
         claim,
         by_turns,
         claim / by_turns,
-        seen=Seen(
+        seen=Observations(
             "throughput, operations a second",
             {"ran first": np.exp(logs[:middle]).tolist(), "ran last": np.exp(logs[middle:]).tolist()},
         ),
@@ -515,7 +515,7 @@ def student_interval(values: Sequence[float]) -> Interval | None:
     return Interval(float(interval.low), float(interval.high), CONFIDENCE)
 
 
-def _series(run: Run, trial: StoredTrial) -> list[float]:
+def _series(run: LessonCampaign, trial: StoredTrial) -> list[float]:
     """Return the operations of a trial's whole intervals; the end cuts the last one."""
     threads = run.result(trial.id).get("threads", ())
     return [
@@ -523,16 +523,16 @@ def _series(run: Run, trial: StoredTrial) -> list[float]:
     ]
 
 
-def two_modes(rule: str, runs: Sequence[Run]) -> Outcome:
+def two_modes(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge a mean of values that gather in two places by how far it is from any value."""
     caught, clean = _of_versions(rule, runs)
     of = metric(runs[0].experiment.comparison.metric)
     sides = [[value for trial in run.trials if (value := of(trial)) is not None] for run in runs]
     if not all(sides):
-        return Outcome("nothing could be measured.", False, caught, clean)
+        return LessonResult("nothing could be measured.", False, caught, clean)
     flawed, honest = map(distance_to_mean, sides)
     center = number(mean(sides[0]))
-    return Outcome(
+    return LessonResult(
         f"the mean of {counted(sides[0], 'trial')} is {center} ns an operation, and the nearest"
         f" trial is {flawed:.0%} away from it; of the version with one mode {honest:.0%}.",
         flawed > 0.1 and flawed > honest,
@@ -566,20 +566,20 @@ def _of_saved(rule: str, tool: str, measured: Sequence[tuple[str, Sequence[float
     return _named(rule, audit_samples(tool, processes, randomised=changes >= len(processes)))
 
 
-def _of_both(what: str, sides: Sequence[Sequence[float]]) -> Seen:
+def _of_both(what: str, sides: Sequence[Sequence[float]]) -> Observations:
     """Return the numbers of the flawed version and of the honest one, which come in this order."""
-    return Seen(what, dict(zip((FLAWED, HONEST), sides, strict=True)))
+    return Observations(what, dict(zip((FLAWED, HONEST), sides, strict=True)))
 
 
-def _versions(runs: Sequence[Run]) -> tuple[list[StoredTrial], list[StoredTrial]]:
+def _versions(runs: Sequence[LessonCampaign]) -> tuple[list[StoredTrial], list[StoredTrial]]:
     """Return the flawed and the honest trials: of one campaign, or of one each."""
     if len(runs) == 1:
-        return runs[0].of(FLAWED), runs[0].of(HONEST)
+        return runs[0].trials_of(FLAWED), runs[0].trials_of(HONEST)
     flawed, honest = ([*run.trials] for run in runs)
     return flawed, honest
 
 
-def _of_versions(rule: str, runs: Sequence[Run]) -> tuple[tuple[Finding, ...], bool]:
+def _of_versions(rule: str, runs: Sequence[LessonCampaign]) -> tuple[tuple[Finding, ...], bool]:
     """Return what a rule says of the flawed version, and whether it is silent about the honest one."""
     found = [_named(rule, run.findings()) for run in runs]
     if len(runs) == 2:

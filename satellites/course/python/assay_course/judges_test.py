@@ -27,7 +27,7 @@ from assay_course.judges import (
 )
 from assay_course.lesson import Lesson, find
 from assay_course.machine import lacking
-from assay_course.outcome import FLAWED, HONEST, VERSION, Run
+from assay_course.outcome import FLAWED, HONEST, VERSION, LessonCampaign
 
 numbers = st.integers(-3000, 3000).map(lambda n: n / 1000)
 logs = st.lists(numbers, min_size=4, max_size=40, unique=True)
@@ -70,7 +70,9 @@ Series = Callable[[int], Sequence[int]]
 """From the number of a trial to the operations of its intervals."""
 
 
-def run(lesson: Lesson, told: Told, series: Series = lambda _: (), *, blocks: int = 12, file: int = 0) -> Run:
+def run(
+    lesson: Lesson, told: Told, series: Series = lambda _: (), *, blocks: int = 12, file: int = 0
+) -> LessonCampaign:
     """Return a campaign of a lesson, made up; versions change places from block to block."""
     experiment = lesson.experiments()[file]
     levels = [str(level) for level in experiment.factors[VERSION]]
@@ -101,7 +103,7 @@ def run(lesson: Lesson, told: Told, series: Series = lambda _: (), *, blocks: in
         return {"threads": [{"series": [*series(number), 1]}]}  # the end cuts the last interval
 
     experiment = experiment.model_copy(update={"design": design})
-    return Run(experiment, made, HOST, {"usual": ENVIRONMENT}, result)
+    return LessonCampaign(experiment, made, HOST, {"usual": ENVIRONMENT}, result)
 
 
 def by_version(name: str, flawed: float, honest: float, **more: Mapping[str, float]) -> Told:
@@ -143,7 +145,7 @@ def of_processes(apart: float) -> Series:
 
 
 FILLED = {"prefill_threads": {FLAWED: 1.0, HONEST: 2.0}}
-KNOWN: Mapping[str, tuple[Run, Run]] = {
+KNOWN: Mapping[str, tuple[LessonCampaign, LessonCampaign]] = {
     "single-threaded-prefill": (
         run(find(LESSONS, "9"), by_version("prefill_ms", 24, 20, **FILLED)),
         run(find(LESSONS, "9"), by_version("prefill_ms", 20, 24, **FILLED)),
@@ -226,7 +228,7 @@ def test_versions_that_ran_one_after_the_other_are_not_clean() -> None:
     assert lesson.outcome([made]).clean
 
 
-def of_times(file: int, draw: Callable[[Random], float]) -> Run:
+def of_times(file: int, draw: Callable[[Random], float]) -> LessonCampaign:
     """Return a campaign of the lesson of two modes with such nanoseconds of an operation."""
     random = Random(5)
     return run(
@@ -251,7 +253,7 @@ def test_two_modes_are_told_from_one() -> None:
     assert not lesson.outcome([honest, flawed]).clean
 
 
-def looked_at(blocks: int) -> Run:
+def looked_at(blocks: int) -> LessonCampaign:
     """Return a campaign of 30 blocks, of which these many have ended, that all say 1.2 times."""
     lesson = find(LESSONS, "looking")
     whole = run(lesson, by_version("throughput", 120, 100), blocks=30)

@@ -9,12 +9,12 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.experiment import Experiment, load
 from assay.words import nearest
-from assay_course.outcome import Outcome, Run
+from assay_course.outcome import LessonCampaign, LessonResult
 
 COURSE = Path(__file__).parent / "course"
 """The experiments and texts; `satellites/course/docs` leads here."""
 
-Judge = Callable[[str, Sequence[Run]], Outcome]
+Judge = Callable[[str, Sequence[LessonCampaign]], LessonResult]
 """From the id of a rule and the campaigns of a lesson, in the order of its files, to what they show."""
 
 
@@ -65,7 +65,7 @@ class Lesson:
         """Return its experiments."""
         return [load(file) for file in self.files]
 
-    def outcome(self, runs: Sequence[Run]) -> Outcome:
+    def outcome(self, runs: Sequence[LessonCampaign]) -> LessonResult:
         """Return what its campaigns show."""
         return self.judge(self.rule, runs)
 

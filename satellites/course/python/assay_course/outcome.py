@@ -16,7 +16,7 @@ FLAWED, HONEST = "flawed", "honest"
 
 
 @dataclass(frozen=True)
-class Run:
+class LessonCampaign:
     """A campaign of a lesson.
 
     Attributes:
@@ -34,14 +34,14 @@ class Run:
         """Return what the audit says of the whole campaign."""
         return audit(self.experiment, self.trials, self.host, environments=self.environments)
 
-    def of(self, version: str) -> list[StoredTrial]:
+    def trials_of(self, version: str) -> list[StoredTrial]:
         """Return the trials of a version, in the order of their blocks."""
         of_version = (trial for trial in self.trials if trial.levels.get(VERSION) == version)
         return sorted(of_version, key=lambda trial: (trial.block, trial.ordinal))
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observations:
     """The single numbers behind an outcome, as its picture shows them.
 
     Attributes:
@@ -54,7 +54,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LessonResult:
     """What was measured just now.
 
     Attributes:
@@ -76,7 +76,7 @@ class Outcome:
     honest: float | None = None
     ratio: float | None = None
     interval: Interval | None = None
-    seen: Seen | None = None
+    seen: Observations | None = None
 
     @property
     def taught(self) -> bool:

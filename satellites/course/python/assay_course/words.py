@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 
 from assay_course.lesson import Lesson
-from assay_course.outcome import Outcome
+from assay_course.outcome import LessonResult
 
 WIDTH = 80
 
@@ -16,7 +16,7 @@ def plain(markdown: str) -> str:
     return " ".join(without_links.replace("`", "").replace("**", "").split())
 
 
-def told(lesson: Lesson, outcome: Outcome) -> Iterator[str]:
+def result_lines(lesson: Lesson, outcome: LessonResult) -> Iterator[str]:
     """Yield the lines that say what was believed, what was measured just now, and what catches the flaw."""
     yield f"Lesson {lesson.number}: {plain(lesson.title)}"
     for label, text in (
@@ -32,7 +32,7 @@ def told(lesson: Lesson, outcome: Outcome) -> Iterator[str]:
             )
 
 
-def _caught(lesson: Lesson, outcome: Outcome) -> str:
+def _caught(lesson: Lesson, outcome: LessonResult) -> str:
     if not outcome.caught:
         return f"{lesson.rule}, which is silent in this run."
     honest = (

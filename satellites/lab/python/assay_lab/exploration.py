@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from assay.analysis.aggregate import means_by_block
 from assay.analysis.busy import without_busy
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
-from assay.analysis.pairs import PlannedComparison, by_context, counted_trials, failures, pairs, wanted
+from assay.analysis.pairs import (
+    PlannedComparison,
+    by_context,
+    counted_trials,
+    failures,
+    pairs,
+    planned_comparisons,
+)
 from assay.analysis.types import Analysis, Interval
 from assay.analysis.verdicts import as_ratio
 from assay.errors import AssayError
@@ -42,7 +49,7 @@ Sides = Mapping[str, tuple[Level, ...]]
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionSide:
     """One of the two parts of a partition.
 
     Attributes:
@@ -74,8 +81,8 @@ class Partition:
 
     level: Level
     baseline: Level
-    inside: Part
-    outside: Part
+    inside: PartitionSide
+    outside: PartitionSide
     change: float | None
     interval: Interval | None
     blocks: int
@@ -246,7 +253,7 @@ def _ratios(
         list
     )
     left_out: list[str] = []
-    for target in wanted(experiment):
+    for target in planned_comparisons(experiment):
         of_level = pairs(groups, target, analysis.metric, failed).without_mixed(analysis.host_modes)
         if of_level.withheld:
             left_out.append(f"{condition_name(target.context)}: {of_level.withheld}")
@@ -369,8 +376,8 @@ def _tested(parted: Sequence[_Parted], confidence: float) -> list[Partition]:
         Partition(
             level=of_parts.ratios.level,
             baseline=of_parts.ratios.baseline,
-            inside=Part(of_parts.inside, *inside),
-            outside=Part(of_parts.outside, *outside),
+            inside=PartitionSide(of_parts.inside, *inside),
+            outside=PartitionSide(of_parts.outside, *outside),
             change=change[0],
             interval=change[1],
             blocks=len(sample),

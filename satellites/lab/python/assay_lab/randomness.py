@@ -58,7 +58,7 @@ def seed_of_decision(program: int, name: str) -> int:
     return _mix(mixed + (hashed + 1) * _GOLDEN_GAMMA & _MASK)
 
 
-class Decision:
+class RandomDecision:
     """One decision, or several that belong together: each call draws anew."""
 
     def __init__(self, seed: int | None) -> None:
@@ -201,10 +201,10 @@ class Decisions:
         made._seed = None
         return made
 
-    def named(self, name: str) -> Decision:
+    def named(self, name: str) -> RandomDecision:
         """Return the decision with this name, from its beginning."""
         drawn = name in self._fixed or self._seed is not None
-        return Decision(self.seed_of(name) if drawn else None)
+        return RandomDecision(self.seed_of(name) if drawn else None)
 
     def seed_of(self, name: str) -> int:
         """Return what the decision is drawn from, which is what `fix` takes.

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay_lab.randomness import Decision, Decisions, seed_of_decision
+from assay_lab.randomness import Decisions, RandomDecision, seed_of_decision
 
 SEEDS = st.integers(0, 2**64 - 1)
 NUMBERS = st.floats(allow_nan=False)
 
 
-def shares(choose: Callable[[Decision], int]) -> list[float]:
+def shares(choose: Callable[[RandomDecision], int]) -> list[float]:
     """Return how often each candidate is chosen by 5000 programs: a share is known to within 0.035."""
     count = Counter(choose(Decisions(seed).named("tie")) for seed in range(5000))
     return [count[i] / 5000 for i in range(max(count) + 1)]
@@ -25,12 +25,12 @@ def test_a_choice_is_one_of_the_candidates_and_the_same_again(seed: int, name: s
     if candidates:
         chosen = program.named(name).choose(candidates)
         assert 0 <= chosen < candidates
-        assert chosen == Decision(program.seed_of(name)).choose(candidates)
+        assert chosen == RandomDecision(program.seed_of(name)).choose(candidates)
 
 
 @given(SEEDS, st.lists(NUMBERS, min_size=1))
 def test_without_noise_the_best_is_chosen(seed: int, values: list[float]) -> None:
-    one = Decision(seed)
+    one = RandomDecision(seed)
     assert values[one.arg_min(values)] == min(values)
     assert values[one.arg_max(values)] == max(values)
     off = Decisions.none().named("a")
@@ -42,7 +42,7 @@ def test_without_noise_the_best_is_chosen(seed: int, values: list[float]) -> Non
 def test_noise_moves_neither_zeros_nor_signs_nor_what_is_infinite(
     seed: int, values: list[float], c: float
 ) -> None:
-    one = Decision(seed)
+    one = RandomDecision(seed)
     for value in values:
         noisy = one.noisy(value, c)
         assert noisy == 0 or math.copysign(1, noisy) == math.copysign(1, value)
@@ -57,7 +57,7 @@ def test_equals_are_chosen_alike() -> None:
 
 
 def test_a_normal_number_has_the_moments_of_one() -> None:
-    one = Decision(3)
+    one = RandomDecision(3)
     drawn = [one.normal() for _ in range(20_000)]
     for power, moment, tolerance in ((1, 0, 0.035), (2, 1, 0.05), (3, 0, 0.14), (4, 3, 0.35)):
         assert sum(z**power for z in drawn) / len(drawn) == pytest.approx(moment, abs=tolerance)
@@ -83,7 +83,7 @@ def test_only_what_is_fixed_is_drawn_where_randomness_is_off() -> None:
     off = Decisions.none()
     assert off.named("a").estimated(3, 2) == 3
     off.fix("a", 5)
-    assert off.named("a").choose(1000) == Decision(5).choose(1000)
+    assert off.named("a").choose(1000) == RandomDecision(5).choose(1000)
     assert off.seed_of("a") == 5
     with pytest.raises(ValueError, match="no decision has a seed"):
         off.seed_of("b")
@@ -109,6 +109,6 @@ def test_only_what_is_fixed_is_drawn_where_randomness_is_off() -> None:
         (lambda _: Decisions(1).fix("a", 2**64), "must be from 0 to 2\\^64 - 1"),
     ],
 )
-def test_what_cannot_be_decided_is_refused(act: Callable[[Decision], object], words: str) -> None:
+def test_what_cannot_be_decided_is_refused(act: Callable[[RandomDecision], object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        act(Decision(1))
+        act(RandomDecision(1))

@@ -45,7 +45,7 @@ _SANITIZERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckResult:
     """What came of one check.
 
     Attributes:
@@ -102,7 +102,7 @@ def run_checks(
     seconds: float,
     randomness: float = 0,
     stop: StopSignals,
-) -> Iterator[Outcome]:
+) -> Iterator[CheckResult]:
     """Run checks of a map one after the other, and yield what came of each when it has ended.
 
     Args:
@@ -139,7 +139,7 @@ def run_checks(
         yield outcome_of(check, ended, limit_s)
 
 
-def outcome_of(check: str, ended: Ended, limit_s: float) -> Outcome:
+def outcome_of(check: str, ended: Ended, limit_s: float) -> CheckResult:
     """Read what a check left behind."""
     printed = ended.stdout.decode(errors="replace").splitlines()
     said = ended.stderr.decode(errors="replace").splitlines()
@@ -151,7 +151,7 @@ def outcome_of(check: str, ended: Ended, limit_s: float) -> Outcome:
     result, found = _judged(ended, last.get("result", ""), body, said, limit_s)
     if result == "passed" and check in _SILENT and any(line.strip() for line in body):
         found = "it prints to standard output"
-    return Outcome(
+    return CheckResult(
         check=check,
         result=result,
         histories=_count(last, "histories"),

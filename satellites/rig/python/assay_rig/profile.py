@@ -29,7 +29,7 @@ _Place = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of the user's source.
 
     Attributes:
@@ -59,7 +59,7 @@ class Profile:
 
     by: Literal["perf", "callgrind", ""]
     of: Literal["time", "work"]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[SourceLine, ...] = ()
     functions: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ def profiled(program: Path, name: str, *, folder: Path, stop: StopSignals) -> Pr
     writes = counted.by(_WRITES) if counted else {}
     instructions = counted.by(_INSTRUCTIONS) if counted else {}
     lines = tuple(
-        Line(
+        SourceLine(
             own[place].name,
             place[1],
             _line(own[place], place[1]),

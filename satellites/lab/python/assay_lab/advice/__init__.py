@@ -10,14 +10,21 @@ functions and lines, and the numbers advice.
 from assay_lab.advice.judge import judge
 from assay_lab.advice.observe import observe, recording
 from assay_lab.advice.terminal import print_campaign, print_judged
-from assay_lab.advice.types import GUIDELINES, Judged, Judgement, OfSetting, Settings, says_something
+from assay_lab.advice.types import (
+    GUIDELINES,
+    CampaignAdvice,
+    EmulationSettings,
+    ProgramAdvice,
+    SettingAdvice,
+    says_something,
+)
 
 __all__ = [
     "GUIDELINES",
-    "Judged",
-    "Judgement",
-    "OfSetting",
-    "Settings",
+    "CampaignAdvice",
+    "EmulationSettings",
+    "ProgramAdvice",
+    "SettingAdvice",
     "judge",
     "observe",
     "print_campaign",

@@ -11,7 +11,15 @@ from typing import Any
 from assay.errors import AssayError
 from assay.words import counted, whole_percent
 from assay_lab.advice.symbols import Symbols, site_place
-from assay_lab.advice.types import Advice, Judged, Observed, Place, Range, Section, Settings
+from assay_lab.advice.types import (
+    Advice,
+    CodeLocation,
+    EmulationSettings,
+    Observed,
+    ProgramAdvice,
+    Range,
+    Section,
+)
 
 SHARE_THAT_ENDS = 0.05
 """A cause that ends so many of a section's transactions is worth advice."""
@@ -35,8 +43,8 @@ _ALLOCATES = re.compile(
 class _Group:
     """The sites of one section: compilers copy code."""
 
-    place: Place
-    begins: Place
+    place: CodeLocation
+    begins: CodeLocation
     sites: list[Mapping[str, Any]] = field(default_factory=list)
 
     def sum(self, name: str) -> int:
@@ -84,7 +92,7 @@ _Lines = Mapping[int, Mapping[tuple[int, int], _Use]]
 """Line -> number of the section and thread -> use."""
 
 
-def judge(observed: Observed, settings: Settings) -> Judged:
+def judge(observed: Observed, settings: EmulationSettings) -> ProgramAdvice:
     """Judge every section of a program.
 
     Raises:
@@ -102,7 +110,7 @@ def judge(observed: Observed, settings: Settings) -> Judged:
     lines = _lines(record, group_of)
     sections = [_section(number, groups, lines, symbols, record) for number in range(len(groups))]
     sections.sort(key=lambda section: (-len(section.advice), -section.transactions))
-    return Judged(
+    return ProgramAdvice(
         observed.command, observed.trouble, settings, tuple(sections), tuple(_notes(record, sections))
     )
 

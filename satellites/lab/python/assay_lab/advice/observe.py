@@ -14,13 +14,13 @@ from assay.runner.process import StopSignals, run_process, signal_name
 from assay.runner.temporary import Temporary
 from assay.runner.types import Binary
 from assay.words import elapsed, printable
-from assay_lab.advice.types import Observed, Settings
+from assay_lab.advice.types import EmulationSettings, Observed
 
 _REFUSED = 2
 _LINES_SHOWN = 5
 
 
-def observe(command: Sequence[str], settings: Settings, stop: StopSignals) -> Observed:
+def observe(command: Sequence[str], settings: EmulationSettings, stop: StopSignals) -> Observed:
     """Run a program with its arguments; it reads an empty standard input, and what it prints is not shown.
 
     Raises:
@@ -58,7 +58,9 @@ def observe(command: Sequence[str], settings: Settings, stop: StopSignals) -> Ob
 
 
 @contextmanager
-def recording(settings: Settings) -> Iterator[tuple[Callable[[Binary], Binary], Callable[[str], Observed]]]:
+def recording(
+    settings: EmulationSettings,
+) -> Iterator[tuple[Callable[[Binary], Binary], Callable[[str], Observed]]]:
     """Yield what makes a trial run under the emulator, and what reads its record, given a name for people."""
     emulator = str(programs.find("assay-rtm"))
     with Temporary("assay-advise-") as temporary:
@@ -76,7 +78,7 @@ def recording(settings: Settings) -> Iterator[tuple[Callable[[Binary], Binary], 
         yield started_from, read
 
 
-def _options(record: Path, settings: Settings) -> list[str]:
+def _options(record: Path, settings: EmulationSettings) -> list[str]:
     sizes = {"sets": settings.sets, "ways": settings.ways, "read-ways": settings.read_ways}
     words = [word for name, value in sizes.items() for word in (f"--{name}", str(value))]
     return ["--record", str(record), *words]

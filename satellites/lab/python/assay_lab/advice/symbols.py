@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay_lab.advice.types import Place, Range
+from assay_lab.advice.types import CodeLocation, Range
 
 _SYSTEM = ("/lib/", "/lib64/", "/usr/", "linux-vdso")
 """Where what is not the user's own comes from."""
@@ -39,16 +39,16 @@ class Symbols:
         for address in _instructions(record):
             if found := self._object_of(address):
                 wanted.setdefault(found, set()).add(address)
-        self._frames: dict[int, list[Place]] = {}
+        self._frames: dict[int, list[CodeLocation]] = {}
         for found, addresses in wanted.items():
             self._frames |= _frames_of(found, sorted(addresses))
 
-    def section(self, address: int) -> Place:
+    def section(self, address: int) -> CodeLocation:
         """Return the function of the user's that an instruction is in, and where it is called there."""
         own = self._own(address)
         return own[-1] if own else self._place(address)
 
-    def instruction(self, address: int, calls: Sequence[int] = ()) -> Place:
+    def instruction(self, address: int, calls: Sequence[int] = ()) -> CodeLocation:
         """Return the innermost place of the user's own code that an instruction is called from."""
         for each in (address, *(back - 1 for back in calls)):
             if own := self._own(each):
@@ -96,19 +96,19 @@ class Symbols:
                 return each
         return None
 
-    def _own(self, address: int) -> list[Place]:
+    def _own(self, address: int) -> list[CodeLocation]:
         found = self._object_of(address)
         if found is None or not found.is_own:
             return []
         frames = self._frames.get(address, [])
         return [frame for frame in frames if frame.line and not frame.file.startswith(_SYSTEM)] or frames[-1:]
 
-    def _place(self, address: int) -> Place:
+    def _place(self, address: int) -> CodeLocation:
         if frames := self._frames.get(address):
             return frames[-1]
         found = self._object_of(address)
         name = f"{Path(found.path).name}+0x{address - found.bias:x}" if found else f"0x{address:x}"
-        return Place(name, "", 0, address)
+        return CodeLocation(name, "", 0, address)
 
 
 def _instructions(record: Mapping[str, Any]) -> Iterable[int]:
@@ -127,13 +127,13 @@ def site_place(site: Mapping[str, Any]) -> int:
     return section if section == site["begin"] else section - 1
 
 
-def _frames_of(found: _Object, addresses: Sequence[int]) -> dict[int, list[Place]]:
+def _frames_of(found: _Object, addresses: Sequence[int]) -> dict[int, list[CodeLocation]]:
     """Return each address's functions, the innermost first: those inlined there, and the one they are in."""
     if not Path(found.path).is_file():
         return {}
-    frames: dict[int, list[Place]] = {}
+    frames: dict[int, list[CodeLocation]] = {}
     given = "".join(f"{address - found.bias:#x}\n" for address in addresses)
-    here: list[Place] = []
+    here: list[CodeLocation] = []
     function = ""
     address = 0
     for line in _run("addr2line", "-a", "-f", "-C", "-i", "-e", found.path, given=given).splitlines():
@@ -147,7 +147,9 @@ def _frames_of(found: _Object, addresses: Sequence[int]) -> dict[int, list[Place
             file, _, number = re.sub(r" \(discriminator \d+\)$", "", line).rpartition(":")
             known = number.isdecimal() and not file.startswith("?")
             if function != "??":
-                here.append(Place(function, file if known else "", int(number) if known else 0, address))
+                here.append(
+                    CodeLocation(function, file if known else "", int(number) if known else 0, address)
+                )
             function = ""
     return frames
 

@@ -5,12 +5,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from assay.words import counted, listed
-from assay_lab.advice.types import GUIDELINES, Judged, Judgement, Section, says_something
+from assay_lab.advice.types import GUIDELINES, CampaignAdvice, ProgramAdvice, Section, says_something
 
 _SECTIONS_SHOWN = 5
 
 
-def print_judged(judged: Judged, console: Console) -> None:
+def print_judged(judged: ProgramAdvice, console: Console) -> None:
     """Print what became of a program's transactions, as it would be said."""
     broken = sorted({advice.guideline for section in judged.sections for advice in section.advice})
     sections = [section for section in judged.sections if section.advice or section.limits]
@@ -43,7 +43,7 @@ def print_judged(judged: Judged, console: Console) -> None:
         console.print(Text(f"\n{note}", "dim"))
 
 
-def print_campaign(judgement: Judgement, console: Console) -> None:
+def print_campaign(judgement: CampaignAdvice, console: Console) -> None:
     """Print what is said of each setting of a campaign that has transactions."""
     judged = [(each, each.judged) for each in judgement.settings if each.judged]
     said = sum(says_something(of) for _, of in judged)

@@ -15,7 +15,7 @@ GUIDELINES: Mapping[int, str] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class EmulationSettings:
     """The cache that limits transactions, and how long the program may run."""
 
     sets: int = 64
@@ -40,7 +40,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Place:
+class CodeLocation:
     """Where an instruction comes from: a function, and the file and line where they are known."""
 
     function: str
@@ -83,7 +83,7 @@ class Advice:
     guideline: int
     what: str
     remedy: str
-    places: tuple[Place, ...]
+    places: tuple[CodeLocation, ...]
     range: Range | None = None
 
 
@@ -107,8 +107,8 @@ class Section:
         limits: what kept it from being judged, in sentences.
     """
 
-    place: Place
-    begins: Place
+    place: CodeLocation
+    begins: CodeLocation
     ended: Mapping[str, int]
     instructions: float
     after_write: float | None
@@ -128,23 +128,23 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ProgramAdvice:
     """All sections of a program, those with most advice first."""
 
     command: str
     trouble: str
-    settings: Settings
+    settings: EmulationSettings
     sections: tuple[Section, ...]
     notes: tuple[str, ...]
 
 
-def says_something(judged: Judged) -> bool:
+def says_something(judged: ProgramAdvice) -> bool:
     """Say whether there is advice, or something went wrong."""
     return bool(judged.trouble) or any(section.advice or section.limits for section in judged.sections)
 
 
 @dataclass(frozen=True)
-class OfSetting:
+class SettingAdvice:
     """What is said of one setting of a campaign.
 
     Attributes:
@@ -155,12 +155,12 @@ class OfSetting:
 
     trial: int
     levels: Mapping[str, Any]
-    judged: Judged | None
+    judged: ProgramAdvice | None
 
 
 @dataclass(frozen=True)
-class Judgement:
+class CampaignAdvice:
     """What is said of each setting of a campaign."""
 
     campaign: int
-    settings: tuple[OfSetting, ...]
+    settings: tuple[SettingAdvice, ...]

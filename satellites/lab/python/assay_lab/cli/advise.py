@@ -13,7 +13,7 @@ from assay.words import printable
 
 if TYPE_CHECKING:
     from assay.runner.process import StopSignals
-    from assay_lab.advice import Judged, Judgement, Settings
+    from assay_lab.advice import CampaignAdvice, EmulationSettings, ProgramAdvice
     from assay_lab.advice.types import Observed
 
 _MOST = 65536
@@ -56,14 +56,14 @@ def advise(
     Example: `assay lab advise ./my_test --threads 2`, `assay lab advise --campaign 3`
     """
     from assay.runner.process import Interrupted, StopSignals
-    from assay_lab.advice import Settings, judge, observe
+    from assay_lab.advice import EmulationSettings, judge, observe
 
     if sum(given is not None for given in (trial, campaign, command or None)) != 1:
         raise AssayError("name a program, or a trial with --trial, or a campaign with --campaign")
-    settings = Settings(sets=sets, ways=ways, read_ways=read_ways, timeout_s=within)
+    settings = EmulationSettings(sets=sets, ways=ways, read_ways=read_ways, timeout_s=within)
     with StopSignals() as stop:
         try:
-            found: Judged | Judgement
+            found: ProgramAdvice | CampaignAdvice
             if campaign is not None:
                 found = _of_campaign(campaign, store, settings, stop)
             elif trial is not None:
@@ -77,13 +77,13 @@ def advise(
         raise typer.Exit(1)
 
 
-def _print(found: "Judged | Judgement", as_json: bool) -> bool:
+def _print(found: "ProgramAdvice | CampaignAdvice", as_json: bool) -> bool:
     """Print what was found, and return whether there is something to say."""
     from rich.console import Console
 
-    from assay_lab.advice import Judged, print_campaign, print_judged, says_something
+    from assay_lab.advice import ProgramAdvice, print_campaign, print_judged, says_something
 
-    if isinstance(found, Judged):
+    if isinstance(found, ProgramAdvice):
         if as_json:
             print_json(_as_json(found))
         else:
@@ -100,9 +100,11 @@ def _print(found: "Judged | Judgement", as_json: bool) -> bool:
     return any(each.judged and says_something(each.judged) for each in found.settings)
 
 
-def _of_campaign(number: int, place: Path, settings: "Settings", stop: "StopSignals") -> "Judgement":
+def _of_campaign(
+    number: int, place: Path, settings: "EmulationSettings", stop: "StopSignals"
+) -> "CampaignAdvice":
     from assay.store import Store
-    from assay_lab.advice import Judgement, OfSetting, judge
+    from assay_lab.advice import CampaignAdvice, SettingAdvice, judge
 
     with Store.open(place, create=False) as opened:
         firsts: dict[tuple[tuple[str, Any], ...], int] = {}
@@ -111,16 +113,16 @@ def _of_campaign(number: int, place: Path, settings: "Settings", stop: "StopSign
                 firsts.setdefault(tuple(sorted(each.levels.items())), each.id)
     if not firsts:
         raise AssayError(f"campaign {number} has no valid trial that could be run again")
-    found: list[OfSetting] = []
+    found: list[SettingAdvice] = []
     for done, (levels, trial) in enumerate(firsts.items()):
         typer.echo(f"setting {done + 1} of {len(firsts)}: trial {trial}", err=True)
         observed = _of_trial(trial, place, settings, stop)
         judged = judge(observed, settings) if observed.record else None
-        found.append(OfSetting(trial, dict(levels), judged))
-    return Judgement(number, tuple(found))
+        found.append(SettingAdvice(trial, dict(levels), judged))
+    return CampaignAdvice(number, tuple(found))
 
 
-def _of_trial(trial: int, place: Path, settings: "Settings", stop: "StopSignals") -> "Observed":
+def _of_trial(trial: int, place: Path, settings: "EmulationSettings", stop: "StopSignals") -> "Observed":
     from dataclasses import replace
 
     from assay.campaign.replay import replay
@@ -144,6 +146,6 @@ def _of_trial(trial: int, place: Path, settings: "Settings", stop: "StopSignals"
     )
 
 
-def _as_json(judged: "Judged") -> dict[str, Any]:
+def _as_json(judged: "ProgramAdvice") -> dict[str, Any]:
     sections = [asdict(section) | {"transactions": section.transactions} for section in judged.sections]
     return asdict(judged) | {"emulated": True, "sections": sections}

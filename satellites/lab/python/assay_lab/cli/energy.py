@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from assay.analysis.types import Interval
     from assay.experiment import Experiment
     from assay.store.types import StoredTrial
-    from assay_lab.energy.machines import Machine
-    from assay_lab.energy.measure import Measured
+    from assay_lab.energy.machines import MachineModel
+    from assay_lab.energy.measure import ProgramMeasurement
     from assay_lab.energy.place import Placement
     from assay_lab.energy.predict import Prediction
 
@@ -117,7 +117,7 @@ def _run_campaign(path: Path, experiment: "Experiment", *, quiet: bool) -> "Sequ
         return report.trials
 
 
-def _described(file: Path | None) -> "dict[str, Machine]":
+def _described(file: Path | None) -> "dict[str, MachineModel]":
     from assay_lab.energy.machines import load_machines
 
     return load_machines(file) if file else {}
@@ -137,7 +137,7 @@ def _both(value: float, interval: "Interval | None") -> dict[str, Any]:
     return {"median": value, "interval": interval and [interval.low, interval.high]}
 
 
-def _of_program(measured: "Measured") -> dict[str, Any]:
+def _of_program(measured: "ProgramMeasurement") -> dict[str, Any]:
     work = measured.work
     return {
         "command": list(measured.command),
@@ -151,7 +151,7 @@ def _of_program(measured: "Measured") -> dict[str, Any]:
     }
 
 
-def _tell(measured: "Measured") -> None:
+def _print_measurement(measured: "ProgramMeasurement") -> None:
     from assay.words import in_unit
 
     work = measured.work
@@ -164,7 +164,7 @@ def _tell(measured: "Measured") -> None:
         typer.echo("  Its misses overlap: it waits for several at once, and for less than this says.")
 
 
-def _print_prediction(measured: "Measured", machine: str, as_json: bool) -> None:
+def _print_prediction(measured: "ProgramMeasurement", machine: str, as_json: bool) -> None:
     from assay_lab.energy.native import simulated
     from assay_lab.energy.predict import predict
 
@@ -195,7 +195,7 @@ def _print_prediction(measured: "Measured", machine: str, as_json: bool) -> None
         typer.echo(
             "No frequency can be set here: times are predicted from cache misses, not measured at two."
         )
-    _tell(measured)
+    _print_measurement(measured)
     _print_rows(prediction)
 
 
@@ -225,7 +225,9 @@ def _print_rows(prediction: "Prediction") -> None:
     )
 
 
-def _print_places(measured: "list[Measured]", described: "dict[str, Machine]", as_json: bool) -> None:
+def _print_places(
+    measured: "list[ProgramMeasurement]", described: "dict[str, MachineModel]", as_json: bool
+) -> None:
     from assay.cli.options import print_table
     from assay.words import in_unit, number
     from assay_lab.energy.place import on, placements
@@ -267,7 +269,7 @@ def _print_places(measured: "list[Measured]", described: "dict[str, Machine]", a
         typer.echo(f"Best {goal}: {name}, {_words(placed, measured)}.")
     typer.echo("Predicted from descriptions: neither the machines nor the programs together were measured.")
     for each in measured:
-        _tell(each)
+        _print_measurement(each)
     print_table(
         ("goal", "machine", "time", "energy", "cost", "how"),
         [
@@ -285,7 +287,7 @@ def _print_places(measured: "list[Measured]", described: "dict[str, Machine]", a
     )
 
 
-def _words(placed: "Placement", measured: "list[Measured]") -> str:
+def _words(placed: "Placement", measured: "list[ProgramMeasurement]") -> str:
     if len(measured) == 1:
         return f"at {placed.gigahertz[0]:g} GHz"
     if not placed.domains:

@@ -11,7 +11,7 @@ from assay.cli.report import tell_page
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
-    from assay_lab.engines import Judged
+    from assay_lab.engines import EngineExamination
 
 NUMBERS = 10_000_000
 OUTPUT = Path("results/engines")
@@ -141,7 +141,7 @@ def _own(file: Path | None, program: str | None, *, alone: bool) -> str:
     return own[0] if own else ""
 
 
-def _as_json(judged: "Judged", numbers: int, seed: int) -> dict[str, Any]:
+def _as_json(judged: "EngineExamination", numbers: int, seed: int) -> dict[str, Any]:
     verdict = judged.verdict
     return {
         "engine": judged.engine,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.plan.types import Level
-    from assay_lab.exploration import Exploration, Part, Partition
+    from assay_lab.exploration import Exploration, Partition, PartitionSide
 
 SHOWN = 4
 """Findings on one screen."""
@@ -150,7 +150,7 @@ def _print_partition(partition: "Partition") -> None:
     typer.echo()
 
 
-def _where(part: "Part") -> str:
+def _where(part: "PartitionSide") -> str:
     """Return which levels a part has: `where threads=2 or 4 and mix=updates`."""
     from assay.words import listed
 

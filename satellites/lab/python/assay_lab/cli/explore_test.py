@@ -21,7 +21,7 @@ from assay.plan.types import Level
 from assay.runner.types import Outcome
 from assay.store import Store
 from assay_lab.cli.explore import strongest
-from assay_lab.exploration import Part, Partition
+from assay_lab.exploration import Partition, PartitionSide
 
 
 def stored(folder: Path, effect: Callable[[Mapping[str, Level]], float], text: str = WITH_FACTORS) -> str:
@@ -113,7 +113,7 @@ def test_a_campaign_that_is_missing_is_named(tmp_path: Path) -> None:
 
 
 def partition(change: float, level: str = "b", **levels: Level) -> Partition:
-    inside = Part({factor: (of_factor,) for factor, of_factor in levels.items()}, change, None)
+    inside = PartitionSide({factor: (of_factor,) for factor, of_factor in levels.items()}, change, None)
     return Partition(
         level, "a", inside, replace(inside, ratio=1), change, Interval(1, 2, 0.95), 12, 0.001, 0.01
     )

@@ -217,7 +217,7 @@ def restore() -> None:
     """
     from assay.host.journal import journal_folder, open_journal
     from assay.host.system import System
-    from assay.host.tune import told
+    from assay.host.tune import outcome_in_words
     from assay_lab.governor.control import put_back
     from assay_lab.governor.state import forget, state_file
 
@@ -233,7 +233,7 @@ def restore() -> None:
     else:
         typer.echo(f"{pending - len(left)} of {pending} places put back")
     for outcome in left:
-        typer.echo(told(outcome), err=True)
+        typer.echo(outcome_in_words(outcome), err=True)
     if left:
         raise typer.Exit(1)
 

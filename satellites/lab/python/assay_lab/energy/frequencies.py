@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay.host.journal import open_journal
 from assay.host.settings import Setting
 from assay.host.system import System
-from assay.host.tune import restore, told, tune
+from assay.host.tune import outcome_in_words, restore, tune
 
 _POLICY = "/sys/devices/system/cpu/cpufreq/policy*"
 _STEP_KHZ = 200_000
@@ -34,7 +34,7 @@ class _Held(Setting):
     def judge(self, values: object) -> None:
         return None
 
-    def wanted(self, values: "dict[str, str]") -> dict[str, str]:  # type: ignore[override]
+    def target_values(self, values: "dict[str, str]") -> dict[str, str]:  # type: ignore[override]
         return {place: self._khz for place, value in values.items() if value != self._khz}
 
 
@@ -92,13 +92,13 @@ def held(system: System, folder: Path, gigahertz: float) -> Iterator[None]:
                 if not outcome.settled
             ]
             if left:
-                raise AssayError(f"{told(left[0])}; `assay host restore` asks what to do")
+                raise AssayError(f"{outcome_in_words(left[0])}; `assay host restore` asks what to do")
 
 
 def _check(system: System, setting: _Held) -> None:
     """Raise an error where a limit is another one: the model would take the time for that at this one."""
     found = setting.read(system)
-    for place, khz in setting.wanted(found).items():
+    for place, khz in setting.target_values(found).items():
         raise AssayError(
             f"{place} was set to {khz} kHz and is {found[place]}: the driver does not take it, or heat or"
             " another program changed it; let it cool and end what sets frequencies, or first lower"

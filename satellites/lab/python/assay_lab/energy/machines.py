@@ -16,7 +16,7 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
 
-class Machine(Table):
+class MachineModel(Table):
     """A machine; `[machines.NAME]` in a file."""
 
     frequencies_ghz: Annotated[list[Positive], Field(min_length=1, max_length=100)]
@@ -50,7 +50,7 @@ class Machine(Table):
         return self.cores // self.domains
 
 
-def load_machines(path: Path) -> dict[str, Machine]:
+def load_machines(path: Path) -> dict[str, MachineModel]:
     """Return the machines of a file, by name.
 
     Raises:
@@ -71,14 +71,14 @@ def load_machines(path: Path) -> dict[str, Machine]:
         return _machines(table)
 
 
-def _machines(table: Mapping[str, Any]) -> dict[str, Machine]:
+def _machines(table: Mapping[str, Any]) -> dict[str, MachineModel]:
     described = table.get("machines")
     for key in table:
         if key != "machines":
             raise MistakeError((key,), "unknown key; there is only [machines.NAME]")
     if not isinstance(described, dict) or not described:
         raise MistakeError((), "it describes no machine; write a table [machines.NAME] for each")
-    machines = {name: validated(Machine, given, ("machines", name)) for name, given in described.items()}
+    machines = {name: validated(MachineModel, given, ("machines", name)) for name, given in described.items()}
     for name, machine in machines.items():
         at = ("machines", name)
         many = machine.frequencies_ghz

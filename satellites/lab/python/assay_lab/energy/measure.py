@@ -40,7 +40,7 @@ _LARGEST_CACHE = 32 * 2**20
 
 
 @dataclass(frozen=True)
-class Measured:
+class ProgramMeasurement:
     """What a program comes to.
 
     Attributes:
@@ -72,7 +72,9 @@ class Measured:
         )
 
 
-def measure(command: Sequence[str], runs: int, run: RunCampaign, system: System | None = None) -> Measured:
+def measure(
+    command: Sequence[str], runs: int, run: RunCampaign, system: System | None = None
+) -> ProgramMeasurement:
     """Measure a program, whose output is not shown: a campaign with a block for each run.
 
     Args:
@@ -167,7 +169,7 @@ def _at_two_frequencies(
     trials: Sequence[StoredTrial],
     two: tuple[float, float],
     frequencies: tuple[float, ...],
-) -> Measured:
+) -> ProgramMeasurement:
     works: list[Work] = []
     watts: dict[float, list[float]] = {gigahertz: [] for gigahertz in two}
     for _, block in groupby(trials, key=lambda trial: trial.block):
@@ -180,12 +182,14 @@ def _at_two_frequencies(
     memory_ns = statistics.median(trial.calibration_before["memory_ns"] for trial in trials)
     known = tuple((gigahertz, statistics.median(seen)) for gigahertz, seen in watts.items() if seen)
     how = f"{len(works)} runs each at {two[0]:g} and {two[1]:g} GHz"
-    return Measured(command, tuple(works), memory_ns, how, frequencies, known if len(known) == 2 else ())
+    return ProgramMeasurement(
+        command, tuple(works), memory_ns, how, frequencies, known if len(known) == 2 else ()
+    )
 
 
 def _by_misses(
     command: tuple[str, ...], trials: Sequence[StoredTrial], instructions: float, misses: float
-) -> Measured:
+) -> ProgramMeasurement:
     works: list[Work] = []
     speeds: list[float] = []
     overlaps = 0
@@ -203,7 +207,7 @@ def _by_misses(
         f"{len(works)} runs at {statistics.median(speeds):.2g} GHz, and {misses:,.0f} reads that miss a cache"
         f" of {in_unit(_last_cache(), 'bytes')}, counted by valgrind, at {memory_ns:.0f} ns each"
     )
-    return Measured(command, tuple(works), memory_ns, how, overlaps=2 * overlaps > len(works))
+    return ProgramMeasurement(command, tuple(works), memory_ns, how, overlaps=2 * overlaps > len(works))
 
 
 def _last_cache() -> int:

@@ -18,7 +18,7 @@ from assay.host.testing import CPU, MadeSystem, made_machine
 from assay.store.types import StoredTrial
 from assay_lab.energy import frequencies, measure, native, one_run
 from assay_lab.energy.frequencies import held, offered
-from assay_lab.energy.measure import Measured, two_of
+from assay_lab.energy.measure import ProgramMeasurement, two_of
 from assay_lab.energy.model import Work
 from assay_lab.energy.predict import predict
 
@@ -223,8 +223,8 @@ def test_a_run_is_made_at_its_frequency(tmp_path: Path) -> None:
 
 
 def test_without_frequencies_power_is_simulated_and_what_waits_is_best_at_the_lowest() -> None:
-    computes = Measured(("a",), (Work(3.0, 0.0),) * 6, 90.0, "made")
-    waits = Measured(("b",), (Work(0.01, 1.0),) * 6, 90.0, "made")
+    computes = ProgramMeasurement(("a",), (Work(3.0, 0.0),) * 6, 90.0, "made")
+    waits = ProgramMeasurement(("b",), (Work(0.01, 1.0),) * 6, 90.0, "made")
     best = {
         measured.command[0]: {name: row.gigahertz for row in prediction.rows for name in row.best}
         for measured in (computes, waits)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from assay.errors import AssayError
-from assay_lab.energy.machines import Machine
+from assay_lab.energy.machines import MachineModel
 from assay_lab.energy.model import Predicted, Work
 
 LINE = 64
@@ -62,7 +62,7 @@ class _Running:
         return max(self.on_s + self.outside_s * slower, self.bytes_s * slower)
 
 
-def on(work: Work, machine: Machine, memory_ns: float) -> Work:
+def on(work: Work, machine: MachineModel, memory_ns: float) -> Work:
     """Return what some work is on a machine, that was measured where a read takes `memory_ns`."""
     turns = max(1.0, cores_of(work) / machine.cores)  # fewer cores than it has threads
     return Work(
@@ -74,7 +74,7 @@ def on(work: Work, machine: Machine, memory_ns: float) -> Work:
 
 
 def together(
-    works: Sequence[Work], domains: Sequence[int], gigahertz: Sequence[float], machine: Machine
+    works: Sequence[Work], domains: Sequence[int], gigahertz: Sequence[float], machine: MachineModel
 ) -> Placement:
     """Return what programs take that begin together; each work is one on this machine."""
     bandwidth = math.inf if machine.bandwidth_gb_s is None else machine.bandwidth_gb_s * 1e9
@@ -133,7 +133,7 @@ def _slower(running: Sequence[_Running], bandwidth: float) -> float:
     return high
 
 
-def placements(works: Sequence[Work], machine: Machine, name: str) -> list[Placement]:
+def placements(works: Sequence[Work], machine: MachineModel, name: str) -> list[Placement]:
     """Return every way to place programs on a machine: in its domains at each frequency, and one by one.
 
     Args:
@@ -170,7 +170,7 @@ def placements(works: Sequence[Work], machine: Machine, name: str) -> list[Place
     return found
 
 
-def _assignments(cores: Sequence[int], machine: Machine) -> Iterator[tuple[int, ...]]:
+def _assignments(cores: Sequence[int], machine: MachineModel) -> Iterator[tuple[int, ...]]:
     """Yield the domains of programs that fit; domains are alike, so that a new one is the next number.
 
     What needs more cores than a domain has takes several as one, and others may have what it leaves of them.

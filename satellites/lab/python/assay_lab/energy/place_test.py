@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay_lab.energy.machines import Machine, load_machines
+from assay_lab.energy.machines import MachineModel, load_machines
 from assay_lab.energy.model import Work
 from assay_lab.energy.place import LINE, on, placements, together
 
@@ -15,7 +15,7 @@ COMPUTES = Work(4.0, 0.0)
 WAITS = Work(0.4, 2.0, misses=20e6)
 
 
-def machine(**changes: Any) -> Machine:
+def machine(**changes: Any) -> MachineModel:
     usual = {
         "frequencies_ghz": [1.0, 2.0],
         "memory_ns": 100.0,
@@ -23,7 +23,7 @@ def machine(**changes: Any) -> Machine:
         "idle_watts": 10.0,
         "core_watts": [2.0, 8.0],
     }
-    return Machine.model_validate(usual | changes)
+    return MachineModel.model_validate(usual | changes)
 
 
 def test_alone_it_takes_what_the_model_says_and_power_by_what_it_does() -> None:

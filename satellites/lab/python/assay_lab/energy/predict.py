@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay.analysis.intervals import median, median_interval
 from assay.analysis.types import Interval
 from assay.errors import AssayError
-from assay_lab.energy.measure import Measured
+from assay_lab.energy.measure import ProgramMeasurement
 from assay_lab.energy.model import Predicted, predicted
 from assay_lab.energy.native import Simulated
 
@@ -40,7 +40,7 @@ class Prediction:
     power: str
 
 
-def predict(measured: Measured, machine: Simulated | None) -> Prediction:
+def predict(measured: ProgramMeasurement, machine: Simulated | None) -> Prediction:
     """Predict a program at each frequency.
 
     Args:

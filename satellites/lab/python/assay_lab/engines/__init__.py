@@ -12,11 +12,11 @@ from assay_lab.engines.examine import chosen, examine
 from assay_lab.engines.given import SEED, judge_numbers, of_file, of_program, seeds_of_program
 from assay_lab.engines.program import known
 from assay_lab.engines.terminal import print_engines, print_judged
-from assay_lab.engines.types import Judged
+from assay_lab.engines.types import EngineExamination
 
 __all__ = [
     "SEED",
-    "Judged",
+    "EngineExamination",
     "chosen",
     "examine",
     "judge_numbers",

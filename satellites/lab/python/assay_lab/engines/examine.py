@@ -9,7 +9,7 @@ from assay.errors import AssayError
 from assay.words import nearest
 from assay_lab.engines.judge import judge, speed_of
 from assay_lab.engines.program import Part, count, known
-from assay_lab.engines.types import Counts, Engine, Judged
+from assay_lab.engines.types import Counts, Engine, EngineExamination
 
 RESEEDED_EVERY = 1_000_000
 """Numbers, where a picture shows reseeding that was not asked for; a tenth of all where they are fewer."""
@@ -28,7 +28,9 @@ def chosen(names: Sequence[str]) -> list[Engine]:
     return [engines[name] for name in dict.fromkeys(names or engines)]
 
 
-def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every: int | None) -> list[Judged]:
+def examine(
+    engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every: int | None
+) -> list[EngineExamination]:
     """Examine engines, several at a time; then time them, one at a time.
 
     Args:
@@ -45,14 +47,14 @@ def examine(engines: Sequence[Engine], *, numbers: int, seed: int, reseed_every:
     def draw(engine: Engine, reseed_every: int | None, *parts: Part) -> Counts:
         return count(engine.name, numbers=numbers, seed=seed, reseed_every=reseed_every, parts=parts)
 
-    def examined(engine: Engine) -> Judged:
+    def examined(engine: Engine) -> EngineExamination:
         if why := _refusal(engine, reseed_every):
-            return Judged(engine, reseed_every, unavailable=why)
+            return EngineExamination(engine, reseed_every, unavailable=why)
         has_seeds = engine.replayable and not engine.shared and reseed_every is None
         seeds: tuple[Part, ...] = ("seeds",) if has_seeds else ()
         counts = draw(engine, reseed_every, "bits", "keys", "streams", *seeds)
         others = None if _refusal(engine, other) else draw(engine, other, "bits")
-        return Judged(
+        return EngineExamination(
             engine,
             reseed_every,
             counts=counts,

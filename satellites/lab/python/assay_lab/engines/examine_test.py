@@ -15,13 +15,13 @@ from assay_lab.engines import chosen, examine, known
 from assay_lab.engines.judge import judge
 from assay_lab.engines.page import write_judged
 from assay_lab.engines.program import count
-from assay_lab.engines.types import Judged
+from assay_lab.engines.types import EngineExamination
 
 N = 400_000
 
 
 @cache
-def judged() -> dict[str, Judged]:
+def judged() -> dict[str, EngineExamination]:
     names = ["xoshiro256pp", "pcg64", "fnv1a", "lcg64"]
     engines = examine(chosen(names), numbers=N, seed=1, reseed_every=None)
     return {engine.engine.name: engine for engine in engines}

@@ -17,7 +17,7 @@ from assay.runner.temporary import Temporary
 from assay.words import counted, one_line
 from assay_lab.engines.judge import judge
 from assay_lab.engines.program import count_file
-from assay_lab.engines.types import SEED_BITS, Counts, Engine, Judged
+from assay_lab.engines.types import SEED_BITS, Counts, Engine, EngineExamination
 
 SEED = "{seed}"
 """Stands for the seed in a command."""
@@ -173,7 +173,9 @@ def _written(command: str, *, seed: int, numbers: int, bits: int, text: bool) ->
     return content
 
 
-def judge_numbers(given: Numbers, title: str, seeds: Counts | None = None, notice: str = "") -> Judged:
+def judge_numbers(
+    given: Numbers, title: str, seeds: Counts | None = None, notice: str = ""
+) -> EngineExamination:
     """Judge numbers by all tests but those of several streams; nothing is timed.
 
     Args:
@@ -193,7 +195,7 @@ def judge_numbers(given: Numbers, title: str, seeds: Counts | None = None, notic
     if seeds is not None:
         counts = {**counts, "seeds": seeds}
     engine = Engine(title, "numbers that were given", bits, bits, True, True, False)
-    return Judged(engine, None, counts=counts, verdict=judge(counts), notice=notice)
+    return EngineExamination(engine, None, counts=counts, verdict=judge(counts), notice=notice)
 
 
 def _parsed(content: bytes, place: str, *, numbers: int, bits: int, text: bool) -> Numbers:

@@ -12,7 +12,7 @@ from assay.report.figures import Format, write_figure
 from assay.report.render import render, write_scripts
 from assay_lab.engines.judge import REJECTED, SUSPECT
 from assay_lab.engines.pictures import EIGHT_BITS, FIRST_BYTE, SPEED, figures
-from assay_lab.engines.types import Judged
+from assay_lab.engines.types import EngineExamination
 
 FORMS: tuple[Format, ...] = ("svg", "png")
 FILED = (SPEED, FIRST_BYTE, EIGHT_BITS)
@@ -20,7 +20,7 @@ FILED = (SPEED, FIRST_BYTE, EIGHT_BITS)
 any other."""
 
 
-def write_judged(judged: Sequence[Judged], drawn_from: str, directory: Path) -> Path:
+def write_judged(judged: Sequence[EngineExamination], drawn_from: str, directory: Path) -> Path:
     """Write the page and the pictures into a folder, and return the page."""
     drawn = list(figures(judged))
     forms = FORMS if extras.available("vl_convert") else ()

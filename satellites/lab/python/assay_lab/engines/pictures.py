@@ -18,7 +18,7 @@ from assay.report.charts import Figure, Specification
 from assay.report.charts.axes import ticks
 from assay.report.charts.drawn import Row
 from assay.report.charts.style import COLORS, GREY, LINES, Series, to_dict
-from assay_lab.engines.types import Counts, Judged, titled
+from assay_lab.engines.types import Counts, EngineExamination, titled
 
 HEIGHT = 240
 FIRST_BITS = 8
@@ -28,7 +28,7 @@ STRONGEST = 6  # standard deviations that have the strongest colour
 FIRST_BYTE, EIGHT_BITS, ALL_BITS, LAGS, SPEED = "first-byte", "eight-bits", "all-bits", "lags", "speed"
 
 
-def figures(judged: Sequence[Judged]) -> Iterator[Figure]:
+def figures(judged: Sequence[EngineExamination]) -> Iterator[Figure]:
     """Yield the pictures: the speed of all engines, then those of each; a section is an engine's name."""
     timed = [(engine.title, engine.speed) for engine in judged if engine.speed]
     yield Figure(
@@ -56,7 +56,7 @@ def figures(judged: Sequence[Judged]) -> Iterator[Figure]:
                 yield replace(figure, section=name, name=f"{name}-{figure.name or figure.kind}")
 
 
-def _of_engine(judged: Judged, bits: Counts) -> Iterator[Figure]:
+def _of_engine(judged: EngineExamination, bits: Counts) -> Iterator[Figure]:
     strongest = f"the strongest colours stand for {STRONGEST} standard deviations and more"
     first_byte = _first_byte_rows(bits["first"])
     yield Figure(

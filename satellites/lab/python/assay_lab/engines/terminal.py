@@ -8,12 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.audit import KNOWN_FLAWS
-from assay_lab.engines.types import Engine, Judged
+from assay_lab.engines.types import Engine, EngineExamination
 
 STYLES = {"accepted": "bold green", "suspect": "bold yellow", "rejected": "bold red"}
 
 
-def print_judged(judged: Sequence[Judged], drawn: str, console: Console) -> None:
+def print_judged(judged: Sequence[EngineExamination], drawn: str, console: Console) -> None:
     """Print what became of engines."""
     console.print(Text(drawn))
     console.print()

@@ -119,7 +119,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class Judged:
+class EngineExamination:
     """One engine with all that was found.
 
     Attributes:

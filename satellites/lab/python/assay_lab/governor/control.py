@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from assay import programs
 from assay.errors import AssayError
-from assay.host.journal import Change, Journal, open_journal
+from assay.host.journal import Journal, SettingChange, open_journal
 from assay.host.system import System
-from assay.host.tune import Restored, told
+from assay.host.tune import Restored, outcome_in_words
 from assay.host.tune import restore as restore_host
 
 SETTING = "frequency"
@@ -50,13 +50,13 @@ def look(system: System) -> dict[str, Any]:
     return _answer(done.returncode, done.stdout, done.stderr)
 
 
-def changes(system: System, machine: dict[str, Any]) -> list[Change]:
+def changes(system: System, machine: dict[str, Any]) -> list[SettingChange]:
     """Return what a governor may change: every value that it may put in each place.
 
     The governor becomes `userspace` where the kernel has that; else it stays, and both limits become the
     frequency.
     """
-    found: list[Change] = []
+    found: list[SettingChange] = []
     for policy in machine["policies"]:
         place, frequencies = policy["place"], policy["frequencies_khz"]
         offered = (system.read(f"{place}/scaling_available_governors") or "").split()
@@ -64,11 +64,13 @@ def changes(system: System, machine: dict[str, Any]) -> list[Change]:
         if USERSPACE in offered:
             files = ["scaling_setspeed"] if policy["governor"] == USERSPACE else []
             if not files:
-                found.append(Change(SETTING, f"{place}/scaling_governor", policy["governor"], USERSPACE))
+                found.append(
+                    SettingChange(SETTING, f"{place}/scaling_governor", policy["governor"], USERSPACE)
+                )
         for file in files:
             was = system.read(f"{place}/{file}")
             if was is not None:
-                found += [Change(SETTING, f"{place}/{file}", was, str(to)) for to in frequencies]
+                found += [SettingChange(SETTING, f"{place}/{file}", was, str(to)) for to in frequencies]
     return found
 
 
@@ -115,7 +117,7 @@ def governed(system: System, folder: Path, request: dict[str, Any], say: Say) ->
     with open_journal(folder, system) as journal, _ends_are_held():
         # What cannot be put back yet, as where a processor is offline, stays in the journal until it can.
         left = put_back(system, journal) if journal.pending else []
-        if changed := [told(outcome) for outcome in left if outcome.fate == "changed"]:
+        if changed := [outcome_in_words(outcome) for outcome in left if outcome.fate == "changed"]:
             raise AssayError(
                 f"what an earlier governor left cannot be put back: {'; '.join(changed)};"
                 " `assay host restore` asks what to do"
@@ -128,17 +130,17 @@ def governed(system: System, folder: Path, request: dict[str, Any], say: Say) ->
         tunables = _tunables(system, planned)
         try:
             _prepare(system, journal, planned)
-            return _carried_out([program, "--root", str(system.root)], request, journal.locks)
+            return _run_driver([program, "--root", str(system.root)], request, journal.locks)
         finally:
             for outcome in put_back(system, journal):
-                say(f"{told(outcome)}; `assay host restore` asks what to do")
+                say(f"{outcome_in_words(outcome)}; `assay host restore` asks what to do")
             for place, was in tunables.items():
                 if (now := system.read(place)) not in {was, None}:
                     made = f"is {now} since {USERSPACE} ended, as the kernel made it anew"
                     say(f"{place}: was {was}, and {made}: write it again")
 
 
-def _tunables(system: System, planned: Sequence[Change]) -> dict[str, str]:
+def _tunables(system: System, planned: Sequence[SettingChange]) -> dict[str, str]:
     """Return the values of the governors that `userspace` takes the place of.
 
     The kernel drops them with their governor. They are not in the journal: a file that is gone while the
@@ -150,7 +152,7 @@ def _tunables(system: System, planned: Sequence[Change]) -> dict[str, str]:
     return system.read_all(*(f"{folder}/*" for folder in sorted(folders)))
 
 
-def _prepare(system: System, journal: Journal, planned: Sequence[Change]) -> None:
+def _prepare(system: System, journal: Journal, planned: Sequence[SettingChange]) -> None:
     """Announce all that may be changed, and make the changes of governors."""
     if not planned:
         raise AssayError("frequencies cannot be governed: no policy tells its governor or its limits")
@@ -165,7 +167,7 @@ def _prepare(system: System, journal: Journal, planned: Sequence[Change]) -> Non
             raise AssayError(f"{place} was set to {to}, and stays {now}: the kernel does not take it")
 
 
-def _carried_out(command: list[str], request: dict[str, Any], locks: Sequence[int]) -> dict[str, Any]:
+def _run_driver(command: list[str], request: dict[str, Any], locks: Sequence[int]) -> dict[str, Any]:
     """Run the program until it ends, and pass on signals that end it. It dies with this process.
 
     It holds the journal's locks too: while it lives, no other one begins.

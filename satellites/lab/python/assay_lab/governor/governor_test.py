@@ -247,7 +247,7 @@ def refuse(command, *_):
     for file in files:  # as the loop does
         MadeSystem(Path(sys.argv[1])).write({place + file: "2000000"})
     return {}
-control._carried_out = refuse
+control._run_driver = refuse
 control.governed(MadeSystem(Path(sys.argv[1])), Path(sys.argv[2]), {}, print)
 """
 
@@ -290,7 +290,7 @@ def test_what_a_driver_made_of_a_frequency_is_put_back_too(
     """It rounds, or caps while the processor is hot."""
     system = made_machine(tmp_path / "root", by)
     places = [f"{POLICY}/scaling_{file}" for file in ("setspeed", "min_freq", "max_freq")]
-    monkeypatch.setattr(control, "_carried_out", driver_that(makes, system))
+    monkeypatch.setattr(control, "_run_driver", driver_that(makes, system))
     said: list[str] = []
     governed(system, folder, {}, said.append)
     assert said == []
@@ -307,7 +307,7 @@ def test_a_governor_that_another_one_chose_meanwhile_stays_and_holds_the_next_st
         system.write({f"{POLICY}/scaling_governor": "performance"})
         return {}
 
-    monkeypatch.setattr(control, "_carried_out", loop)
+    monkeypatch.setattr(control, "_run_driver", loop)
     said: list[str] = []
     governed(system, folder, {}, said.append)
     assert "something else made it performance" in said[0]
@@ -328,7 +328,7 @@ def test_settings_of_a_governor_that_the_kernel_made_anew_are_told(
         system.write({limit: "10000"})  # as the kernel does when schedutil is back
         return {}
 
-    monkeypatch.setattr(control, "_carried_out", loop)
+    monkeypatch.setattr(control, "_run_driver", loop)
     said: list[str] = []
     governed(system, folder, {}, said.append)
     assert said == [
@@ -370,7 +370,7 @@ def test_a_policy_whose_processor_is_offline_at_the_end_is_put_back_once_it_can_
             here.rename(away)
         return {}
 
-    monkeypatch.setattr(control, "_carried_out", loop)
+    monkeypatch.setattr(control, "_run_driver", loop)
     governed(system, folder, {}, said.append)
     assert "policy1/scaling_governor: has vanished" in said[0]
     goes.append(False)

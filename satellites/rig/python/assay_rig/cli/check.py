@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.runner.process import StopSignals
-    from assay_rig.checks import Outcome
+    from assay_rig.checks import CheckResult
 
 WITHIN_S = 18
 """Together, of all checks: nobody waits for more after each change of a map."""
@@ -268,18 +268,18 @@ def _applying(
 
 
 def _run(
-    running: "Iterator[Outcome]", names: Sequence[str], table: "_Table | None"
-) -> "tuple[list[Outcome], int]":
+    running: "Iterator[CheckResult]", names: Sequence[str], table: "_Table | None"
+) -> "tuple[list[CheckResult], int]":
     """Return what came of each check, shown as it ends, and the signal that interrupted them, or 0."""
     from rich.console import Console
 
     from assay.runner.process import Interrupted
-    from assay_rig.checks import Outcome
+    from assay_rig.checks import CheckResult
 
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckResult] = []
     signum = 0
 
-    def add(outcome: Outcome) -> None:
+    def add(outcome: CheckResult) -> None:
         outcomes.append(outcome)
         if table:
             table.add(outcome)
@@ -295,7 +295,7 @@ def _run(
         except Interrupted as interrupted:
             signum = interrupted.signum
     for check in names[len(outcomes) :]:
-        add(Outcome(check=check, result="not_run"))
+        add(CheckResult(check=check, result="not_run"))
     return outcomes, signum
 
 
@@ -308,7 +308,7 @@ class _Table:
         self._widths = (first, _DID_WIDTH, max(console.width - first - _DID_WIDTH - 4, 20))
         self._print("check", "what it did", "what it found", "bold")
 
-    def add(self, outcome: "Outcome") -> None:
+    def add(self, outcome: "CheckResult") -> None:
         word, style = _FOUND[outcome.result]
         found = ": ".join(part for part in (word, printable(outcome.found)) if part)
         self._print(outcome.check, _did(outcome), shortened(found, 150), style)
@@ -325,7 +325,7 @@ class _Table:
         self.console.print(row)
 
 
-def _print_answer(name: str, seed: int, outcomes: "Sequence[Outcome]", console: "Console") -> None:
+def _print_answer(name: str, seed: int, outcomes: "Sequence[CheckResult]", console: "Console") -> None:
     """Print the answer in a line, below the table."""
 
     def named(result: str) -> str:
@@ -351,7 +351,7 @@ def _print_answer(name: str, seed: int, outcomes: "Sequence[Outcome]", console: 
         )
 
 
-def _did(outcome: "Outcome") -> str:
+def _did(outcome: "CheckResult") -> str:
     if outcome.result == "not_run":
         return ""
     done = [
@@ -362,7 +362,7 @@ def _did(outcome: "Outcome") -> str:
     return f"{', '.join(done)}{' in ' if done else ''}{elapsed(outcome.seconds)}"
 
 
-def _print_case(outcome: "Outcome", again: str, program: str, most: int | None) -> None:
+def _print_case(outcome: "CheckResult", again: str, program: str, most: int | None) -> None:
     """Print what a check that failed said, at most this many lines, and the command that repeats it."""
     from assay_rig.checks import readable
 
