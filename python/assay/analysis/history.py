@@ -1,9 +1,9 @@
-"""What became of an experiment's metrics over the commits of a project: steps, and slow drift.
+"""How an experiment's metrics changed over the commits of a project: steps, and slow drift.
 
 A step is a changepoint (Daly et al. 2020): the commits before it have one level and those after it another.
-A drift is a change by a little at every commit, which no comparison of two neighbours shows. Both are
-judged by the noise between neighbouring commits, which holds what the host does from day to day, and not by
-the intervals within campaigns. `docs/statistics.md` has the error rates.
+A drift is a small change at every commit, too small for a comparison of two neighbours. Both are tested
+against the noise between neighbouring commits, which includes the host's changes from day to day, not
+against the intervals within campaigns. `docs/statistics.md` has the error rates.
 """
 
 import math
@@ -27,32 +27,32 @@ from assay.store.types import CampaignSummary, StoredTrial
 from assay.words import counted
 
 FEWEST_CAMPAIGNS = 3
-"""Fewer are no history."""
+"""A history needs at least this many."""
 
 FEWEST_COMMITS = 6
-"""Of fewer commits no step and no drift is told: their noise is not known."""
+"""With fewer commits no step and no drift is reported, as the noise is unknown."""
 
 ERROR = 0.05
-"""About the probability that anything at all is told of an experiment in which nothing changed; half of it
-is for steps and half for drift, divided by the number of series."""
+"""The approximate probability of any report about an experiment in which nothing changed: half for steps and
+half for drift, divided by the number of series."""
 
 SHORTEST = 2
-"""Commits on either side of a step: a single one that differs may be a busy hour of the host."""
+"""Fewest commits on either side of a step: a single outlier may be a busy hour of the host."""
 
 LEAST_NOISE = 1e-4
-"""Relative noise that every series is taken to have at least; counts of instructions have next to none."""
+"""The least relative noise of a series; counts of instructions have almost none."""
 
 QUIET = 0.75
-"""The share of neighbours, those that differ least, from which noise is taken: the others may be steps."""
+"""The share of neighbouring pairs, those that differ least, that give the noise: the others may be steps."""
 
 DRAWS = 20_000
-"""Series without a step that are drawn to learn how large the largest of chance is."""
+"""Series without a step that are drawn to find the largest step that chance makes."""
 
 MANY = 30
-"""Commits from which neighbouring windows are compared too; of fewer, too many windows have a step inside."""
+"""From this many commits on, neighbouring windows are compared too; with fewer, too many contain a step."""
 
 TAILS = 3
-"""Degrees of freedom of the noise by which chance is judged: that of hosts has heavier tails than normal."""
+"""Degrees of freedom of the simulated noise: a host's noise has heavier tails than normal noise."""
 
 CALIBRATIONS = ("arithmetic_ns", "memory_ns", "core_to_core_ns")
 
@@ -62,8 +62,8 @@ class TrendLine(NamedTuple):
 
     Attributes:
         begin: the index of the first commit.
-        slope, low, high: of Theil and Sen, for each commit, with the ends of its interval.
-        p: of Kendall's test.
+        slope, low, high: the slope of Theil and Sen per commit, and its interval's ends.
+        p: the p-value of Kendall's test.
     """
 
     begin: int
@@ -73,13 +73,13 @@ class TrendLine(NamedTuple):
     p: float
 
     def rise(self, commits: int) -> Values:
-        """Return by how much each commit lies above the first of the line, by its slope."""
+        """Return how far the line at each commit lies above its first commit."""
         return self.slope * np.maximum(np.arange(commits) - self.begin, 0)
 
 
 @dataclass(frozen=True)
 class Commit:
-    """Of a project that is measured.
+    """A commit of the measured project.
 
     Attributes:
         subject: the first line of its message.
@@ -91,7 +91,7 @@ class Commit:
 
     @property
     def short(self) -> str:
-        """The start of the hash, as people write it."""
+        """The abbreviated hash."""
         return self.hash[:SHORT]
 
 
@@ -106,11 +106,11 @@ class MeasuredCampaign:
 
 @dataclass(frozen=True)
 class Point:
-    """What one campaign says of one metric.
+    """One metric in one campaign.
 
     Attributes:
         value: the median over valid trials.
-        interval: of the median; None where there are too few trials for one.
+        interval: the median's interval; None with too few trials.
     """
 
     commit: Commit
@@ -122,13 +122,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Changepoint:
-    """A commit from which on a metric has another level.
+    """A step: a commit from which on a metric has a different level.
 
     Attributes:
-        commit: the first that was measured at the new level.
-        before: the last that was measured at the old one; commits between the two may be the cause.
+        commit: the first commit that was measured at the new level.
+        before: the last commit that was measured at the old level; commits between the two may be the cause.
         ratio: the new level over the old one.
-        worse: whether that is a change for the worse; None for the host's calibrations.
+        worse: whether the change is for the worse; None for the host's calibrations.
         host: calibrations of the host that have a step at the same commit.
     """
 
@@ -144,12 +144,12 @@ class Drift:
     """A slow change over many commits.
 
     Attributes:
-        first, last: between which it is seen.
-        commits: how many were measured there.
+        first, last: the commits between which it is seen.
+        commits: number of measured commits from the first to the last.
         percent_per_commit: the slope of Theil and Sen.
-        ratio: the last over the first, by that slope.
-        interval: of the ratio.
-        p: of Kendall's rank test.
+        ratio: the value at the last commit over that at the first, by this slope.
+        interval: the ratio's interval.
+        p: the p-value of Kendall's rank test.
         host: calibrations of the host that drift as well.
     """
 
@@ -166,10 +166,10 @@ class Drift:
 
 @dataclass(frozen=True)
 class Segment:
-    """Commits between two steps, and the value that they have without their noise.
+    """Commits between two steps, and their values without noise.
 
     Attributes:
-        begin, end: at the first and at the last of them; equal where there is no drift.
+        begin, end: the values at the first and the last commit; equal if there is no drift.
     """
 
     first: Commit
@@ -183,12 +183,12 @@ class MetricSeries:
     """One metric of one condition over commits.
 
     Attributes:
-        levels: of the condition; empty for a calibration of the host.
-        better: which values are; None for a calibration.
-        points: by the date of their commit, then in the order of their campaigns.
-        segments: between steps; without steps there is one. None of too few commits.
-        noise_percent: between neighbouring commits; None where there are too few.
-        visible_percent: a step half-way that would be told with a probability of about one half.
+        levels: factor -> level in the condition; empty for a calibration of the host.
+        better: which values are better; None for a calibration.
+        points: sorted by the date of their commit, then by campaign.
+        segments: the segments between steps, at least one; empty with too few commits.
+        noise_percent: the noise between neighbouring commits; None with too few commits.
+        visible_percent: the size of a step in the middle that would be found with probability 1/2.
     """
 
     metric: str
@@ -204,7 +204,7 @@ class MetricSeries:
 
 @dataclass(frozen=True)
 class SkippedCampaign:
-    """A campaign that is not in a history, and why."""
+    """A campaign that the history does not include, and the reason."""
 
     campaign: int
     reason: str
@@ -212,12 +212,12 @@ class SkippedCampaign:
 
 @dataclass(frozen=True)
 class Unplaced:
-    """Campaigns in which the median of a metric has no logarithm: they are in no series, and no step and
-    no drift tells of them.
+    """Campaigns in which the median of a metric has no logarithm: they are in no series, and no step or drift
+    takes them into account.
 
     Attributes:
         campaigns: their numbers.
-        commits: at which these ran.
+        commits: the commits that they measured.
     """
 
     metric: str
@@ -228,13 +228,13 @@ class Unplaced:
 
 @dataclass(frozen=True)
 class History:
-    """What became of an experiment.
+    """The history of an experiment.
 
     Attributes:
-        host: the name of the one that all campaigns ran on.
-        series: by metric, the main one first, then by condition; those of calibrations are in `calibrations`.
-        commits: that were measured, in order.
-        campaigns: how many are joined.
+        host: the name of the host on which all campaigns ran.
+        series: by metric, the main metric first, then by condition; without calibrations.
+        commits: the measured commits, in order.
+        campaigns: number of campaigns that are joined.
         unplaced: by metric and condition, the joined campaigns whose median is not above 0 or not finite.
     """
 
@@ -257,36 +257,36 @@ def commit_of(campaign: CampaignSummary) -> Commit | None:
 
 
 def history(campaigns: Iterable[MeasuredCampaign]) -> History:
-    """Return the history of an experiment, of which the latest campaign says the host and the conditions.
+    """Return the history of an experiment on the host and in the conditions of its latest campaign.
 
-    Joined are points of the same host and of conditions with the same settings. Campaigns of which nothing
-    can be joined are named with their reason.
+    It joins campaigns on the same host in conditions with the same settings. A campaign that has nothing to
+    join is skipped, with the reason.
 
     Args:
-        campaigns: of one experiment, at least one, in the order of their numbers.
+        campaigns: at least one campaign of the experiment, in the order of their numbers.
     """
     campaigns = list(campaigns)
-    latest = next((of for of in reversed(campaigns) if not _unusable(of)), campaigns[-1])
-    wanted = _identities(latest.experiment)
+    latest = next((measured for measured in reversed(campaigns) if not _unusable(measured)), campaigns[-1])
+    identities = _identities(latest.experiment)
     left_out, joined = [], []
-    for of in campaigns:
-        reason = _reason(of, latest, wanted)
+    for measured in campaigns:
+        reason = _reason(measured, latest, identities)
         if reason:
-            left_out.append(SkippedCampaign(of.campaign.id, reason))
+            left_out.append(SkippedCampaign(measured.campaign.id, reason))
         else:
-            joined.append(of)
+            joined.append(measured)
     joined = _in_order(joined)
     design = latest.experiment.comparison
     metrics: dict[str, Better] = {design.metric: design.better, **design.also}
     series: list[MetricSeries] = []
     unplaced: list[Unplaced] = []
     for metric, better in metrics.items():
-        for levels, identity in wanted.items():
-            measured = [*_points(joined, metric, levels, identity)]
-            placed = tuple(point for point in measured if _has_logarithm(point))
+        for levels, identity in identities.items():
+            all_points = [*_points(joined, metric, levels, identity)]
+            placed = tuple(point for point in all_points if _has_logarithm(point))
             if placed:
                 series.append(MetricSeries(metric, dict(levels), better, placed))
-            if others := [point for point in measured if not _has_logarithm(point)]:
+            if others := [point for point in all_points if not _has_logarithm(point)]:
                 numbers = tuple(point.campaign for point in others)
                 where = {point.commit.hash: point.commit for point in others}
                 unplaced.append(Unplaced(metric, dict(levels), numbers, tuple(where.values())))
@@ -295,14 +295,14 @@ def history(campaigns: Iterable[MeasuredCampaign]) -> History:
         for metric in CALIBRATIONS
         if (points := tuple(filter(_has_logarithm, _calibrated(joined, metric))))
     ]
-    commits = {commit.hash: commit for of in joined if (commit := commit_of(of.campaign))}
-    told_of_host = _judged(calibrations)
+    commits = {commit.hash: commit for measured in joined if (commit := commit_of(measured.campaign))}
+    judged_calibrations = _judged(calibrations)
     return History(
         experiment=latest.campaign.experiment,
         host=str(latest.campaign.host.get("name", "")),
         commits=tuple(commits.values()),
-        series=_judged(series, told_of_host),
-        calibrations=told_of_host,
+        series=_judged(series, judged_calibrations),
+        calibrations=judged_calibrations,
         left_out=tuple(left_out),
         campaigns=len(joined),
         unplaced=tuple(unplaced),
@@ -313,7 +313,7 @@ _Levels = tuple[tuple[str, Level], ...]
 
 
 def _identities(experiment: Experiment) -> dict[_Levels, dict[str, str]]:
-    """Return condition -> what makes it the same condition in another campaign."""
+    """Return condition -> the settings that identify it in other campaigns."""
     return {
         tuple(condition.items()): of_trials(experiment, condition) for condition in experiment.conditions()
     }
@@ -323,52 +323,56 @@ def _host(campaign: CampaignSummary) -> tuple[Any, ...]:
     return tuple(campaign.host.get(name) for name in ("name", "processors"))
 
 
-def _unusable(of: MeasuredCampaign) -> str:
-    """Return why a campaign says nothing of a commit; empty where it does."""
-    stored = of.campaign.host.get("commit")
+def _unusable(measured: MeasuredCampaign) -> str:
+    """Return why a campaign does not measure a single commit; empty if it does."""
+    stored = measured.campaign.host.get("commit")
     if not stored:
         return "its commit is not known: the experiment's file was not in a git repository"
-    if REVISION in of.experiment.factors:
+    if REVISION in measured.experiment.factors:
         return "it compares revisions with each other"
     if stored["changed"]:
         changes = counted(stored["changed"], "file")
         return f"it measured {stored['hash'][:SHORT]} with uncommitted changes of {changes}"
-    if not any(trial.status == "valid" for trial in of.trials):
+    if not any(trial.status == "valid" for trial in measured.trials):
         return "it has no valid trial"
     return ""
 
 
-def _reason(of: MeasuredCampaign, latest: MeasuredCampaign, wanted: Mapping[_Levels, dict[str, str]]) -> str:
-    """Return why nothing of a campaign can be joined; empty where something can."""
-    campaign, reason = of.campaign, _unusable(of)
+def _reason(
+    measured: MeasuredCampaign, latest: MeasuredCampaign, identities: Mapping[_Levels, dict[str, str]]
+) -> str:
+    """Return why a campaign must be skipped; empty if it can be joined."""
+    campaign, reason = measured.campaign, _unusable(measured)
     if reason:
         return reason
     if _host(campaign) != _host(latest.campaign):
         name, processors = _host(campaign)
         return f"it ran on another host: {name}, {processors} processors"
-    if of.experiment.mark != latest.experiment.mark:
+    if measured.experiment.mark != latest.experiment.mark:
         last = f"campaign {latest.campaign.id}, the latest"
-        if of.experiment.mark:
-            return f"{of.experiment.mark}, unlike {last}"
+        if measured.experiment.mark:
+            return f"{measured.experiment.mark}, unlike {last}"
         return f"honest, unlike {last}: {latest.experiment.mark}"
-    identities = _identities(of.experiment)
-    if not any(identities.get(levels) == identity for levels, identity in wanted.items()):
-        why = why_other_trials(latest.experiment, of.experiment)
+    own = _identities(measured.experiment)
+    if not any(own.get(levels) == identity for levels, identity in identities.items()):
+        why = why_other_trials(latest.experiment, measured.experiment)
         return f"none of its conditions is one of campaign {latest.campaign.id}, the latest: it has {why}"
     return ""
 
 
 def _in_order(campaigns: Sequence[MeasuredCampaign]) -> list[MeasuredCampaign]:
-    """Return campaigns by the date of their commit; of the same second, that which was measured first."""
-    commits = {of.campaign.id: commit for of in campaigns if (commit := commit_of(of.campaign))}
+    """Return campaigns sorted by the date of their commit, then by when the commit was first measured."""
+    commits = {
+        measured.campaign.id: commit for measured in campaigns if (commit := commit_of(measured.campaign))
+    }
     first: dict[str, datetime] = {}
-    for of in campaigns:
-        begun = first.setdefault(commits[of.campaign.id].hash, of.campaign.started_at)
-        first[commits[of.campaign.id].hash] = min(begun, of.campaign.started_at)
+    for measured in campaigns:
+        begun = first.setdefault(commits[measured.campaign.id].hash, measured.campaign.started_at)
+        first[commits[measured.campaign.id].hash] = min(begun, measured.campaign.started_at)
 
-    def place(of: MeasuredCampaign) -> tuple[datetime, datetime, str, datetime]:
-        commit = commits[of.campaign.id]
-        return commit.committed_at, first[commit.hash], commit.hash, of.campaign.started_at
+    def place(measured: MeasuredCampaign) -> tuple[datetime, datetime, str, datetime]:
+        commit = commits[measured.campaign.id]
+        return commit.committed_at, first[commit.hash], commit.hash, measured.campaign.started_at
 
     return sorted(campaigns, key=place)
 
@@ -376,14 +380,14 @@ def _in_order(campaigns: Sequence[MeasuredCampaign]) -> list[MeasuredCampaign]:
 def _points(
     campaigns: Iterable[MeasuredCampaign], metric: str, levels: _Levels, identity: dict[str, str]
 ) -> Iterable[Point]:
-    for of in campaigns:
-        if _identities(of.experiment).get(levels) != identity:
+    for measured in campaigns:
+        if _identities(measured.experiment).get(levels) != identity:
             continue
         yield from _point(
-            of,
+            measured,
             [
                 float(trial.metrics[metric])
-                for trial in of.trials
+                for trial in measured.trials
                 if trial.status == "valid"
                 and metric in trial.metrics
                 and all(trial.levels.get(factor) == level for factor, level in levels)
@@ -392,18 +396,22 @@ def _points(
 
 
 def _calibrated(campaigns: Iterable[MeasuredCampaign], metric: str) -> Iterable[Point]:
-    for of in campaigns:
+    for measured in campaigns:
         yield from _point(
-            of,
-            [trial.calibration_before[metric] for trial in of.trials if metric in trial.calibration_before],
+            measured,
+            [
+                trial.calibration_before[metric]
+                for trial in measured.trials
+                if metric in trial.calibration_before
+            ],
         )
 
 
-def _point(of: MeasuredCampaign, values: Sequence[float]) -> Iterable[Point]:
-    """Yield the point of a campaign where it has values."""
-    commit = commit_of(of.campaign)
+def _point(measured: MeasuredCampaign, values: Sequence[float]) -> Iterable[Point]:
+    """Yield the point of a campaign if it has values."""
+    commit = commit_of(measured.campaign)
     if commit is not None and values:
-        yield Point(commit, of.campaign.id, median(values), median_interval(values), len(values))
+        yield Point(commit, measured.campaign.id, median(values), median_interval(values), len(values))
 
 
 def _has_logarithm(point: Point) -> bool:
@@ -411,9 +419,9 @@ def _has_logarithm(point: Point) -> bool:
 
 
 def _judged(series: Sequence[MetricSeries], host: Sequence[MetricSeries] = ()) -> tuple[MetricSeries, ...]:
-    """Return series with what is told of them, all together wrong in at most `ERROR`."""
+    """Return the series with their steps and drift; all of these together are wrong in at most `ERROR`."""
     level = ERROR / 2 / max(1, len(series))
-    return tuple(_judge(of, level, host) for of in series)
+    return tuple(_judge(one, level, host) for one in series)
 
 
 def _judge(series: MetricSeries, level: float, host: Sequence[MetricSeries]) -> MetricSeries:
@@ -429,7 +437,11 @@ def _judge(series: MetricSeries, level: float, host: Sequence[MetricSeries]) -> 
     steps = []
     for start, (old, new) in zip(starts, pairwise(levels), strict=True):
         ratio = math.exp(new - old)
-        also = tuple(of.metric for of in host if any(step.commit == commits[start] for step in of.steps))
+        also = tuple(
+            calibration.metric
+            for calibration in host
+            if any(step.commit == commits[start] for step in calibration.steps)
+        )
         steps.append(
             Changepoint(commits[start], commits[start - 1], ratio, _is_worse(ratio, series.better), also)
         )
@@ -467,7 +479,7 @@ def _drift(
         interval=Interval(low, high, 0.95),
         p=line.p,
         worse=_is_worse(ratio, better),
-        host=tuple(of.metric for of in host if of.drift is not None),
+        host=tuple(calibration.metric for calibration in host if calibration.drift is not None),
     )
 
 
@@ -476,16 +488,16 @@ def _is_worse(ratio: float, better: Better | None) -> bool | None:
 
 
 def described(values: Values, level: float) -> tuple[list[int], TrendLine | None]:
-    """Return where steps begin in a series of logarithms, and the drift, if there is one.
+    """Return where the steps of a series of logarithms begin, and its drift, if there is one.
 
-    Steps and a line are two ways to describe the same rise. Told is what has the smallest criterion of
-    Schwarz: steps alone, or a line from the first commit or from a step on, with steps in what is left.
+    Steps and a line can both describe the same rise. The description with the smallest criterion of Schwarz
+    wins: steps alone, or a line from the first commit or from a step on, with steps in the remainder.
 
     Args:
-        level: the probability with which a series without any change has a step, and that of a drift.
+        level: the probability that a series without any change has a step, and the same for a drift.
 
     Returns:
-        Indices of the first commit after each step; the drift.
+        The index of the first commit after each step; the drift.
     """
     starts = _steps(values, level)
     best: tuple[list[int], TrendLine | None] = starts, None
@@ -495,22 +507,22 @@ def described(values: Values, level: float) -> tuple[list[int], TrendLine | None
         if line is None:
             continue
         straight = values - line.rise(values.size)
-        beside = _steps(straight, level)
-        criterion = _criterion(straight, beside, 1 if begin == 0 else 2)
+        rest = _steps(straight, level)
+        criterion = _criterion(straight, rest, 1 if begin == 0 else 2)
         if criterion < least:
-            best, least = (beside, line), criterion
+            best, least = (rest, line), criterion
     return best
 
 
 def _criterion(values: Values, starts: Sequence[int], more: int) -> float:
-    """Return the criterion of Schwarz of steps, each with its place and its level, and of more parameters."""
+    """Return the criterion of Schwarz: two parameters for each step, one for the first level, and `more`."""
     rest = np.concatenate([part - part.mean() for part in np.split(values, starts)])
     variance = max(float(rest @ rest) / rest.size, LEAST_NOISE**2)
     return rest.size * math.log(variance) + (1 + 2 * len(starts) + more) * math.log(rest.size)
 
 
 def _line(values: Values, level: float, begin: int = 0) -> TrendLine | None:
-    """Return the line through a series from an index on, where Kendall's test says that there is one."""
+    """Return the line through a series from an index on; None if Kendall's test finds no trend."""
     # Loaded late because it is slow; it ships no types.
     from scipy.stats import kendalltau, theilslopes  # type: ignore[import-untyped] # noqa: PLC0415
 
@@ -527,15 +539,15 @@ def _line(values: Values, level: float, begin: int = 0) -> TrendLine | None:
 
 
 def _steps(values: Values, level: float) -> list[int]:
-    """Return where steps begin that chance alone makes with this probability."""
+    """Return where steps begin; chance alone makes one with probability `level`."""
     smoothed = smooth(values[None, :] - values.mean())[0]
     return changepoints(smoothed, noise_of(values), threshold(values.size, level), SHORTEST)
 
 
 def noise_of(values: Values) -> float:
-    """Return the noise between neighbouring commits as a relative standard deviation, up to a factor.
+    """Return the noise between neighbouring commits: a relative standard deviation, up to a factor.
 
-    `threshold` is in units of just this.
+    It is the unit of `threshold`.
     """
     return float(_noises(values[None, :])[0])
 
@@ -553,9 +565,10 @@ def _quiet(differences: Values) -> Values:
 
 @cache
 def threshold(commits: int, level: float) -> float:
-    """Return which fall of the squared error by one step, in units of the noise, chance reaches this rarely.
+    """Return by how much one step must reduce the squared error, in units of the noise, to be no chance.
 
-    By series without a step whose noise has heavy tails (Student's t), drawn always alike.
+    Chance reduces it this much with probability `level`, as simulated with fixed seeds by series without a
+    step whose noise has heavy tails (Student's t).
     """
     chance = np.random.default_rng(commits)
     sizes = np.arange(SHORTEST, commits - SHORTEST + 1)

@@ -1,8 +1,8 @@
-"""Trials in which practically nothing happens, and which are fast for that.
+"""Trials in which practically nothing happens, and which are fast for this reason.
 
-A mix that only erases leaves a map empty, one that only inserts leaves it full, and each update then fails:
-the first anomaly of Kharal and Brown (sections 4.5.1 and 4.8). How that comes about does not matter here: it
-shows in what trials did and in what was held when they ended, and not in what they were asked to do.
+A mix that only erases leaves a map empty, one that only inserts leaves it full, and then each update fails:
+the first anomaly of Kharal and Brown (sections 4.5.1 and 4.8). The cause does not matter here: the check uses
+what trials did and what the structure held at their end, not what they were requested to do.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,30 +14,30 @@ from assay.store.types import StoredTrial
 from assay.words import percent
 
 FEW = 0.025
-"""Fewer of the updates, or of the searches, are practically none. With uniform keys, 1 insert in 79 updates
-or fewer leaves so few keys that as few updates change anything.
+"""If a smaller share of updates, or of searches, succeeds, practically none do. With uniform keys, that is
+the case with at most 1 insert in 79 updates: they leave very few keys.
 """
 _EMPTY, _FULL = 0.01, 0.99
-"""Of the key range."""
+"""Shares of the key range below and above which a map is empty or full."""
 _MANY = 100
-"""Elements that are not lost by chance."""
+"""A structure with this many elements does not become empty by chance."""
 
 
 def drawn_key_range(trial: StoredTrial, settings: Mapping[str, Any]) -> float:
-    """Return the key range of a trial, as it was moved at random."""
+    """Return the key range of a trial after its random shift."""
     moved = float(trial.perturbation.get("key_range", 0))
     return float(settings["key_range"] * (1 + moved / 100))
 
 
 def idleness(trials: Iterable[StoredTrial], experiment: Experiment) -> str:
-    """Return what the typical trial of a condition measured if practically nothing happened in it, in words.
+    """Return in words what a typical trial measured if practically nothing happened in it.
 
     Args:
-        trials: of one condition; those that are not valid do not count.
+        trials: the trials of one condition; only valid ones count.
 
     Returns:
-        "" where something happened, where the experiment accepts that nothing does, and where the trials'
-        program does not report what was held in the end. A phase always does something, or is invalid.
+        "" if something happened, if the experiment accepts that nothing does, or if the program does not
+        report what it held at the end. A phase always does something, or is invalid.
     """
     trials = [trial for trial in trials if trial.status == "valid" and "final_size" in trial.metrics]
     if not trials or experiment.comparison.accept_idle or experiment.pitfall.deliberate:
@@ -47,7 +47,7 @@ def idleness(trials: Iterable[StoredTrial], experiment: Experiment) -> str:
         return ""
 
     def typical(metric: str, otherwise: float = 0) -> float:
-        """Return the median of a metric that some trials have."""
+        """Return the median of a metric, or `otherwise` if no trial has it."""
         values = [trial.metrics[metric] for trial in trials if metric in trial.metrics]
         return median(values) if values else otherwise
 

@@ -1,4 +1,4 @@
-"""Intervals and tests that assume no shape of distribution: pure functions over arrays.
+"""Intervals and tests without an assumed distribution: pure functions over arrays.
 
 `docs/statistics.md` derives them and says what they assume.
 """
@@ -16,20 +16,20 @@ from assay.analysis.types import Interval
 CONFIDENCE = 0.95
 
 GENERATORS = 14
-"""Sign flips are drawn from a group of 2**14, or of all there are up to 14 pairs."""
+"""Sign flips come from a group of 2**14; with at most 14 pairs, from all flips."""
 
 MOST_GENERATORS = 18
-"""The same where the level of one of many comparisons asks for a finer group."""
+"""The same for the level of one among many comparisons, which needs a finer group."""
 
 NEGLIGIBLE = 1e-12
-"""Subset means of log ratios below this are zero: what rounding leaves of values that cancel."""
+"""Subset means of log ratios below this are rounding errors and count as zero."""
 
 CHUNK = 1 << 17
-"""Subset means held at once, so that each table of them takes 1 MiB and stays in a cache."""
+"""Subset means held at once: each table takes 1 MiB and stays in a cache."""
 
 
 def median(values: ArrayLike) -> float:
-    """Return the median: the middle value, or the mean of the two in the middle, which never overflows.
+    """Return the median: the middle value, or the mean of the two middle values, without overflow.
 
     Args:
         values: one-dimensional, finite, at least one.
@@ -61,10 +61,10 @@ def median_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interv
 
 @cache
 def _order(n: int, confidence: float) -> tuple[int, float]:
-    """Return the largest r whose interval of n values has a confidence, 0 if none, and what it attains.
+    """Return the largest r whose interval of n values has the confidence (0 if none), and what it attains.
 
-    The 2**n equally likely ways to lie below or above the median are counted: SciPy's distribution says the
-    same, and takes as long to load as a race takes for a block.
+    It counts the 2**n equally likely ways to lie below or above the median: SciPy gives the same result, but
+    takes as long to load as one block of a race.
     """
     most = int(Fraction(1 - confidence) * 2 ** (n - 1))
     r, ways, missed, below = 0, 1, 0, 1  # below: the ways in which at most r values lie below
@@ -83,9 +83,9 @@ class SignFlips:
     Attributes:
         center: the means of the changes, or the ratios of sums.
         low, high: the ends of the intervals of the center of symmetry; None if there are too few pairs for
-            the confidence asked for.
-        p: two-sided p-values of no change; at most 1 - confidence exactly where the interval excludes it.
-        confidence: what the intervals attain, at least what was asked for; 0 without intervals.
+            the requested confidence.
+        p: two-sided p-values of no change; at most 1 - confidence exactly if the interval excludes no change.
+        confidence: what the intervals attain, at least what was requested; 0 without intervals.
     """
 
     center: NDArray[np.float64]
@@ -105,15 +105,15 @@ def sign_flips(
     smallest and the k-th largest of the subset means (Hartigan 1969, "typical values"), with k the largest
     number such that 2k/|G| <= 1 - confidence. `docs/statistics.md` proves it.
 
-    With `over`, what is tested is whether values y have the same center as values x, and the intervals are of
-    the ratio of their means: theta is what flips the signs of y - theta x, and the subset means become the
-    ratios of subset sums. A subset whose x are all 0 counts as infinity, with y of 0 too as both ends.
+    With `over`, the test is whether values y have the same center as values x, and the intervals are for the
+    ratio of their means: the signs of y - theta x are flipped, and the subset means become the ratios of
+    subset sums. A subset whose x are all 0 counts as infinity; if its y are 0 too, it counts at both ends.
 
     Args:
         changes: log ratios or differences; with `over`, the values y, not negative. Shape (comparisons,
             pairs), finite, at least one pair.
         confidence: between 0 and 1.
-        family: number of comparisons among which these p-values will be corrected, so that G is fine enough.
+        family: number of comparisons for which the p-values will be corrected; it makes G fine enough.
         over: the values x, not negative, not all 0 in any comparison; the largest value is about 1.
     """
     data = np.asarray(changes, dtype=np.float64)
@@ -147,19 +147,19 @@ def sign_flips(
 def _generators(pairs: int, confidence: float, family: int) -> int:
     """Return the binary logarithm of the order of the group of flips.
 
-    At the level of one of a family, at least 8 flips on either side are asked for, as far as there are.
+    At the level of one comparison of the family, each side has at least 8 flips, if there are as many.
     """
     enough = ceil(log2(16 * family / (1 - confidence)))
     return min(pairs, max(GENERATORS, min(enough, MOST_GENERATORS)))
 
 
 def codes_of(pairs: int, generators: int) -> NDArray[np.uint32]:
-    """Return the code of each pair, which says to which subsets it belongs.
+    """Return the code of each pair, which determines the subsets it belongs to.
 
-    Pair i has a code c_i of `generators` bits, and belongs to subset g where g and c_i share an odd number of
-    bits. The first codes are the single bits, so that as many pairs as generators have all subsets that there
-    are. The codes are of odd weight, and distinct as far as there are enough: then the complement of a
-    subset is a subset (the test is symmetric), and any three pairs are flipped independently.
+    Pair i has a code c_i of `generators` bits, and belongs to subset g if g and c_i share an odd number of
+    bits. The first codes are the single bits: with as many pairs as generators, every subset occurs. Codes
+    have odd weight, and are distinct as long as there are enough: then the complement of a subset is a subset
+    (the test is symmetric), and any three pairs are flipped independently.
     """
     numbers = np.arange(1 << generators, dtype=np.uint32)
     single = np.uint32(1) << np.arange(generators, dtype=np.uint32)
@@ -170,9 +170,9 @@ def codes_of(pairs: int, generators: int) -> NDArray[np.uint32]:
 
 
 def _mixed(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return numbers that look drawn at random, each another: the last steps of MurmurHash3 (Appleby 2011).
+    """Return distinct numbers that look random: the last steps of MurmurHash3 (Appleby 2011).
 
-    They are the same wherever and whenever they are computed, which a library's generator does not promise.
+    They are the same on every machine and in every version, which a library's generator does not promise.
     """
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
         numbers = (numbers ^ (numbers >> np.uint32(shift))) * np.uint32(factor)
@@ -182,9 +182,9 @@ def _mixed(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.float64]:
     """Return the mean of each non-empty subset, shape (comparisons, 2**generators - 1).
 
-    The sum over subset g is half of what the sum over all pairs is above the sum with each pair's sign
-    turned where it is in g. The latter, for all g at once, is the Walsh-Hadamard transform of the data laid
-    out by code, which takes as long however many pairs there are.
+    The sum over subset g is half the difference between the sum over all pairs and the sum in which the pairs
+    of g have their signs turned. The latter, for all g at once, is the Walsh-Hadamard transform of the data
+    laid out by code; its time does not depend on the number of pairs.
     """
     return _subset_sums(data, generators) / _layout(data.shape[1], generators)[1]
 
@@ -199,9 +199,9 @@ def _subset_sums(data: NDArray[np.float64], generators: int) -> NDArray[np.float
 def _subset_ratios(
     level: NDArray[np.float64], baseline: NDArray[np.float64], generators: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ratio of sums over each non-empty subset: at the least that it may be, and at the most.
+    """Return the ratio of sums over each non-empty subset: its least and its greatest possible value.
 
-    They differ where both sums are 0, which says nothing.
+    They differ if both sums are 0, as the ratio is unknown.
     """
     sums = [_subset_sums(values, generators) for values in (level, baseline)]
     for of_side in sums:
@@ -222,7 +222,7 @@ def _layout(pairs: int, generators: int) -> tuple[NDArray[np.uint32], NDArray[np
 
 
 def signed_sums(data: NDArray[np.float64], codes: NDArray[np.uint32], generators: int) -> NDArray[np.float64]:
-    """Return the sum over all pairs with the signs of each subset's turned, the empty set first."""
+    """Return the sum over all pairs with the signs of each subset turned, the empty set first."""
     order = 1 << generators
     laid_out = np.zeros((len(data), order))
     for start in range(0, len(codes), order // 2):  # up to here codes are distinct
@@ -232,9 +232,9 @@ def signed_sums(data: NDArray[np.float64], codes: NDArray[np.uint32], generators
 
 
 def _walsh_hadamard(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the product of each row with the matrix of (-1)**(number of bits that row and column share).
+    """Return the product of each row with the matrix (-1)**(number of bits that row and column share).
 
-    Each step adds and subtracts neighbours, which become the two halves of the next (Pease 1968).
+    Each step adds and subtracts neighbours; the results are the two halves of the next step (Pease 1968).
     """
     half = values.shape[1] // 2
     step = values

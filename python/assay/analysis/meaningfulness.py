@@ -1,8 +1,8 @@
-"""How far a verdict holds beyond the trials that gave it: Blackwell 1998, section 3.5.
+"""How far a verdict holds beyond its own trials: Blackwell 1998, section 3.5.
 
-Four questions, each about a larger change than the one before: the same trial again, a configuration almost
-the same, another campaign or host, another level of the other factors. Each is answered from what has been
-measured; where nothing has, the answer is None.
+Four questions, each about a larger change: the same trial again, a slightly different configuration, another
+campaign or host, another level of the other factors. Each is answered from measurements; without any, the
+answer is None.
 """
 
 import math
@@ -23,13 +23,14 @@ from assay.words import condition_name
 
 @dataclass(frozen=True)
 class Repeatability:
-    """How close trials of one configuration are: of one condition, with everything moved alike.
+    """How close trials of one configuration are: the same condition with the same perturbations.
 
     Their seeds differ, unless a plan says otherwise: a workload's random numbers are part of the system.
 
     Attributes:
-        spread_percent: standard deviation of the metric within configurations, pooled.
-        configurations, trials: of the level and the baseline together; each has two trials or more.
+        spread_percent: pooled standard deviation of the metric within configurations.
+        configurations, trials: their numbers, level and baseline together; only configurations with at least
+            two trials count.
     """
 
     spread_percent: float
@@ -39,13 +40,13 @@ class Repeatability:
 
 @dataclass(frozen=True)
 class Robustness:
-    """What becomes of the verdict in single configurations: pairs, both trials of which were perturbed.
+    """Whether the verdict holds in single configurations: pairs of two perturbed trials.
 
     Attributes:
         spread_percent: standard deviation of the pairs' ratios.
         pairs: their number, at least two.
-        agreeing: whose ratio alone points the verdict's way, or lies within the smallest effect where the
-            verdict is equivalent; None where it is undecided.
+        agreeing: number of pairs whose ratio has the verdict's direction, or lies within the smallest effect
+            if the verdict is equivalent; None if it is undecided.
     """
 
     spread_percent: float
@@ -58,9 +59,9 @@ class Agreement:
     """How other verdicts compare with one.
 
     Attributes:
-        of: their number.
-        agreeing: those that are the same; None where the one is undecided.
-        contradicting: those that are faster where it is slower, or the other way.
+        of: number of other verdicts.
+        agreeing: number of equal verdicts; None if this one is undecided.
+        contradicting: number of opposite verdicts: faster against slower.
     """
 
     of: int
@@ -70,11 +71,11 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Reproducibility:
-    """The same comparison in other campaigns that asked the same.
+    """The same comparison in other campaigns with the same question.
 
     Attributes:
-        verdicts: theirs.
-        hosts: the other hosts among those that they ran on.
+        verdicts: how their verdicts compare with this one.
+        hosts: number of other hosts on which they ran.
     """
 
     verdicts: Agreement
@@ -86,8 +87,8 @@ class PredictiveValue:
     """The same level in the other contexts.
 
     Attributes:
-        verdicts: theirs.
-        predicted: the geometric mean of their ratios; None where none has one.
+        verdicts: how their verdicts compare with this one.
+        predicted: the geometric mean of their ratios; None if there is no ratio.
     """
 
     verdicts: Agreement
@@ -96,11 +97,11 @@ class PredictiveValue:
 
 @dataclass(frozen=True)
 class OtherCampaignVerdict:
-    """A verdict of another campaign that asked the same.
+    """A verdict of another campaign with the same question.
 
     Attributes:
         host: the name of its host.
-        compared: what was compared, as `compared` has it.
+        compared: the key of the comparison, from the function `compared`.
     """
 
     campaign: int
@@ -111,10 +112,10 @@ class OtherCampaignVerdict:
 
 @dataclass(frozen=True)
 class Meaning:
-    """How far the verdict of a comparison holds; None where that has not been measured.
+    """How far the verdict of a comparison holds; None for what has not been measured.
 
     Attributes:
-        asked_otherwise: where no other campaign asked the same, what the latest one requested differently.
+        asked_otherwise: if no other campaign had the same question, how that of the latest one differed.
     """
 
     comparison: Comparison
@@ -135,13 +136,13 @@ def meanings(
     replicates: Iterable[StoredTrial] = (),
     asked_otherwise: str = "",
 ) -> list[Meaning]:
-    """Return how far the verdict of each comparison of the main metric holds that has a ratio.
+    """Return how far each verdict holds, for the comparisons of the main metric that have a ratio.
 
     Args:
-        trials: those that `analysis` was made from.
+        trials: the trials from which `analysis` was made.
         host: the name of the campaign's host.
-        elsewhere: the verdicts of the other campaigns that asked the same.
-        replicates: the trials of a campaign about the sensitivity of the experiment's conditions.
+        elsewhere: the verdicts of other campaigns with the same question.
+        replicates: the trials of a sensitivity campaign with the experiment's conditions.
         asked_otherwise: as in `Meaning`.
     """
     trials = list(trials)
@@ -173,7 +174,7 @@ def meanings(
 
 
 def compared(metric: str, context: str, level: Level, baseline: Level) -> tuple[str, ...]:
-    """Return what tells a comparison from the others of an experiment, the context by its name."""
+    """Return the key that identifies a comparison within an experiment, with the context's name."""
     return metric, context, str(level), str(baseline)
 
 
@@ -253,5 +254,5 @@ def _agreement(verdict: Verdict, others: Sequence[Verdict]) -> Agreement:
 
 
 def _in_percent(log_spread: float) -> float:
-    """Return a standard deviation of logarithms as one of the values themselves, short of an overflow."""
+    """Return a standard deviation of logarithms in percent of the values; it never overflows."""
     return 100 * math.expm1(min(log_spread, 700))

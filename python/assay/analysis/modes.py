@@ -1,8 +1,8 @@
-"""The modes of the host, told from its calibrations alone.
+"""The modes of the host, found from its calibrations alone.
 
 A virtual machine's host may move its processors between states in which two threads reach each other quickly
-or slowly, and stay in each for seconds or minutes. The rule sees calibrations and never a result, so leaving
-out or repeating what it names cannot favour either side of a comparison.
+or slowly, and stay in each for seconds or minutes. The rule sees calibrations and never a result, so dropping
+or repeating the groups that it names cannot favour either side of a comparison.
 """
 
 import math
@@ -22,34 +22,34 @@ from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
 METRIC = "core_to_core_ns"
-"""The calibration that tells modes apart: there where a trial has two processors or more."""
+"""The calibration that distinguishes modes; it exists if a trial has at least two processors."""
 
 ALONE: tuple[Any, ...] = ()
-"""The placement of one thread, wherever it runs: it reaches no other, so no mode of these touches it."""
+"""The placement of a single thread, wherever it runs: it reaches no other thread, so it has no modes."""
 
 CLEAR_FACTOR = 1.5
 """Modes are at least this far apart: calibrations in a row differ by less than 10% 19 times in 20."""
 
 FEW_VALUES = 4
-"""The spread of m values is taken to be (1 + 4/m) times what they show: a few show less of it."""
+"""The spread of m values counts (1 + 4/m) times, as few values show less than the true spread."""
 
 CLEAR_ALONE = 2.5
-"""A gap this many times as wide as the clusters beside it is clear whatever the other gaps are."""
+"""A gap this many times as wide as the clusters next to it is clear, whatever the other gaps are."""
 
 MOST_CLUSTERS = 4
-"""The values are split into no more clusters than this while a clear gap is looked for."""
+"""The search for a clear gap splits the values into at most this many clusters."""
 
 FEWEST = 3
-"""Fewer calibrations, besides as many as may lie in a gap, are strays and not a cluster."""
+"""A cluster has at least this many calibrations more than may lie in a gap; fewer are strays."""
 
 SMALLEST_SHARE = 0.02
-"""Neither is a smaller share of all calibrations a cluster."""
+"""A cluster has at least this share of all calibrations."""
 
 STRAY_SHARE = 0.01
-"""This share may lie in the gap: a calibration during which the host changed shows something between."""
+"""This share may lie in the gap: during such a calibration the host changed."""
 
 RECENT = 2000
-"""The trials that tell, while a campaign runs, whether there are two modes: as many as take a few ms."""
+"""While a campaign runs, the modes are found from this many latest trials, which takes a few ms."""
 
 _GroupMode = Literal["fast", "slow", "mixed", "unknown"]
 _Placement = tuple[Any, ...]
@@ -58,20 +58,20 @@ _Boundaries = Mapping[_Placement, float]
 
 
 def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostModes | None:
-    """Tell the modes of the host apart, and say in which one each group ran.
+    """Return the modes of the host, and the mode in which each group ran.
 
-    A calibration depends on the placement (threads and pinning), so each placement has a boundary of its own.
+    A calibration depends on the placement (threads and pinning), so each placement has its own boundary.
     `centers` and `boundary` are those of the placement with the most calibrations among those with two modes.
-    A group is "mixed" as soon as two of its calibrations lie on different sides. It is "fast" or "slow" where
-    every trial whose placement has a boundary was calibrated before and after, and all that lies on one side;
-    "unknown" where one of these calibrations is missing, or no placement of the group has a boundary: that of
-    one thread has none.
+    A group is "mixed" if two of its calibrations lie on different sides. It is "fast" or "slow" if every
+    trial whose placement has a boundary was calibrated before and after, all on the same side. It is
+    "unknown" if one of these calibrations is missing, or no placement of the group has a boundary; a single
+    thread's placement has none.
 
     Args:
         trials: ended trials of one campaign, in any order.
 
     Returns:
-        None where no trial of several threads has the calibration.
+        None if no trial with several threads has the calibration.
     """
     placement_of = _placements(experiment)
     values = _by_placement(trials, placement_of)
@@ -94,21 +94,21 @@ def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostMod
 
 
 def disagreement(group: Sequence[StoredTrial], ended: Sequence[StoredTrial], experiment: Experiment) -> str:
-    """Return why a group that has just ended is to be repeated whole: its calibrations lie in both modes.
+    """Return why a group that has just ended must be repeated: its calibrations lie in both modes.
 
-    It is the rule of `host_modes` on what is known so far, from the last `RECENT` trials; until a second mode
-    has shown itself there is one, and nothing is repeated.
+    It applies the rule of `host_modes` to the last `RECENT` trials; nothing is repeated until a second mode
+    has occurred.
 
     Args:
-        group: its ended trials.
-        ended: all ended trials of the campaign in the order in which they ran, the group's among them.
+        group: the group's ended trials.
+        ended: all ended trials of the campaign, including the group's, in the order in which they ran.
 
     Returns:
         A reason for a person, or "".
     """
     placement_of = _placements(experiment)
-    wanted = {placement_of(trial) for trial in group}
-    boundaries = _boundaries(_by_placement(ended[-RECENT:], placement_of, wanted))
+    placements = {placement_of(trial) for trial in group}
+    boundaries = _boundaries(_by_placement(ended[-RECENT:], placement_of, placements))
     if _mode([side for trial in group for side in _sides(trial, placement_of, boundaries)]) != "mixed":
         return ""
     values = sorted(
@@ -118,16 +118,16 @@ def disagreement(group: Sequence[StoredTrial], ended: Sequence[StoredTrial], exp
 
 
 def gap(values: ArrayLike) -> float | None:
-    """Return the boundary between fast and slow, two sides of positive values; None without a clear gap.
+    """Return the boundary between fast and slow among positive values; None without a clear gap.
 
     On the logarithmic scale the values are split at their widest gap, then at the next, into up to
-    `MOST_CLUSTERS` clusters. A gap stands out where it is at least as wide as 90% of the values of either
-    cluster beside it are spread (see `FEW_VALUES`). It is clear where all gaps of a split stand out, or where
-    it does so `CLEAR_ALONE` times over. The boundary is the geometric middle of the widest clear gap, if that
-    reaches `CLEAR_FACTOR`. Scatter is that of a cluster, not of a side, so a third or fourth state, or values
-    far off, do not hide a gap.
+    `MOST_CLUSTERS` clusters. A gap stands out if it is at least as wide as the spread of 90% of the values in
+    either neighbouring cluster (see `FEW_VALUES`). It is clear if all gaps of the split stand out, or if it
+    is `CLEAR_ALONE` times as wide as needed. The boundary is the geometric middle of the widest clear gap, if
+    its factor reaches `CLEAR_FACTOR`. The spread is that of a cluster, not of a whole side, so that a third
+    or fourth state, or outliers, do not hide a gap.
 
-    `docs/statistics.md` says what it is blind to, and how often it errs in simulations (`modes_test.py`).
+    `docs/statistics.md` says what this misses, and how often it is wrong in simulations (`modes_test.py`).
     """
     logs = np.sort(np.log(np.asarray(values, dtype=np.float64)))
     strays = int(STRAY_SHARE * logs.size)
@@ -142,9 +142,9 @@ def gap(values: ArrayLike) -> float | None:
         clusters[place : place + 1] = [cluster[: widest.start], cluster[widest.start + strays :]]
         gaps.insert(place, widest)
         spreads = [max(pair) for pair in pairwise(map(_spread, clusters))]
-        beside = list(zip(gaps, spreads, strict=True))
-        times = 1 if all(gap.width >= spread for gap, spread in beside) else CLEAR_ALONE
-        clear += [gap for gap, spread in beside if gap.width >= times * spread]
+        gap_spreads = list(zip(gaps, spreads, strict=True))
+        times = 1 if all(gap.width >= spread for gap, spread in gap_spreads) else CLEAR_ALONE
+        clear += [gap for gap, spread in gap_spreads if gap.width >= times * spread]
     boundary = max(clear, key=lambda gap: gap.width, default=None)
     if boundary is None or boundary.width < math.log(CLEAR_FACTOR):
         return None
@@ -152,7 +152,7 @@ def gap(values: ArrayLike) -> float | None:
 
 
 class _Gap(NamedTuple):
-    """A gap between two clusters of sorted values: the lower one ends before `start`."""
+    """A gap between two clusters of sorted values: the lower cluster ends before index `start`."""
 
     width: float
     middle: float
@@ -160,7 +160,7 @@ class _Gap(NamedTuple):
 
 
 def _widest(logs: NDArray[np.float64], least: int, strays: int) -> _Gap:
-    """Return the widest gap with `strays` within and `least` values on either side; of no width if none."""
+    """Return the widest gap with `strays` values inside and `least` on either side; of width 0 if none."""
     if logs.size < 2 * least + strays:
         return _Gap(0.0, 0.0, 0)
     below, above = logs[least - 1 : logs.size - least - strays], logs[least + strays :]
@@ -171,13 +171,13 @@ def _widest(logs: NDArray[np.float64], least: int, strays: int) -> _Gap:
 
 
 def _spread(logs: NDArray[np.float64]) -> float:
-    """Return how far 90% of the values of a cluster are spread, with an allowance for few of them."""
+    """Return the spread of 90% of a cluster's values, with an allowance for few values."""
     low, high = np.quantile(logs, (0.05, 0.95))
     return (1 + FEW_VALUES / logs.size) * float(high - low)
 
 
 def _placements(experiment: Experiment) -> _PlacementOf:
-    """Return what gives the placement of a trial; few conditions are in a campaign, each worked out once."""
+    """Return a function that gives a trial's placement; it computes each condition's placement once."""
 
     @cache
     def of(*levels: tuple[str, Level]) -> _Placement:
@@ -196,12 +196,12 @@ def _calibrations(trial: StoredTrial) -> list[float]:
 
 
 def _by_placement(
-    trials: Iterable[StoredTrial], placement_of: _PlacementOf, wanted: set[_Placement] | None = None
+    trials: Iterable[StoredTrial], placement_of: _PlacementOf, placements: set[_Placement] | None = None
 ) -> dict[_Placement, list[float]]:
     by_placement: dict[_Placement, list[float]] = defaultdict(list)
     for trial in trials:
         placement = placement_of(trial)
-        if placement != ALONE and (wanted is None or placement in wanted):
+        if placement != ALONE and (placements is None or placement in placements):
             by_placement[placement].extend(_calibrations(trial))
     return {placement: values for placement, values in by_placement.items() if values}
 
@@ -213,7 +213,7 @@ def _boundaries(by_placement: Mapping[_Placement, Sequence[float]]) -> dict[_Pla
 
 
 def _sides(trial: StoredTrial, placement_of: _PlacementOf, boundaries: _Boundaries) -> list[HostMode | None]:
-    """Return the sides of both calibrations, None for a missing one; nothing where there is no boundary."""
+    """Return the sides of both calibrations, None for a missing one; empty if there is no boundary."""
     boundary = boundaries.get(placement_of(trial))
     if boundary is None:
         return []

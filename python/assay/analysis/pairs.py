@@ -22,33 +22,34 @@ from assay.store.types import StoredTrial
 Context = tuple[Level, ...]
 Groups = Mapping[int, Mapping[Level, StoredTrial]]
 Failures = Mapping[tuple[Context, Level], str]
-"""Context and level -> in words, how many of its trials are not valid, or what they lost to other work."""
+"""Context and level -> in words, how many of its trials are not valid, or how much time they lost."""
 
 HOST_CHANGED = "host changed"
-"""Why a group does not count whose calibrations disagree."""
+"""Why a group whose calibrations disagree does not count."""
 
 WITHHELD = "withheld"
-"""Why a group of valid trials does not count: other trials of its level or baseline are not valid, or all
-lost too much processor time or are idle."""
+"""Why a group of valid trials does not count: other trials of its level or baseline are not valid, or all of
+them lost too much processor time or are idle."""
 
 NOT_RUN = "not run"
 _REASONS = ("not valid", NOT_RUN, "metric missing", "not finite")
-"""Why a trial has no value of a metric, the one that says most first."""
+"""Why a trial has no value of a metric; the most important reason comes first."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The changes from which an estimate is made, one for each pair.
+    """The changes that an estimate is made from, one for each pair.
 
-    Which scale it is depends on what a swap of the two sides in a pair leaves as it is, so that the test
-    stays exact for identical code (docs/statistics.md, Values of 0 and below).
+    On each scale, swapping the two sides of a pair keeps the test exact for identical code
+    (docs/statistics.md, Values of 0 and below).
 
     Attributes:
-        scale: "logs": of ratios; "means": values whose sums make a ratio, as some are 0; "differences": in
-            the metric's units, as some are below 0, the baseline is always 0, or the experiment wants it.
+        scale: "logs": log ratios; "means": values whose sums give the ratio, because some are 0;
+            "differences": in the metric's units, because some values are below 0, the baseline is always 0,
+            or the experiment requests it.
         changes: log ratios, the values at the level, or differences.
-        level, baseline: the mean value of each pair on either side; empty where only log ratios are known.
-        zeros: how many values are 0, at the level and at the baseline.
+        level, baseline: the mean value of each pair on either side; empty if only log ratios are known.
+        zeros: number of values that are 0, at the level and at the baseline.
     """
 
     scale: Literal["logs", "means", "differences"]
@@ -66,12 +67,12 @@ class Sample:
 def sample_of(
     level: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]], *, by_difference: bool
 ) -> Sample:
-    """Return what is tested, from the values of each pair on either side, one or several."""
+    """Return the sample of pairs, each with one or several values on either side."""
     sides = level, baseline
     every = [value for side in sides for values in side for value in values]
     means = [np.array([sum(values) / len(values) for values in side]) for side in sides]
     if not by_difference and min(every, default=1.0) > 0:
-        logs = [np.array([sum(map(math.log, of)) / len(of) for of in side]) for side in sides]
+        logs = [np.array([sum(map(math.log, values)) / len(values) for values in side]) for side in sides]
         return Sample("logs", logs[0] - logs[1], means[0], means[1])
     zeros = [sum(value == 0 for values in side for value in values) for side in sides]
     return of_means(means[0], means[1], (zeros[0], zeros[1]), by_difference=by_difference or min(every) < 0)
@@ -84,7 +85,7 @@ def of_means(
     *,
     by_difference: bool,
 ) -> Sample:
-    """Return what is tested of the means of pairs: the ratio of sums where there is one."""
+    """Return the sample of pairs with one mean on either side: the ratio of sums, if there is one."""
     if by_difference or not baseline.any():
         with np.errstate(over="ignore"):
             differences = np.nan_to_num(level - baseline)
@@ -103,7 +104,7 @@ class Pair(NamedTuple):
 
     @property
     def log_ratio(self) -> float:
-        """The logarithm of their ratio; NaN where one of them is not above zero."""
+        """The logarithm of their ratio; NaN if a value is not above zero."""
         if self.reason or self.level <= 0 or self.baseline <= 0:
             return math.nan
         return math.log(self.level) - math.log(self.baseline)
@@ -114,8 +115,8 @@ class Pairs:
     """One level against the baseline in one context.
 
     Attributes:
-        withheld: why none of them counts: how many trials of the level or the baseline are not valid.
-        host_independent: the host and its load have no part in the metric.
+        withheld: why no pair counts: how many trials of the level or the baseline are not valid.
+        host_independent: the host and its load do not influence the metric.
     """
 
     pairs: tuple[Pair, ...]
@@ -124,23 +125,23 @@ class Pairs:
 
     @cached_property
     def counting(self) -> list[Pair]:
-        """Those whose two trials have values."""
+        """The pairs in which both trials have values."""
         return [pair for pair in self.pairs if not pair.reason]
 
     @property
     def log_ratios(self) -> NDArray[np.float64]:
-        """The log ratios of those that count; none where a value is not above zero."""
+        """The log ratios of the pairs that count; empty if a value is not above zero."""
         logs = np.array([pair.log_ratio for pair in self.counting], dtype=np.float64)
         return np.empty(0) if np.isnan(logs).any() else logs
 
     @property
     def without_ratio(self) -> str:
-        """Why what counts has no log ratios: a value is not above zero. Empty if all have one."""
+        """Why the pairs that count have no log ratios: a value is not above zero. Empty if they have."""
         fewer = sum(math.isnan(pair.log_ratio) for pair in self.counting)
         return f"{fewer} of {len(self.counting)} pairs have a value that is not above zero" if fewer else ""
 
     def sample(self, *, by_difference: bool) -> Sample:
-        """Return what is tested of those that count."""
+        """Return the sample of the pairs that count."""
         return sample_of(
             [[pair.level] for pair in self.counting],
             [[pair.baseline] for pair in self.counting],
@@ -149,7 +150,7 @@ class Pairs:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Reason -> number of groups that do not count for it."""
+        """Reason -> number of groups that do not count for this reason."""
         return dict(Counter(pair.reason for pair in self.pairs if pair.reason))
 
     def in_mode(self, modes: HostModes, mode: str) -> "Pairs":
@@ -158,7 +159,7 @@ class Pairs:
         return replace(self, pairs=there)
 
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
-        """Return the pairs less those of groups whose calibrations disagree."""
+        """Return the pairs without those of groups whose calibrations disagree."""
         mixed = set() if modes is None or self.host_independent else {*modes.mixed}
         changed = [pair for pair in self.counting if pair.group in mixed]
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
@@ -167,10 +168,10 @@ class Pairs:
 
 
 class PlannedComparison(NamedTuple):
-    """A comparison that the experiment asks for.
+    """A comparison that the experiment requests.
 
     Attributes:
-        key: the context, as `by_context` has it.
+        key: the context, as a key of `by_context`.
         context: factor -> level, without the compared factor.
     """
 
@@ -181,7 +182,7 @@ class PlannedComparison(NamedTuple):
 
 
 def planned_comparisons(experiment: Experiment) -> list[PlannedComparison]:
-    """Return every level of every context that has a baseline: by context, in the experiment's order."""
+    """Return the comparisons with a baseline: by context, then by level, in the experiment's order."""
     compared = experiment.comparison.factor
     baselines = experiment.baseline_by_context()
     contexts: dict[Context, list[PlannedComparison]] = {}
@@ -195,7 +196,7 @@ def planned_comparisons(experiment: Experiment) -> list[PlannedComparison]:
 
 
 def rungs(experiment: Experiment) -> list[PlannedComparison]:
-    """Return each level of a ladder after the one before it, where a context has both: by context."""
+    """Return the comparisons of each level of a ladder with the level before it, by context."""
     compared = experiment.comparison.factor
     targets = []
     for key, group in experiment.groups().items():
@@ -215,7 +216,7 @@ def condition_key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[
 
 
 def value_of(trial: StoredTrial | None, metric: str) -> float | str:
-    """Return a metric of a trial, or why it has none."""
+    """Return the value of a trial's metric, or the reason why it has none."""
     if trial is None:
         return NOT_RUN
     value = trial.metrics.get(metric)
@@ -227,7 +228,7 @@ def value_of(trial: StoredTrial | None, metric: str) -> float | str:
 
 
 def counted_trials(trials: Iterable[StoredTrial], look: Look | None) -> list[StoredTrial]:
-    """Return the trials that a look sees, in the order in which they ran; before the first look, all."""
+    """Return the trials that a look includes, in the order in which they ran; before the first look, all."""
     covered = (trial for trial in trials if look is None or trial.block < look.blocks)
     return sorted(covered, key=lambda trial: trial.ordinal)
 
@@ -242,11 +243,11 @@ def by_context(trials: Iterable[StoredTrial], experiment: Experiment) -> Mapping
 
 
 def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
-    """Return the levels of which no trial counts: one is not valid, or all lost too much processor time
-    or are idle.
+    """Return the levels whose trials do not count: one is not valid, or all lost too much processor time or
+    are idle.
 
-    What fails at times may do wrong work at all times, so a failure counts whenever it was: in a group that
-    is left out, or after the look that verdicts rest on. None counts where the experiment accepts it.
+    Code that sometimes fails may always do wrong work, so every failure counts: also in a dropped group, or
+    after the look on which verdicts rest. No failure counts if the experiment accepts it.
     """
     trials = list(trials)
     comparison = experiment.comparison
@@ -276,7 +277,7 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
 
 
 def not_valid(counts: Mapping[Status, int], whose: str) -> str:
-    """Return how many trials are not valid: `16 of 24 trials of my_map were invalid`; empty if all are."""
+    """Return how many trials are not valid: `16 of 24 trials of my_map were invalid`; "" if all are valid."""
     failed = {status.replace("_", " "): count for status, count in counts.items() if status != "valid"}
     total = sum(failed.values())
     if not total:
@@ -295,7 +296,7 @@ def pairs(
 ) -> Pairs:
     """Return the values of a metric for a comparison, and why groups have none.
 
-    If a trial of the level or of the baseline has failed in this context, none counts.
+    If a trial of the level or the baseline has failed in this context, no pair counts.
     """
     places = [(target.key, target.level), (target.key, target.baseline)]
     withheld = " and ".join(failed[place] for place in places if place in failed)
@@ -311,10 +312,10 @@ def pairs(
 def counting_pairs(
     trials: Iterable[StoredTrial], experiment: Experiment, analysis: Analysis
 ) -> list[list[Pair]]:
-    """Return for each comparison of the main metric the pairs that its verdict rests on.
+    """Return for each comparison of the main metric the pairs on which its verdict rests.
 
     Args:
-        trials: those that `analysis` was made from.
+        trials: the trials from which `analysis` was made.
     """
     trials = list(trials)
     contexts = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)

@@ -1,6 +1,6 @@
-"""How many blocks and minutes an answer will probably take, from trials that have run.
+"""How many blocks and minutes a verdict will probably take, forecast from trials that have run.
 
-The bootstrap and the variance components here serve planning alone; no verdict rests on them.
+The bootstrap and the variance components serve only planning; no verdict rests on them.
 """
 
 import math
@@ -32,32 +32,31 @@ from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
 FEWEST_PAIRS = 6
-"""Fewer pairs of one campaign say next to nothing of their scatter, and have no interval of 95% themselves.
-Those of several campaigns say less, as each campaign has a mean of its own: its pairs are a degree of freedom
-fewer."""
+"""Fewer pairs of one campaign show almost nothing of their scatter, and have no 95% interval. With several
+campaigns, each costs a degree of freedom, as it has its own mean."""
 
 ASSURANCE = 0.8
-"""The share of campaigns of the forecast length whose interval is narrow enough, or which have a verdict."""
+"""The share of campaigns of the forecast length that have a verdict, or an interval narrow enough."""
 
 DRAWS = 100
 
 LARGEST_DRAWN = 40
-"""Pairs up to which samples are drawn; the width of larger ones falls as it does for normal noise."""
+"""Samples of up to this many pairs are drawn; beyond, the width falls as for normal noise."""
 
 LARGEST_SIZE = 10_000
-"""Beyond, it falls with the square root of the pairs."""
+"""Beyond this many pairs, the width falls with their square root."""
 
 LONGER_PAYS = 1.5
-"""Longer trials are advised where the best length is at least this many times the present one."""
+"""Longer trials are advised if the best length is at least this many times the present length."""
 
 LONGEST = 10.0
-"""The advice is to try at most this many times the present length."""
+"""The advice is at most this many times the present length."""
 
 GATES = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
-"""Percent: the gates among which `gates` lets people choose."""
+"""Percent: the gates that `gates` offers."""
 
 LARGEST_VARIATION = 1e9
-"""The coefficient of variation of n intervals is below the square root of n: what is larger is none."""
+"""The coefficient of variation of n intervals is below the square root of n; a larger value is an error."""
 
 _Values = NDArray[np.float64]
 
@@ -67,10 +66,10 @@ class Components:
     """Where the variance of a comparison's log ratios comes from (after Kalibera & Jones 2013).
 
     Attributes:
-        within_share: the share that comes from within trials, from 0 to 1; longer trials lessen it.
-        duration_ms: the length of trials that gives the narrowest interval in the same time, at most
-            `LONGEST` times the present one.
-        longer_pays: whether that is much longer than the trials are now.
+        within_share: the share that comes from within trials, from 0 to 1; longer trials reduce it.
+        duration_ms: the trial length that gives the narrowest interval in the same total time, at most
+            `LONGEST` times the present length.
+        longer_pays: whether this is much longer than the present length.
     """
 
     within_share: float
@@ -84,17 +83,16 @@ class ComparisonForecast:
 
     Attributes:
         context: factor -> level, without the compared factor.
-        pairs: the pairs that the forecast rests on; without the rest where they say too little, as those
-            of one campaign do below `FEWEST_PAIRS`.
+        pairs: the number of pairs; if they are too few (`FEWEST_PAIRS` for one campaign), all following
+            fields are empty.
         ratio: geometric mean of the ratios.
         scatter_percent: standard deviation of the ratios within groups, percent.
         planned_width_percent: the width that the experiment's planned number of blocks will probably give;
             None in a forecast of decisions.
-        blocks: the blocks after which the interval is probably narrow enough, or it is decided.
+        blocks: the blocks after which the comparison is probably decided, or its interval narrow enough.
         minutes: the time that these blocks take, with all other comparisons.
-        components: None where the trials have no series of throughput.
-        withheld: why there is no forecast, where trials that were not valid are the reason, or values that
-            have no logarithm; else empty.
+        components: None if the trials have no throughput series.
+        withheld: why there is no forecast, if trials were not valid or values have no logarithm; else empty.
     """
 
     context: Mapping[str, Level]
@@ -111,14 +109,14 @@ class ComparisonForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What an answer to an experiment's question will take.
+    """How many blocks and minutes an experiment's verdicts will take.
 
     Attributes:
         until: what is forecast: verdicts, decisions against the gate, or a width of every interval.
-        family: the comparisons, with those over workloads, whose intervals share the level.
-        confidence: of all these intervals together, at the last look where the experiment looks early.
-        planned: the blocks that the experiment plans; with a time budget, those that fit into it.
-        minutes_per_block: the time that a block takes with repeats, calibrations and all around it.
+        family: number of comparisons, including those over workloads, whose intervals share the level.
+        confidence: the joint confidence of these intervals, at the last look if the experiment looks early.
+        planned: number of blocks that the experiment plans, or that fit into its time budget.
+        minutes_per_block: the time of a block, including repeats and calibrations.
         comparisons: by context, then by level, in the experiment's order.
     """
 
@@ -136,7 +134,7 @@ class Forecast:
 
     @property
     def decided(self) -> tuple[ComparisonForecast, ...]:
-        """Those that the planned blocks are enough for."""
+        """The comparisons for which the planned blocks are enough."""
         return tuple(
             comparison
             for comparison in self.comparisons
@@ -145,7 +143,7 @@ class Forecast:
 
     @property
     def slowest(self) -> ComparisonForecast | None:
-        """The comparison that takes the most blocks; None where there is a forecast for none."""
+        """The comparison that takes the most blocks; None if none has a forecast."""
         return max(
             (comparison for comparison in self.comparisons if comparison.blocks is not None),
             key=lambda comparison: comparison.blocks or 0,
@@ -155,11 +153,11 @@ class Forecast:
 
 @dataclass(frozen=True)
 class GateForecast:
-    """What a gate will take.
+    """How many blocks and minutes a gate will take.
 
     Attributes:
-        blocks: after which identical code has probably passed, and code that is worse by the gate twice over,
-            (1 + gate)^2 - 1, has probably failed; in every comparison.
+        blocks: number of blocks after which, in every comparison, identical code has probably passed, and
+            code that is worse by the gate twice over, (1 + gate)^2 - 1, has probably failed.
         minutes: the time that these blocks take.
     """
 
@@ -174,19 +172,19 @@ def forecast(
     until: Until = "verdict",
     draws: int = DRAWS,
 ) -> Forecast:
-    """Return how many blocks it will probably take until all is decided, or intervals are this narrow.
+    """Return how many blocks it will probably take to decide all comparisons, or to reach a width.
 
-    Log ratios will scatter as they did, in each campaign about its own mean. Samples of n are drawn from
-    them with replacement, and scaled by how wrong their standard deviation may be; n blocks are enough where
-    80% of the samples have sign-flip intervals, with their share of the family's level, that are narrow
-    enough. For a verdict, or to fail the gate, that is as narrow as it takes if the ratio is what it was; to
-    pass the gate, the interval of the comparison by itself counts. Where some groups do not count (a trial is
-    not valid, the calibrations disagree), it takes more blocks accordingly.
+    It assumes that log ratios scatter as before, in each campaign around its own mean. Samples of n are drawn
+    with replacement, and scaled by the possible error of their standard deviation. n blocks are enough if 80%
+    of the samples have narrow enough sign-flip intervals, each with its share of the family's level. For a
+    verdict, or to fail the gate, the interval must be narrow enough if the ratio stays the same; to pass the
+    gate, the comparison's own interval counts. If some groups do not count (a trial is not valid, the
+    calibrations disagree), it takes more blocks accordingly.
 
     Args:
-        campaigns: the ended trials of each campaign of this experiment, at least one trial in all.
-        until: as in the experiment's design; for "gate" the experiment has one.
-        draws: how many samples of a size are drawn.
+        campaigns: the ended trials of each campaign of this experiment, at least one trial in total.
+        until: as in the experiment's design; for "gate" the experiment must have a gate.
+        draws: number of samples that are drawn for each size.
     """
     blocks, design = experiment.design.blocks, experiment.comparison
     family, confidence = _family(experiment)
@@ -229,10 +227,10 @@ def forecast(
 def gates(
     campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, draws: int = DRAWS
 ) -> tuple[GateForecast, ...]:
-    """Return what each of some gates will probably take, the narrowest first; none where trials are too few.
+    """Return a forecast for each of `GATES`, the narrowest first; empty if there are too few trials.
 
-    The scatter is forecast as in `forecast`, and no comparison is left out for being clear: each is taken to
-    be exactly as far from the gate as identical code is, on either side, and corrected for the whole family.
+    The scatter is that of `forecast`. Every comparison counts, even a clear one: each is assumed to be as far
+    from the gate as identical code, on either side, and is corrected for the whole family.
     """
     family, confidence = _family(experiment)
     minutes = _seconds_per_block(campaigns, experiment) / 60
@@ -241,15 +239,15 @@ def gates(
     forecasts = []
     for percent in GATES if enough else ():
         blocks = max(
-            math.ceil(of.pairs_to_exclude(math.log1p(percent / 100), narrow) / of.per_block)
-            for of, narrow in widths
+            math.ceil(sample.pairs_to_exclude(math.log1p(percent / 100), narrow) / sample.per_block)
+            for sample, narrow in widths
         )
         forecasts.append(GateForecast(percent, blocks, blocks * minutes))
     return tuple(forecasts)
 
 
 def _family(experiment: Experiment) -> tuple[int, float]:
-    """Return how many decisions are corrected together, and the confidence of the last look."""
+    """Return the number of decisions that are corrected together, and the confidence of the last look."""
     blocks, design = experiment.design.blocks, experiment.comparison
     answers = len(summarise((), experiment).answers)
     family = design.campaigns * (answers if design.correction == "family" else 1)
@@ -261,11 +259,11 @@ def _pairs_to_decide(
 ) -> int:
     """Return how many pairs a comparison needs until its interval probably decides it.
 
-    To pass the gate is not corrected for the family.
+    Passing the gate is not corrected for the family.
 
     Args:
-        family: how many share the level; 1 where nothing is corrected.
-        level: of the look that the decisions rest on.
+        family: number of comparisons that share the level; 1 without correction.
+        level: the level of the look on which decisions rest.
     """
     kind, distance = _aim(sample.center, until, design)
     sharing = design.campaigns if kind == "passed" else family
@@ -275,10 +273,10 @@ def _pairs_to_decide(
 def _aim(
     center: float, until: Until, design: ComparisonDesign
 ) -> tuple[Literal["different", "equivalent", "passed", "failed"], float]:
-    """Return what will be said of a ratio if it is what it was, and how far that is from being wrong.
+    """Return the decision about a ratio if it stays the same, and its distance from the nearest wrong value.
 
-    Its interval must exclude 1 or lie within the smallest effect, whichever is nearer to the log ratio; or
-    lie on one side of the gate.
+    The interval must exclude 1 or lie within the smallest effect, whichever leaves more distance; or lie on
+    one side of the gate.
     """
     if until == "gate":
         assert design.gate_percent is not None
@@ -290,11 +288,11 @@ def _aim(
 
 @dataclass(frozen=True)
 class _Sample:
-    """A comparison's log ratios about the mean of their campaign, and how many a block gives, at most 1.
+    """The log ratios of a comparison, relative to the mean of their campaign.
 
-    `center` is the mean of all of them; `freedom` is the degrees of freedom of their standard deviation.
-    `withheld` says why those of a campaign do not count: trials were not valid. `draws` samples of
-    each size are drawn from it.
+    `center` is the mean of all log ratios; `freedom` the degrees of freedom of their standard deviation.
+    `per_block` is their number per block, at most 1. `withheld` says why a campaign's do not count: trials
+    were not valid. `draws` samples of each size are drawn.
     """
 
     target: PlannedComparison
@@ -306,19 +304,19 @@ class _Sample:
     draws: int
 
     def widths(self, confidence: float) -> "_Widths":
-        """Return the widths that intervals of this confidence will probably have."""
+        """Return the probable widths of intervals with this confidence."""
         return _Widths(self.residuals, self.freedom, confidence, self.draws)
 
     @property
     def is_enough(self) -> bool:
-        """Whether it says how much log ratios scatter."""
+        """Whether there are enough pairs to estimate the scatter."""
         return self.freedom >= FEWEST_PAIRS - 1
 
     def pairs_to_exclude(self, distance: float, widths: "_Widths") -> int:
-        """Return the fewest pairs whose interval probably excludes what is so far from the center.
+        """Return the fewest pairs whose interval probably excludes a value this far from the center.
 
-        The interval's middle will be off by as much as the assurance leaves room for: half the width, times
-        the quotient of the two quantiles of the normal distribution.
+        With the required assurance, the interval's middle is off by up to half the width, times the quotient
+        of the two quantiles of the normal distribution.
         """
         normal = NormalDist()
         off = normal.inv_cdf(ASSURANCE) / normal.inv_cdf((1 + widths.confidence) / 2)
@@ -330,8 +328,8 @@ def _samples(
 ) -> Iterator[_Sample]:
     """Yield the sample of each comparison: by context, then by level, in the experiment's order.
 
-    All blocks count, those after the last look at the results too: they say as much of the scatter, and no
-    verdict rests on it.
+    All blocks count, also those after the last look: they show the scatter as well, and no verdict rests on
+    it.
     """
     parts = [
         (by_context(trials, experiment), host_modes(trials, experiment), failures(trials, experiment))
@@ -359,7 +357,7 @@ def _samples(
 
 
 def _residuals(log_ratios: Sequence[_Values]) -> _Values:
-    """Return log ratios about the means of their campaigns, with the variance of those about true means."""
+    """Return log ratios minus the mean of their campaign, scaled to the variance around the true mean."""
     parts = [
         (sample - sample.mean()) * math.sqrt(sample.size / (sample.size - 1))
         for sample in log_ratios
@@ -369,7 +367,7 @@ def _residuals(log_ratios: Sequence[_Values]) -> _Values:
 
 
 class _Widths:
-    """Widths of intervals, as log ratios, that samples of a size probably reach."""
+    """The probable widths of intervals, as log ratios, for samples of a given size."""
 
     def __init__(self, residuals: _Values, freedom: int, confidence: float, draws: int) -> None:
         self._residuals = residuals
@@ -382,7 +380,7 @@ class _Widths:
         self._drawn: dict[int, float] = {}
 
     def at(self, size: int) -> float:
-        """Return the width that `ASSURANCE` of samples of this size keep to; inf where they have none."""
+        """Return the width that a share `ASSURANCE` of samples does not exceed; inf without intervals."""
         if size < self._sizes[0]:
             return math.inf
         drawn = min(size, LARGEST_DRAWN)
@@ -391,7 +389,7 @@ class _Widths:
     def pairs_for(self, width: float) -> int:
         """Return the fewest pairs whose intervals are probably at most this wide.
 
-        Drawn for one size and carried to others as normal noise would go; then once more near the answer.
+        The width is drawn for one size, extrapolated as for normal noise, and drawn again near the result.
         """
         size = 2 * int(self._sizes[0])
         for _ in range(2):
@@ -419,11 +417,11 @@ class _Widths:
 
 
 def _normal_widths(sizes: NDArray[np.int64], freedom: int, confidence: float) -> _Values:
-    """Return the widths that `ASSURANCE` of Student's intervals keep to, up to a factor, for normal noise.
+    """Return the widths that a share `ASSURANCE` of Student's intervals does not exceed, up to a factor.
 
     Args:
-        sizes: pairs of a future campaign.
-        freedom: degrees of freedom of the standard deviation that is its unit.
+        sizes: numbers of pairs in a future campaign with normal noise.
+        freedom: degrees of freedom of the standard deviation, which is the unit.
     """
     # Loaded late because it is slow; it ships no types.
     from scipy.special import fdtri, stdtrit  # type: ignore[import-untyped] # noqa: PLC0415
@@ -434,11 +432,10 @@ def _normal_widths(sizes: NDArray[np.int64], freedom: int, confidence: float) ->
 
 
 def _seconds_per_block(campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment) -> float:
-    """Return the seconds that a block takes, repeats among them: from a trial's start to the next one's.
+    """Return the seconds that a block takes, including repeats: from each trial's start to the next one's.
 
-    What is simulated of a group comes before its first trial, and belongs to the conditions of its trials.
-
-    The median is taken for each condition, so that a campaign that was resumed a day later counts no day.
+    A group is simulated before its first trial; this time counts for the conditions of its trials. The median
+    of each condition counts, so that a pause of a day before a campaign was resumed does not.
     """
     took: dict[tuple[Level, ...], list[float]] = defaultdict(list)
     lived: dict[tuple[Level, ...], list[float]] = defaultdict(list)
@@ -469,10 +466,10 @@ def _seconds_per_block(campaigns: Sequence[Sequence[StoredTrial]], experiment: E
 def _components(
     sample: _Sample, campaigns: Sequence[Sequence[StoredTrial]], experiment: Experiment, block_s: float
 ) -> Components | None:
-    """Part the variance of log ratios into that within trials and that between them.
+    """Split the variance of log ratios into the parts within and between trials.
 
-    Throughput is a mean over the intervals of a trial, so its variance within is the squared variation of
-    the intervals over their number: a lower bound where neighbouring intervals are correlated.
+    Throughput is a mean over a trial's intervals, so its variance within trials is the intervals' squared
+    variation over their number: a lower bound if neighbouring intervals are correlated.
     """
     comparison = experiment.comparison
     if comparison.metric != "throughput":
@@ -505,5 +502,5 @@ def _components(
 
 
 def _percent(log_ratio: float) -> float:
-    """Return how far a ratio is from 1 in percent, short of where a double overflows."""
+    """Return how far a ratio is from 1 in percent; it never overflows."""
     return 100 * math.expm1(min(log_ratio, 700))

@@ -1,8 +1,8 @@
 """When a campaign that may end early looks at its results, and whether it may end.
 
-Each look tests at a level of its own, and the levels of all looks sum to 5%: whatever the looks have to do
-with each other, the chance that any of them is wrong is at most that sum. `docs/statistics.md` says why the
-levels are split as they are.
+Each look tests at its own level, and the levels of all looks sum to 5%: however the looks depend on each
+other, the probability that any of them is wrong is at most this sum. `docs/statistics.md` explains how the
+levels are chosen.
 """
 
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from assay.experiment.types import Blocks, ComparisonDesign
 NOT_YET = "the first planned look at the results has not been reached"
 
 GROWTH = 1.5
-"""About how much larger each look is than the one before."""
+"""The approximate ratio of the blocks of a look to those of the look before it."""
 
 
 def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float] = sqrt) -> tuple[Look, ...]:
     """Return the planned looks at the results, the first one first.
 
-    Each has a share of the 5% in proportion to the `weight` of its blocks. Looks at the start that could not
-    decide anything are left out. A campaign that never ends early has one look, at 95%.
+    Each gets a share of the 5% in proportion to the `weight` of its blocks. Early looks that cannot decide
+    anything are omitted. A campaign that never ends early has one look, at 95%.
 
     Args:
         blocks: how many times each condition is run.
-        comparisons: how many share the level of a look; see `sharing`.
-        weight: of a number of blocks; the square root is what verdicts rest on.
+        comparisons: number of comparisons that share the level of a look; see `sharing`.
+        weight: the weight of a number of blocks; verdicts use the square root.
     """
     counts = [blocks.most]
     if blocks.until is not None and blocks.fewest < blocks.most:
@@ -45,16 +45,16 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
 
 
 def sharing(design: ComparisonDesign, blocks: Blocks, answers: int) -> int:
-    """Return how many comparisons, of this campaign and others, share the level of a look at its answers.
+    """Return how many comparisons, of this campaign and others, share the level of a look.
 
-    To pass the gate is corrected for the number of campaigns alone.
+    Passing the gate is corrected only for the number of campaigns.
     """
     corrected = design.correction == "family" and blocks.until != "gate"
     return design.campaigns * (answers if corrected else 1)
 
 
 def is_open(answer: LevelEffect, blocks: Blocks) -> bool:
-    """Tell whether a campaign goes on for an answer; one that is withheld can never be decided."""
+    """Return whether a campaign continues for an answer; one that is withheld can never be decided."""
     if answer.withheld:
         return False
     match blocks.until:
@@ -78,10 +78,9 @@ def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:
 
 
 def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
-    """Return the look that verdicts rest on when this many blocks are complete; None before the first one.
+    """Return the look on which verdicts rest when this many blocks are complete; None before the first look.
 
-    A campaign with a time budget that does not end by its results has one look, at the blocks that were
-    completed in it.
+    A campaign that ends by its time budget, and not by its results, has one look, at the completed blocks.
     """
     if blocks.until is None and blocks.minutes is not None:
         return Look(1, 1, complete, CONFIDENCE) if complete else None
@@ -90,7 +89,7 @@ def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
 
 
 def waits(blocks: Blocks, complete: int) -> str:
-    """Return why no look has been reached when this many blocks are complete."""
+    """Return why there has been no look yet when this many blocks are complete."""
     if blocks.until is not None:
         return NOT_YET
     have_ended = f"{complete} of {blocks.most} blocks {'has' if complete == 1 else 'have'} ended"
@@ -98,16 +97,16 @@ def waits(blocks: Blocks, complete: int) -> str:
 
 
 def stop_reason(analysis: Analysis, blocks: Blocks) -> str:
-    """Return why a campaign may end at the look that `analysis` rests on, or "" where it may not.
+    """Return why a campaign may end at the look of `analysis`, or "" if it may not.
 
-    The comparisons of the main metric and the aggregates decide; further metrics do not. What is withheld
-    can never be decided, and is not waited for; but a busy host may become quiet, and then more blocks help.
+    The comparisons of the main metric and the aggregates decide; further metrics do not. The campaign does
+    not wait for withheld ones, which can never be decided, except on a busy host, which may become quiet.
     """
     if analysis.look is None or blocks.until is None or analysis.busy:
         return ""
     if any(is_open(answer, blocks) for answer in analysis.answers):
         return ""
-    withheld, of = sum(answer.withheld for answer in analysis.answers), len(analysis.answers)
+    withheld, answers = sum(answer.withheld for answer in analysis.answers), len(analysis.answers)
     every = "every other" if withheld else "every"
     match blocks.until:
         case "verdict":
@@ -116,5 +115,5 @@ def stop_reason(analysis: Analysis, blocks: Blocks) -> str:
             reason = f"{every} comparison has passed or failed the gate of {analysis.gate_percent:g}%"
         case width:
             reason = f"{every} interval is at most {width:g}% wide"
-    none = f"{withheld} of {of} comparisons can have no verdict, as trials were not valid"
-    return "; ".join([none] * bool(withheld) + [reason] * (withheld < of))
+    none = f"{withheld} of {answers} comparisons can have no verdict, as trials were not valid"
+    return "; ".join([none] * bool(withheld) + [reason] * (withheld < answers))

@@ -1,4 +1,4 @@
-"""Whether one number may stand for the values of a condition: one cluster or several, and how far apart."""
+"""Whether one number represents the values of a condition: one cluster or several, and how far apart."""
 
 import math
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ FEWEST = 10
 """With fewer values neither test can tell one cluster from several."""
 
 LEVEL = 0.005
-"""Of the dip test. One condition at a time 5% would do, but a report tests many at once. Of 10 to 60
-bell-shaped values, at most 0.2% of 5,000 draws are taken for several clusters, so that 20 conditions together
-give a false alarm in less than 5% of reports."""
+"""The level of the dip test. 5% would do for one condition, but a report tests many. Of 5,000 draws of 10 to
+60 bell-shaped values, at most 0.2% seem to have several clusters, so that less than 5% of reports with 20
+conditions have a false alarm."""
 
 CLEAR_OF_SCATTER = 2.0
-"""Two clusters are apart where the gap between them is at least this many times as wide as either is, less
-its outliers."""
+"""Two clusters are separate if the gap between them is at least this many times as wide as each of them
+without its outliers."""
 
 SMALLEST_CLUSTER = 3
 SMALLEST_SHARE = 0.1
-"""A cluster has at least this many values, and this share of them; fewer are outliers."""
+"""A cluster has at least this number and this share of the values; fewer are outliers."""
 
 FEWEST_WITH_OUTLIERS = 15
-"""With fewer values none is taken for an outlier: too often the gap that is left is clear by chance."""
+"""With fewer values, none counts as an outlier: too often the remaining gap is clear by chance."""
 
 SMALLEST_DISTANCE = 0.01
 """Clusters less than 1% apart do not make a median misleading."""
 
 WIDE = 2.0
-"""A median is not typical where the quartiles are more than this factor apart."""
+"""A median is not typical if the quartiles are more than this factor apart."""
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -41,20 +41,20 @@ _Values = NDArray[np.float64]
 
 
 def shape(values: Sequence[float]) -> Shape:
-    """Say whether a median may stand for values: whether they form one cluster that is not spread too widely.
+    """Return whether a median represents the values: they form one cluster that is not too wide.
 
-    There are several where Hartigan's dip test rejects one (Hartigan & Hartigan 1985), or where a gap is much
-    wider than what it parts: the dip test has little power for unequal shares. `docs/statistics.md` gives the
-    rule and how often it errs. Logarithms are tested where all values are positive.
+    There are several clusters if Hartigan's dip test rejects one (Hartigan & Hartigan 1985), or if a gap is
+    much wider than the clusters next to it: the dip test has little power for unequal shares. Logarithms are
+    tested if all values are positive. `docs/statistics.md` gives the rule and how often it is wrong.
 
-    It does not share its gaps with `modes.gap`: neither does for the other's data (`modes_test.py`). Without
-    its least factor, `modes.gap` takes 0.7% of samples of 10 log-normal values for two clusters, five times
-    as many as here, where a report tests many conditions. What is a tenth of the values or less is an outlier
-    here, but may be a mode among 200 calibrations; and calibrations follow each other: half of random walks
-    of 2,000 steps have two clusters here, and none of them two modes.
+    This cannot share code with `modes.gap`: neither works for the other's data (`modes_test.py`). Without its
+    least factor, `modes.gap` finds two clusters in 0.7% of samples of 10 log-normal values, five times as
+    often as here, where a report tests many conditions. A tenth of the values or less are outliers here, but
+    may be a mode among 200 calibrations. Calibrations are also correlated in time: half of random walks of
+    2,000 steps have two clusters here, and none of them two modes.
 
     Args:
-        values: finite, of independent trials of one condition; with fewer than 10 there is nothing to say.
+        values: finite, of independent trials of one condition; fewer than 10 have no shape.
     """
     data = np.sort(np.asarray(values, dtype=np.float64))
     if data.size < FEWEST:
@@ -83,7 +83,7 @@ def shape(values: Sequence[float]) -> Shape:
 
 
 def _splits(values: _Values, spread: _Values, logarithmic: bool) -> list[int]:
-    """Return where sorted values are to be split so that each part is one cluster: positions, increasing.
+    """Return the increasing positions that split sorted values into clusters.
 
     `spread` are the same values without ties.
     """
@@ -104,14 +104,14 @@ def _splits(values: _Values, spread: _Values, logarithmic: bool) -> list[int]:
 
 
 def _smallest_cluster(size: int) -> int:
-    """Return the fewest values that make a cluster among this many."""
+    """Return the fewest values of a cluster among this many values."""
     return max(SMALLEST_CLUSTER, math.ceil(SMALLEST_SHARE * size))
 
 
 def _gap(values: _Values) -> int | None:
-    """Return where the widest clear gap between two clusters is, if there is one.
+    """Return the position of the widest clear gap between two clusters, if there is one.
 
-    The scatter of a cluster is without the tenth of its values, rounded, that are farthest from the gap.
+    The width of a cluster excludes the (rounded) tenth of its values that is farthest from the gap.
     """
     least = _smallest_cluster(values.size)
     at = np.arange(least, values.size - least + 1)
@@ -125,9 +125,9 @@ def _gap(values: _Values) -> int | None:
 
 
 def _two_means(values: _Values) -> int:
-    """Return where the sum of squared distances to the means of two parts is least (Otsu 1979).
+    """Return the split with the least sum of squared distances to the means of its two parts (Otsu 1979).
 
-    What lies beyond the outermost values that could make a cluster is moved there: outliers have no say.
+    Values beyond the outermost possible cluster are moved to its edge: outliers have no influence.
     """
     least = _smallest_cluster(values.size)
     clipped = np.clip(values, values[least - 1], values[-least])
@@ -144,10 +144,10 @@ def _dip_p(values: _Values) -> float:
 
 
 def _without_ties(values: _Values) -> _Values:
-    """Return sorted values with ties, which would be taken for clusters, spread evenly over the grain.
+    """Return sorted values with ties spread evenly over the grain, as ties would seem to be clusters.
 
-    It is the smallest difference between two values or, as two values alone show none, a unit of their last
-    decimal.
+    The grain is the smallest difference between two values; if there are only two different values, it is one
+    unit of their last decimal.
     """
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size in (1, values.size):

@@ -10,39 +10,39 @@ from numpy.typing import ArrayLike
 from assay.analysis.changepoints import Values, changepoints, noises, smooth
 
 FEWEST = 16
-"""Full intervals below which nothing is said: of fewer, a step half-way would be taken for noise."""
+"""The fewest full intervals to classify: with fewer, a step in the middle would seem to be noise."""
 
 BINS = 100
 """Longer series are averaged to at most this many bins, so that a trial of any length takes a few ms."""
 
 PENALTY = 6.0
-"""Of a changepoint, in units of noise variance times log(bins): more than 2 (Yao 1988), because neighbours
-are correlated. Of flat series up to 11% are called something else; so a trial is named, never left out."""
+"""The penalty of a changepoint, in units of noise variance times log(bins): more than 2 (Yao 1988), because
+neighbours are correlated. Up to 11% of flat series are misclassified, so trials are reported, not dropped."""
 
 SAME_LEVEL = 0.05
 """Segments whose levels differ by less than 5% are one state."""
 
 STEADY_SHARE = 0.25
-"""The steady state has lasted for at least this share of the trial when it ends, as Barrett et al. ask."""
+"""The steady state is at least this share of the trial, up to its end, as Barrett et al. require."""
 
 SMALLEST_NOISE = 0.002
-"""Relative noise that every series is taken to have at least."""
+"""The least relative noise of a series."""
 
 Kind = Literal["flat", "warm-up", "slowdown", "no steady state"]
 
 
 def derive(result: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, float]:
-    """Return what a trial's throughput series says, as metrics.
+    """Return the metrics of a trial's throughput series.
 
     Args:
-        result: schema `trial-result`; the series of its threads hold operations in each interval, the last of
-            which may be cut short and is left out.
+        result: schema `trial-result`; the series of its threads hold the operations in each interval. The
+            last interval may be cut short and does not count.
         request: schema `trial-request`, for the length of an interval.
 
     Returns:
-        `steady` (1 or 0), `steady_after_ms` from the start of the series (only where it is steady), and the
+        `steady` (1 or 0), `steady_after_ms` from the start of the series (only if it is steady), and the
         percentiles over full intervals `interval_throughput_p5`, `_p50`, `_p95` in operations per second of
-        all threads. Nothing where there is no series of enough intervals.
+        all threads. Empty without a series of enough intervals.
     """
     interval_ms = request.get("interval_ms")
     threads = [thread.get("series", ()) for thread in result.get("threads", ())]
@@ -64,11 +64,11 @@ def derive(result: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, f
 def classify(series: ArrayLike) -> tuple[Kind, int]:
     """Return how the throughput of one trial develops, and from which interval on it is steady.
 
-    The steady state is the last segment between changepoints with those before it, without a break, whose
-    levels (medians) are the same. `docs/statistics.md` defines the kinds (after Barrett et al. 2017).
+    The steady state is the last segment between changepoints, with the segments directly before it that have
+    the same level (median). `docs/statistics.md` defines the kinds (after Barrett et al. 2017).
 
     Args:
-        series: one value for each full interval, at least `FEWEST`, not negative, some above zero.
+        series: the values of all full intervals, at least `FEWEST`, not negative, some above zero.
     """
     whole = np.asarray(series, dtype=np.float64)
     width = math.ceil(whole.size / BINS)
@@ -94,9 +94,9 @@ def classify(series: ArrayLike) -> tuple[Kind, int]:
 
 
 def _deviation(rows: Values) -> Values:
-    """Return the standard deviation of normal values of each row, from their median absolute deviation.
+    """Return the standard deviation of each row, from its median absolute deviation, as for normal values.
 
-    Unlike the quiet neighbours of a history it is also robust against a trend, which trials have.
+    Unlike the noise in a history it is also robust against a trend, which trials have.
     """
     off = np.abs(rows - np.median(rows, axis=1, keepdims=True))
     return np.asarray(1.4826 * np.median(off, axis=1))

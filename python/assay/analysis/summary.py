@@ -44,11 +44,10 @@ from assay.store.types import StoredTrial, representative
 def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis:
     """Summarise the compared metric of every condition, and compare levels with the baseline.
 
-    Only valid trials count, and in a comparison only groups in which the trials of both levels count and
-    whose calibrations agree. A trial that is not valid, whenever it ran, takes the verdict from every
-    comparison of its condition, unless the experiment accepts it. Conditions are summarised from all trials;
-    comparisons and the host's modes see the blocks that the current look covers. The order of `trials` does
-    not matter.
+    Only valid trials count. In a comparison, a group counts only if the trials of both levels count and its
+    calibrations agree. If any trial is not valid, no comparison of its condition has a verdict, unless the
+    experiment accepts it. Conditions are summarised from all trials; comparisons and the host's modes use the
+    blocks of the current look. The order of `trials` does not matter.
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     design, blocks = experiment.comparison, experiment.design.blocks
@@ -92,14 +91,14 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         waits=waiting,
         busy=experiment.design.busy != "count"
         and not design.host_independent
-        and any(is_busy(of.lost) for of in conditions),
+        and any(is_busy(condition.lost) for condition in conditions),
         gate_percent=design.gate_percent,
         rungs=_compare(of_ladders, [], pairs_of, of_main, modes)[0],
     )
 
 
 def _complete_blocks(trials: Iterable[StoredTrial], experiment: Experiment) -> int:
-    """Return how many blocks from the first on have a trial of every condition."""
+    """Return how many blocks, counted from the first, have a trial of every condition."""
     seen: dict[int, set[tuple[Level, ...]]] = defaultdict(set)
     for trial in trials:
         seen[trial.block].add(condition_key(trial.levels, experiment))
@@ -144,17 +143,17 @@ def _summarise_condition(
 
 
 def worse_than_share(values: Sequence[float], share: float, better: Better) -> Pathology | None:
-    """Return how probable it is that an outcome of a condition is worse than a share of their median.
+    """Return the probability that a value is worse than a share of the median.
 
-    No median shows that: Blackwell (1998, section 3.1) finds 7% of configurations in which one side starves.
-    Where less is better, worse than a share is more than the median over it.
+    A median does not show it: in 7% of Blackwell's configurations (1998, section 3.1) one side starves. If
+    lower is better, a value is worse if it is above the median divided by the share.
 
     Args:
-        values: finite ones.
+        values: finite values of one condition.
         share: above 0 and below 1.
 
     Returns:
-        None without values, or where their median is not above 0: it has no share then.
+        None without values, or if their median is not above 0.
     """
     center = median(values) if values else 0.0
     if center <= 0:
@@ -174,13 +173,13 @@ def _compare(
     question: Question,
     modes: HostModes | None,
 ) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
-    """Return the comparisons of a family (with their metric), and its aggregates, which put some together."""
+    """Return the comparisons of a family, each with its metric, and the aggregates that combine some."""
     better = [better for *_, better in family]
     better += [better[whole.members[0]] for whole in together]
     by_difference = question.smallest_effect is not None
 
     def estimated(chosen: Sequence[Pairs]) -> list[Estimate]:
-        """Return the estimates of the whole family from some of its pairs."""
+        """Return the estimates of the family from some of its pairs."""
         samples = [
             by_block([chosen[index] for index in whole.members], whole.weights, by_difference=by_difference)[
                 0

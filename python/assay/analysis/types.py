@@ -18,7 +18,7 @@ class Interval:
     """A confidence interval, both ends included.
 
     Attributes:
-        confidence: the confidence that the method attains, at least what was asked for. It is discrete.
+        confidence: the confidence that the method attains, at least what was requested. It is discrete.
     """
 
     low: float
@@ -28,7 +28,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One of several values around which data gather: their median, and the share of the data."""
+    """A group of values that lie close together: its median, and its share of the data."""
 
     center: float
     share: float
@@ -36,12 +36,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Shape:
-    """Whether a median may stand for the values of a condition.
+    """Whether a median represents the values of a condition.
 
     Attributes:
-        clusters: where the values gather, the lowest first; empty where there is no sign of more than one.
+        clusters: the clusters of the values, the lowest first; empty without a sign of more than one.
         dip_p: p-value of Hartigan's dip test that there is one cluster; None with too few values.
-        note: why the median is not typical, for a person; empty where it may be taken as typical.
+        note: why the median is not typical, for a person; empty if it is typical.
     """
 
     clusters: tuple[Cluster, ...] = ()
@@ -54,10 +54,10 @@ class Pathology:
     """How probable it is that a trial is pathologically bad.
 
     Attributes:
-        bound: what is worse than it is pathological.
-        count, of: trials that are worse than the bound, and all.
-        probability: the share of these.
-        interval: exact, of the probability, if trials are independent (Clopper and Pearson 1934).
+        bound: a trial worse than this is pathological.
+        count, of: number of trials that are worse than the bound, and of all trials.
+        probability: the share of pathological trials.
+        interval: the probability's interval, exact if trials are independent (Clopper and Pearson 1934).
     """
 
     bound: float
@@ -69,19 +69,18 @@ class Pathology:
 
 @dataclass(frozen=True)
 class ConditionSummary:
-    """What is known of one metric in one condition.
+    """One metric in one condition.
 
     Attributes:
         counts: status -> number of ended trials.
-        values: number of valid trials that the median rests on.
+        values: number of valid trials on which the median rests.
         missing: number of valid trials that lack the metric, or whose value is not finite.
-        median: None where there are no values.
-        interval: of the median; None with fewer than 6 values.
+        median: None without values.
+        interval: the median's interval; None with fewer than 6 values.
         shape: whether the median is typical of the values.
-        lost: the share of their processor time that its trials lost to other work, in the mean; None where
-            that is unknown.
-        pathological: None where the experiment names no bound, or nothing has values above zero.
-        idle: what its typical trial measured if practically nothing happened in it, else empty.
+        lost: the mean share of processor time that its trials lost to other work; None if unknown.
+        pathological: None if the experiment names no bound, or no value is above zero.
+        idle: what a typical trial measured if practically nothing happened in it, else empty.
     """
 
     levels: Mapping[str, Level]
@@ -100,26 +99,26 @@ class ConditionSummary:
 class Estimate:
     """A ratio from some pairs of a comparison, with the verdict that its interval allows.
 
-    Its family are the comparisons and aggregates of the main metric, or the comparisons of all further
+    Its family is the comparisons and aggregates of the main metric, or the comparisons of all further
     metrics, all from groups chosen in the same way.
 
     Attributes:
-        ratio: of the metric: a geometric mean, or the ratio of the means where a value is 0. None without
-            pairs, and where no ratio can be made.
-        interval: of the ratio, or of the difference where there is no ratio; so wide that with 95% those of
-            the whole family hold, at all looks. None with too few pairs.
-        p: two-sided p-value of the sign-flip test of no change, by itself; None without pairs.
-        verdict: read off `interval`; undecided before the first look.
-        pairs: number of groups, of blocks in an aggregate, that count.
-        p_adjusted: p corrected for the family (and for looks, see `Look`): at most 5% exactly where the
-            interval excludes 1, or a difference of 0.
+        ratio: the metric's ratio: a geometric mean, or the ratio of the means if a value is 0. None without
+            pairs, and if there can be no ratio.
+        interval: the interval of the ratio, or of the difference if there is no ratio. All intervals of the
+            family hold together with 95%, at all looks. None with too few pairs.
+        p: two-sided p-value of the sign-flip test of no change, uncorrected; None without pairs.
+        verdict: the verdict that `interval` gives; undecided before the first look.
+        pairs: number of groups that count; in an aggregate, of blocks.
+        p_adjusted: p corrected for the family (and for looks, see `Look`): at most 5% exactly if the interval
+            excludes 1, or a difference of 0.
         reason: why the verdict is undecided; empty for every other verdict.
-        gate: whether the metric is worse by more than the experiment's gate; None where there is no gate, and
-            for further metrics, which have none.
-        difference: of the means, in the metric's units, where no ratio can be made: a value is below 0, the
-            baseline is always 0, or the smallest effect is given in these units.
-        zeros: how many of the values at the level, and at the baseline, are 0.
-        by_itself: the interval uncorrected for the family, where it passes the gate and `interval` does not.
+        gate: whether the metric is worse by more than the experiment's gate; None without a gate, and for
+            further metrics, which have no gate.
+        difference: the difference of the means, in the metric's units, if there can be no ratio: a value is
+            below 0, the baseline is always 0, or the smallest effect is given in these units.
+        zeros: number of values that are 0, at the level and at the baseline.
+        by_itself: the interval uncorrected for the family, if it passes the gate and `interval` does not.
     """
 
     ratio: float | None
@@ -137,14 +136,14 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class LevelEffect(Estimate):
-    """What is known of one level of the compared factor against the baseline, for one metric.
+    """The effect of one level of the compared factor against the baseline, for one metric.
 
     Attributes:
         context: factor -> level, without the compared factor.
-        level, baseline: the ratio is the metric at the first over that at the second.
+        level, baseline: the ratio is the metric at `level` over the metric at `baseline`.
         dropped: reason -> number of pairs that do not count; "host changed" is one of the reasons.
-        withheld: there is no ratio and no verdict, as trials were not valid or idle, or the host was busy;
-            `reason` says which.
+        withheld: there is no ratio and no verdict, because trials were not valid or idle, or the host was
+            busy; `reason` says which.
     """
 
     metric: str
@@ -157,14 +156,14 @@ class LevelEffect(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(LevelEffect):
-    """The answer in one context: a pair is a group in which both trials count.
+    """The effect in one context: a pair is a group in which both trials count.
 
     The verdict rests on the groups whose calibrations agree; `all_groups` on every group.
 
     Attributes:
         all_groups: the estimate without exclusions.
-        modes: mode of the host ("fast", "slow") -> the estimate from groups that ran in it; empty where the
-            host has one mode.
+        modes: mode of the host ("fast", "slow") -> the estimate from groups that ran in it; empty if the host
+            has one mode.
     """
 
     all_groups: Estimate
@@ -173,14 +172,14 @@ class Comparison(LevelEffect):
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregate(LevelEffect):
-    """The answer over several workloads: a pair is a block in which every workload has one.
+    """The effect over several workloads: a pair is a block in which every workload has a pair.
 
     The ratio is the weighted geometric mean over the workloads of a block, then over blocks (after Blackwell
-    1998, section 3.3, figure 4). `context` is without the factors in `across` too.
+    1998, section 3.3, figure 4). `context` excludes the factors in `across`, too.
 
     Attributes:
         across: the factors whose levels are the workloads.
-        weights: the share of each workload, in the order of `comparisons`; they add to 1.
+        weights: the share of each workload, in the order of `comparisons`; they add up to 1.
         against: the workloads whose own ratio contradicts the overall one, as factor -> level, with their
             verdict.
     """
@@ -195,9 +194,9 @@ class Look:
     """The planned look at the results on which the verdicts rest.
 
     Attributes:
-        number, of: its number from 1, and how many there may be; 1 of 1 where the number of blocks is fixed.
-        blocks: the blocks that it sees; what ran later does not count yet.
-        confidence: of all intervals of a family together at this look, so that over all looks it is 95%.
+        number, of: its number from 1, and the largest number; 1 of 1 if the number of blocks is fixed.
+        blocks: number of blocks that it includes; later blocks do not count yet.
+        confidence: the joint confidence of a family's intervals at this look; over all looks it is 95%.
     """
 
     number: int
@@ -208,15 +207,15 @@ class Look:
 
 @dataclass(frozen=True)
 class HostModes:
-    """The states that the host was in, by calibrations alone.
+    """The modes of the host, from calibrations alone.
 
     Attributes:
-        metric: the calibration that tells them apart.
-        centers: mode -> its median; empty where there is one mode.
-        boundary: between the modes; None where there is one. Where trials differ in placement, it and
-            `centers` are those of the placement with the most calibrations among those with two modes.
-        of_group: group -> its mode; "mixed" where its calibrations disagree, "unknown" where one is missing
-            or they show one mode only.
+        metric: the calibration that distinguishes them.
+        centers: mode -> its median; empty if there is one mode.
+        boundary: the boundary between the modes; None if there is one mode. If trials differ in placement,
+            `boundary` and `centers` are those of the two-mode placement with the most calibrations.
+        of_group: group -> its mode; "mixed" if its calibrations disagree, "unknown" if one is missing or they
+            show only one mode.
     """
 
     metric: str
@@ -232,25 +231,25 @@ class HostModes:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a campaign's trials say about its experiment's question.
+    """The results of a campaign.
 
     Attributes:
         metric, factor, better, smallest_effect_percent: the experiment's comparison.
-        smallest_effect: the same in the metric's units, where the experiment gives it so; then the metric is
-            compared by differences.
-        baseline: its baseline, in words where there are several.
-        confidence: that all intervals of a family hold, over all looks.
+        smallest_effect: the smallest effect in the metric's units, if the experiment gives it so; the metric
+            is then compared by differences.
+        baseline: its baseline; if there are several, in words.
+        confidence: the joint confidence of a family's intervals, over all looks.
         conditions: in the experiment's order.
         comparisons: by context, then by level, in the experiment's order.
         also: the same for each further metric.
-        aggregates: by context, then by level; empty where the experiment names no workloads.
-        look: on what the verdicts rest; None before the first planned look, when nothing is decided.
-        host_modes: None where there are no calibrations of several threads.
-        waits: why no look has been reached; empty where one has.
-        busy: verdicts are withheld because the host was busy; trials on a quiet one may give them.
-        gate_percent: what is worse than the baseline by more than this fails; None where there is no gate.
-        rungs: of the main metric, each level of a ladder over the one before it, as `comparisons`; a family
-            of their own.
+        aggregates: by context, then by level; empty if the experiment names no workloads.
+        look: the look on which the verdicts rest; None before the first planned look: nothing is decided.
+        host_modes: None without calibrations of several threads.
+        waits: why there has been no look yet; else empty.
+        busy: verdicts are withheld because the host was busy; trials on a quiet host may give them.
+        gate_percent: a level fails if it is worse than the baseline by more than this; None without a gate.
+        rungs: comparisons of each level of a ladder with the level before it, for the main metric; a separate
+            family.
     """
 
     metric: str

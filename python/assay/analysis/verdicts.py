@@ -29,15 +29,16 @@ _SPEED_BY_UNIT = re.compile(rf"{TIME}\b|.*(?:/|\bper\b)\s*{TIME}\Z")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every comparison of a family.
+    """The question that all comparisons of a family answer.
 
     Attributes:
-        smallest_effect: in the metric's units, of differences; None: no difference is called equivalent.
+        smallest_effect: the smallest difference that matters, in the metric's units; None: no difference is
+            called equivalent.
         correction: whether the comparisons of a family share the level of the look.
-        look: None where no look has been reached.
-        waits: why none has been reached, where none has.
-        gate_percent: what is worse by more fails; None: nothing is to pass or fail.
-        campaigns: how many share the error of 5%.
+        look: None before the first look.
+        waits: why there has been no look yet.
+        gate_percent: a level that is worse by more fails; None without a gate.
+        campaigns: number of campaigns that share the error of 5%.
     """
 
     smallest_effect_percent: float
@@ -50,19 +51,19 @@ class Question:
 
     @property
     def confidence(self) -> float:
-        """What is asked of the intervals of all campaigns together."""
+        """The joint confidence of the intervals of all campaigns."""
         return CONFIDENCE if self.look is None else self.look.confidence
 
     def sharing(self, comparisons: int) -> int:
-        """Return how many comparisons, of a family and of other campaigns, share the level of the look."""
+        """Return how many comparisons, in the family and in other campaigns, share the level of the look."""
         return (max(1, comparisons) if self.correction == "family" else 1) * self.campaigns
 
 
 def verdict(interval: Interval | None, better: Better, smallest_effect_percent: float) -> Verdict:
-    """Return what the interval of a ratio allows to be said.
+    """Return the verdict from the interval of a ratio.
 
-    Equivalent: it lies within the smallest effect of 1, that is, in [1 / (1 + e), 1 + e]. Otherwise faster or
-    slower: it excludes 1. Otherwise, and without an interval, undecided.
+    It is equivalent if the interval lies within the smallest effect e of 1: in [1 / (1 + e), 1 + e]. Else it
+    is faster or slower if the interval excludes 1. Else, and without an interval, it is undecided.
     """
     largest = 1 + smallest_effect_percent / 100
     return _read_off(interval, better, 1, (1 / largest, largest))
@@ -71,7 +72,7 @@ def verdict(interval: Interval | None, better: Better, smallest_effect_percent: 
 def verdict_of_difference(
     interval: Interval | None, better: Better, smallest_effect: float | None
 ) -> Verdict:
-    """Return what the interval of a difference allows to be said."""
+    """Return the verdict from the interval of a difference."""
     smallest = math.nan if smallest_effect is None else smallest_effect  # nothing lies within NaN
     return _read_off(interval, better, 0, (-smallest, smallest))
 
@@ -89,9 +90,9 @@ def _read_off(interval: Interval | None, better: Better, same: float, band: tupl
 
 
 def verdict_word(verdict: Verdict, metric: str, unit: str) -> str:
-    """Return what people read for a verdict: better or worse where the metric is neither a rate nor a time.
+    """Return a verdict for people: better or worse if the metric is neither a rate nor a time.
 
-    The unit tells that or, where it is empty, the metric's name.
+    That follows from the unit or, if it is empty, from the metric's name.
     """
     if _SPEED_BY_UNIT.match(unit.lower()) or (not unit and _SPEED_BY_NAME.search(metric.lower())):
         return verdict
@@ -106,18 +107,18 @@ def decide(
 ) -> list[Estimate]:
     """Return the estimate from each sample, with the verdict that its interval allows.
 
-    All of them are a family and share the level of the look, those without pairs too: so their intervals hold
-    all together, and so do the verdicts, which are read off them.
+    All comparisons are a family and share the level of the look, even those without pairs: so all intervals
+    hold together, and with them the verdicts.
 
-    Where there is a gate, a comparison fails if its interval lies wholly beyond it. It passes if the interval
-    by itself, which is not corrected for the family, lies wholly within: that all of them pass is one claim,
-    and it is wrong only if one that is beyond the gate passes (docs/statistics.md, The gate).
+    If there is a gate, a comparison fails if its interval lies completely beyond it. It passes if its
+    interval without correction for the family lies completely within: that all of them pass is one claim,
+    which is wrong only if one beyond the gate passes (docs/statistics.md, The gate).
 
     Args:
-        samples: of each comparison; empty where it is withheld.
-        better: which values of its metric are.
-        question: what is asked of all of them.
-        withheld: why it can have no verdict, empty where it can; for all of them or for none.
+        samples: the sample of each comparison; empty if it is withheld.
+        better: for each comparison, which values of its metric are better.
+        question: the question about all comparisons.
+        withheld: for each comparison, why it can have no verdict, or ""; or no items at all.
     """
     sharing = question.sharing(len(samples))
     level = 1 - question.confidence
@@ -141,7 +142,8 @@ def decide(
         passes_by: Interval | None = None
         if question.gate_percent is not None and estimate.difference is None:
             shown, own = (
-                side_of_gate(of.interval, direction, question.gate_percent) for of in (estimate, by_itself)
+                side_of_gate(tested.interval, direction, question.gate_percent)
+                for tested in (estimate, by_itself)
             )
             gate = own if own == "passed" else shown
             passes_by = None if gate == shown else by_itself.interval
@@ -156,7 +158,7 @@ def decide(
 
 
 def side_of_gate(interval: Interval | None, better: Better, gate_percent: float) -> Gate:
-    """Return on which side of the gate an interval lies wholly."""
+    """Return the side of the gate on which an interval lies completely."""
     if interval is None:
         return "undecided"
     worst = 1 + gate_percent / 100
@@ -167,11 +169,11 @@ def side_of_gate(interval: Interval | None, better: Better, gate_percent: float)
 
 
 def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list[Estimate]:
-    """Return what each sample says, without a verdict; those of the same size and scale are tested together.
+    """Return an estimate without a verdict for each sample; equal sizes and scales are tested together.
 
     Args:
-        level: of each interval.
-        family: how many comparisons have a share of the level elsewhere; see `sign_flips`.
+        level: the confidence of each interval.
+        family: number of comparisons that share the level elsewhere; see `sign_flips`.
     """
     same_kind: dict[tuple[int, str], list[int]] = defaultdict(list)
     for index, sample in enumerate(samples):
@@ -223,13 +225,13 @@ def _why_undecided(estimate: Estimate, confidence: float, family: int) -> str:
 
 
 def fewest_pairs(family: int, confidence: float) -> int:
-    """Return how many pairs give intervals to a family of comparisons, of this confidence all together.
+    """Return the fewest pairs with which a family of comparisons has intervals of this joint confidence.
 
-    The smallest p-value is 2 / 2**pairs, and the level is shared among the comparisons.
+    The smallest p-value is 2 / 2**pairs, and the comparisons share the level.
     """
     return ceil(log2(2 * family / (1 - confidence)) - NEGLIGIBLE)
 
 
 def as_ratio(log_ratio: float) -> float:
-    """Return the ratio, short of where a double overflows."""
+    """Return the ratio; it never overflows."""
     return math.exp(min(max(log_ratio, -700), 700))
