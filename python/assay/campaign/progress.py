@@ -19,7 +19,7 @@ _LINES = 10  # printed over a whole campaign where there is no terminal to draw 
 
 @dataclass
 class ConditionTimes:
-    """What is known of the time that a condition's trials take.
+    """How long a condition's trials take.
 
     Attributes:
         interval_s: length of the measured interval, seconds.
@@ -35,8 +35,8 @@ class ConditionTimes:
 def time_left(conditions: Collection[ConditionTimes]) -> float:
     """Estimate the seconds that the remaining trials will take.
 
-    A trial takes what trials of its condition took on average. Where none has ended yet, it takes its
-    measured interval and the average of what other trials took beyond theirs.
+    A trial takes as long as trials of its condition took on average. If none has ended yet, it takes its
+    measured interval plus the average time that other trials took beyond theirs.
     """
     overheads = [took - condition.interval_s for condition in conditions for took in condition.took]
     overhead = fmean(overheads) if overheads else _USUAL_OVERHEAD_S
@@ -64,8 +64,8 @@ class ProgressDisplay:
     ) -> None:
         """Begin with the trials still to run, and how many have ended and failed before.
 
-        Where the campaign may end early, what is planned is the most there may be; `budget_s` is the time
-        that is left to it.
+        If the campaign may end early, the planned trials are the most that may run; `budget_s` is the time
+        that is left.
         """
         self._expected = math.inf  # of all trials: how many will probably have run when it ends
         self._console = console

@@ -1,4 +1,4 @@
-"""A trial run again with exactly its draws, and what must come out equal."""
+"""Runs a trial again with exactly its random draws, and compares what must be equal."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ from assay.store import Store
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Something that must be equal and is not."""
+    """A value that must be equal and is not."""
 
     what: str
     before: Any
@@ -27,14 +27,14 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Replay:
-    """What became of a trial that was run again.
+    """The result of running a trial again.
 
     Attributes:
-        record: of the store, of the first time.
-        outcome: of this time; nothing of it is stored.
-        equal: what had to be equal and is: places in the result.
-        different: what had to be equal and is not.
-        nothing_because: why nothing has to be equal; empty where something has.
+        record: the trial's record in the store.
+        outcome: the outcome of the second run, which is not stored.
+        equal: the places in the result that had to be equal and are.
+        different: the values that had to be equal and are not.
+        nothing_because: why nothing has to be equal; else empty.
     """
 
     record: Mapping[str, Any]
@@ -53,14 +53,14 @@ def replay(
     *,
     timeout_s: float = math.inf,
 ) -> Replay:
-    """Run a trial again with its draws: seeds, perturbations and, of a valid one, numbers of operations.
+    """Run a trial again with its draws: seeds, perturbations and, if it was valid, numbers of operations.
 
     Args:
-        store: holds it, and stays as it is.
+        store: the trial's store, which stays unchanged.
         trial_id: its number.
         stop: ends it.
-        say: is given what a preparation printed that failed.
-        started_from: gives what the program is started by, where that is another one.
+        say: gets the output of a preparation that failed.
+        started_from: returns the command that starts the program.
         timeout_s: seconds after which it is ended, if its own time-out is not shorter.
 
     Raises:
@@ -110,10 +110,10 @@ def measured(thread: Mapping[str, Any]) -> int:
 
 
 def must_be_equal(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each place of a trial's result that a replay repeats, with its value.
+    """Yield each place of a trial's result that a replay must reproduce, with its value.
 
-    Which operations each thread attempts is drawn beforehand. What they find depends, with several threads,
-    on how those meet; with one thread it is repeated too, and with it what the map holds.
+    The operations that each thread attempts are drawn beforehand. What they find depends on the interleaving
+    of threads; with one thread, it must be equal, too, and so must the map's content.
     """
     threads = result["threads"]
     alone = len(threads) == 1
@@ -135,7 +135,7 @@ def must_be_equal(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _nothing_because(record: Mapping[str, Any], trial: PlannedTrial) -> str:
-    """Say why nothing of a trial has to be equal; empty where something has."""
+    """Return why nothing of a trial has to be equal; else ""."""
     if trial.extract != "protocol":
         return "a command does not say which of its numbers are repeated"
     if record["status"] != "valid":

@@ -55,7 +55,7 @@ class Scheduler:
     """Schedules one campaign, from where the store says that it is.
 
     Every decision is written in the transaction that carries it out, or can be made again from what is
-    stored: a campaign that is killed at any moment goes on as if it had not been.
+    stored: a campaign that is killed at any moment continues as if it had not been killed.
 
     Attributes:
         pending: the trials that have not ended, in the order in which they will run.

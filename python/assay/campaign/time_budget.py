@@ -13,7 +13,7 @@ from assay.words import duration, elapsed
 MOST_BLOCKS = 1000
 FEWEST_BLOCKS = 6
 USUAL_FEWEST = 8
-"""Before the first look at the results."""
+"""Blocks before the first look at the results, unless fewer are planned."""
 
 _SHARE_OF_TIME = 0.9  # blocks are planned for this share of the time left: some groups are repeated
 _START_S = 2.0  # until the rehearsal begins, and from the last trial to the answer

@@ -1,4 +1,4 @@
-"""What the energy counters of this machine say (RAPL, through Linux's powercap interface)."""
+"""The energy counters of this machine (RAPL, through Linux's powercap interface)."""
 
 from assay.host.system import System
 
@@ -6,10 +6,10 @@ _ZONES = "/sys/class/powercap/intel-rapl:[0-9]*"
 
 
 def joules_so_far(system: System) -> dict[str, tuple[float, float]]:
-    """Return zone -> its joules so far and where its counter begins again; empty without permission.
+    """Return zone -> its joules so far, and the value at which its counter wraps; empty without permission.
 
-    Packages and their memory, as `native/assay/host/energy.h` counts: not the whole platform (psys), which
-    has them in it, nor cores, which are in their package.
+    Zones are packages and their memory, as in `native/assay/host/energy.h`: not the whole platform (psys),
+    which contains them, nor cores, which packages contain.
     """
     names = system.read_all(f"{_ZONES}/name")
     counters = system.read_all(f"{_ZONES}/energy_uj")
@@ -30,7 +30,7 @@ def joules_so_far(system: System) -> dict[str, tuple[float, float]]:
 def joules_between(
     before: dict[str, tuple[float, float]], after: dict[str, tuple[float, float]]
 ) -> float | None:
-    """Return what was used; None where there is no counter, or one was not read both times."""
+    """Return the energy used, joules; None without counters, or if one was not read both times."""
     if not before or before.keys() != after.keys():
         return None
     return sum(

@@ -1,9 +1,9 @@
-"""The journal: what was there before each change, so that it can be put back whatever happens.
+"""The journal: the values before each change, so that they can be restored whatever happens.
 
-A file of lines, each a checksum and a JSON object. The first says whose it is: host, boot, when. Every other
-one announces a change, and is on the disk before the change is made. A last line without its end announced a
-change that was never made. While there is no file, there is nothing to put back. Of a damaged file the lines
-that can be read can be put back if that is asked for; it is kept then, under another name.
+Each line of the file is a checksum and a JSON object. The first line has host, boot and time. Every other
+line announces a change, and is on the disk before the change is made. An incomplete last line announced a
+change that was never made. Without a file, nothing has to be restored. The readable lines of a damaged file
+are restored on request; the file is then kept under another name.
 """
 
 import fcntl
@@ -27,12 +27,12 @@ _OF_ALL = "sys/devices/system/cpu"
 
 @dataclass(frozen=True)
 class SettingChange:
-    """One value that is to be changed.
+    """A planned change of one value.
 
     Attributes:
-        setting: the name of the setting that wants it.
-        place: where the value stands.
-        was, to: the value before, and that which is wanted.
+        setting: the name of the setting that requires it.
+        place: the place of the value.
+        was, to: the old and the new value.
     """
 
     setting: str
@@ -43,11 +43,11 @@ class SettingChange:
 
 @dataclass
 class Pending:
-    """What is to be put back in a place.
+    """A value that must be restored in a place.
 
     Attributes:
         was: the value before our first change.
-        ours: all values that we have put there since.
+        ours: all values that we have written there since.
     """
 
     setting: str
@@ -60,11 +60,11 @@ class Journal:
 
     Attributes:
         path: its file.
-        boot: the boot in which it was begun, "" while there is none.
+        boot: the boot in which it was begun, "" before.
         since: when it was begun, as text.
         locks: open files that hold its lock and the machine's.
-        pending: place -> what is to be put back there, in the order of the first changes.
-        damaged: the numbers of lines that cannot be read, where the others are to be put back.
+        pending: place -> what must be restored there, in the order of the first changes.
+        damaged: the numbers of unreadable lines, if the others may be restored.
     """
 
     def __init__(self, path: Path, system: System, locks: Sequence[int], *, readable: bool = False) -> None:
@@ -78,7 +78,7 @@ class Journal:
         self._read(readable)
 
     def announce(self, changes: Sequence[SettingChange]) -> None:
-        """Have changes on the disk before they are made.
+        """Write changes to the disk before they are made.
 
         Raises:
             AssayError: they could not be written; nothing may be changed then.
@@ -121,11 +121,11 @@ class Journal:
 
     @property
     def kept(self) -> Path:
-        """Where a damaged journal stands when it is forgotten."""
+        """The path to which a damaged journal is moved when it is forgotten."""
         return self.path.with_name(f"{self.path.name}.damaged")
 
     def forget(self) -> None:
-        """Remove it: everything is put back."""
+        """Remove the journal, as everything is restored."""
         with suppress(FileNotFoundError):
             if self.damaged:
                 self.path.replace(self.kept)
@@ -173,7 +173,7 @@ class Journal:
 
 
 def journal_folder() -> Path:
-    """Return where this user's journal is: of root in /var/lib/assay, of others among their own files."""
+    """Return the folder of this user's journal: root's is in /var/lib/assay, others' among their files."""
     if named := os.environ.get("ASSAY_HOST_STATE"):
         return Path(named)
     if os.geteuid() == 0:
@@ -188,17 +188,17 @@ def journal_folder() -> Path:
 
 @contextmanager
 def open_journal(folder: Path, system: System, *, readable: bool = False) -> Iterator[Journal]:
-    """Open the journal in a folder, and have nobody else tune this machine meanwhile.
+    """Open the journal in a folder, and prevent others from tuning this machine meanwhile.
 
-    Users have journals of their own; so a folder of /sys is locked too, which is the same for all of them.
+    Each user has a journal; so a folder of /sys, which all users share, is locked too.
 
     Args:
-        folder: where it is.
+        folder: the journal's folder.
         system: the machine.
-        readable: leave out lines that are damaged.
+        readable: skip damaged lines.
 
     Raises:
-        AssayError: another process has it; it is damaged, of another host, or cannot be read or written.
+        AssayError: another process uses it; it is damaged, from another host, or cannot be read or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -239,7 +239,7 @@ def _line(message: Mapping[str, Any]) -> bytes:
 
 
 def _message(line: bytes) -> dict[str, Any]:
-    """Return what a line says; a ValueError if it is damaged."""
+    """Return the message in a line; raise a ValueError if it is damaged."""
     checksum, _, text = line.partition(b" ")
     if int(checksum, 16) != crc32(text):
         raise ValueError("the checksum differs")
@@ -250,7 +250,7 @@ def _message(line: bytes) -> dict[str, Any]:
 
 
 def _change(message: dict[str, Any]) -> SettingChange:
-    """Return the change that a line announces; an error if it is none, whatever its checksum says."""
+    """Return the change that a line announces; raise an error if it is not a change."""
     change = SettingChange(**message)
     for text in vars(change).values():
         if not isinstance(text, str) or len(text.splitlines()) > 1:

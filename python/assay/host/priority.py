@@ -1,4 +1,4 @@
-"""At which priority and where a trial runs. It ends with the process: nothing has to be put back."""
+"""The priority and the processors of a trial. They end with its process: nothing has to be restored."""
 
 import os
 import shlex
@@ -19,11 +19,11 @@ _LATENCY = Path("/dev/cpu_dma_latency")
 
 @dataclass(frozen=True)
 class Priority:
-    """At which priority a process runs, and where.
+    """The priority and the processors of a process.
 
     Attributes:
-        command: the words of the command that starts it so.
-        state: name of a setting -> what it is for this process.
+        command: the words of the command that starts it with these.
+        state: name of a setting -> its value for this process.
     """
 
     command: Sequence[str] = ()
@@ -31,16 +31,16 @@ class Priority:
 
 
 AS_STARTED = Priority()
-"""That of the process that starts it."""
+"""The same priority and processors as the parent process."""
 
 
 def started(system: System, request: Mapping[str, Any], real_time_s: float | None = None) -> Priority:
-    """Return how a trial is started: where it is kept free for trials, at the highest priority allowed.
+    """Return how a trial is started: on processors kept free for trials, at the highest allowed priority.
 
     Args:
         system: the machine.
-        request: what it is asked: its threads and their pinning.
-        real_time_s: after how many seconds it would be killed; None has it at the priority of others.
+        request: the trial's request, with its threads and their pinning.
+        real_time_s: seconds after which the trial is killed; None: it runs at normal priority.
     """
     free = free_processors(system)
     placed = on_free_processors(system, request, free) if free else AS_STARTED
@@ -54,11 +54,11 @@ def started(system: System, request: Mapping[str, Any], real_time_s: float | Non
 def on_free_processors(system: System, request: Mapping[str, Any], free: Sequence[int]) -> Priority:
     """Return how a trial is started on processors that are kept free for trials (`isolation`).
 
-    One that needs more of them, or is pinned to others, runs on all, with everything else.
+    A trial that needs more processors, or is pinned to others, runs on all, with everything else.
 
     Args:
         system: the machine.
-        request: what it is asked: its threads and their pinning.
+        request: the trial's request, with its threads and their pinning.
         free: the processors.
     """
     threads, pinning = request["threads"], request["pinning"]
@@ -77,15 +77,15 @@ def on_free_processors(system: System, request: Mapping[str, Any], free: Sequenc
 def of_trial(request: Mapping[str, Any], timeout_s: float, processors: int) -> Priority:
     """Return the highest priority that is allowed for a trial.
 
-    That is SCHED_FIFO, unless its threads would have to share processors: of two such threads on one
-    processor, the first runs until it waits, and if it spins for the second that is for ever. One of them
-    is the main thread of a map's trial, which sleeps until it has to stop the others. The kernel ends a
-    trial that has held a processor for longer than its time-out, as nothing else may run meanwhile.
+    That is SCHED_FIFO, unless its threads must share processors: of two such threads on one processor, the
+    first runs until it waits, and if it spins for the second, it runs for ever. The threads include the main
+    thread of a map's trial, which sleeps until it has to stop the others. The kernel ends a trial that holds
+    a processor for longer than its time-out, as nothing else may run meanwhile.
 
     Args:
-        request: what it is asked: its threads and their pinning.
-        timeout_s: after how many seconds it would be killed.
-        processors: how many it may have, where it does not name them.
+        request: the trial's request, with its threads and their pinning.
+        timeout_s: seconds after which the trial is killed.
+        processors: number of processors that it may use if it does not name them.
     """
     threads, pinning = request["threads"], request["pinning"]
     usable = len(set(pinning)) if isinstance(pinning, list) else processors
@@ -106,7 +106,7 @@ def of_trial(request: Mapping[str, Any], timeout_s: float, processors: int) -> P
 
 @cache
 def allowed(*command: str) -> bool:
-    """Return whether a process may be started with these words; containers forbid root some of them."""
+    """Return whether a process may be started with this command; containers forbid some even to root."""
     try:
         return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0  # noqa: S603
     except OSError:
@@ -115,9 +115,9 @@ def allowed(*command: str) -> bool:
 
 @contextmanager
 def awake() -> Iterator[str]:
-    """While entered, processors sleep only as deep as they wake from at once; what it gives says why not.
+    """While entered, processors sleep only in states that they leave at once; yield why not, or "".
 
-    The kernel admits that for as long as a process has a file open, so that it ends with us, however we end.
+    The kernel keeps it so while a process has a file open, so that it ends with us, however we end.
     """
     command = root_script()
     if not _LATENCY.exists() or command is None:

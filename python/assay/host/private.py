@@ -1,4 +1,4 @@
-"""Files that only this user may have written: opened without a wait, and never through a link."""
+"""Files that only this user can have written: opened without waiting, and never through a link."""
 
 import os
 import stat
@@ -7,15 +7,15 @@ from pathlib import Path
 from assay.errors import AssayError
 
 LONGEST_BYTES = 2**26
-"""The most bytes that are read of a file."""
+"""The largest file that is read, bytes."""
 
 
 def open_private(file: Path, flags: int, *, or_of_root: bool = False) -> int:
-    """Open a file, which is made for this user alone if `flags` say so.
+    """Open a file; if `flags` say so, create it for this user alone.
 
     Raises:
         OSError: it cannot be opened.
-        AssayError: it is a link, a device, a pipe or a folder, or of another user.
+        AssayError: it is a link, a device, a pipe or a folder, or another user's.
     """
     if file.is_symlink():  # O_NOFOLLOW refuses one that comes now, but does not say what it is
         raise AssayError(f"{file} is a link, which could lead anywhere: remove it")
@@ -34,7 +34,7 @@ def open_private(file: Path, flags: int, *, or_of_root: bool = False) -> int:
 
 
 def read_private(file: Path, *, or_of_root: bool = False) -> bytes:
-    """Return what a file holds, see `open_private`.
+    """Return the content of a file; see `open_private`.
 
     Raises:
         OSError: it cannot be read.

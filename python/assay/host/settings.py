@@ -1,4 +1,4 @@
-"""The settings of a host: what each reads, how it judges that, and what it wants instead.
+"""The settings of a host: for each, how it is read and judged, and its target values.
 
 Applying and restoring are the same for all: a value is written to a place (`tune`). The sources of judgements
 are On Benchmarking, Part 2 (JayBeams, 2017), pyperf's `system tune`, krun, and the kernel's documentation;
@@ -28,10 +28,10 @@ class Judgement:
     """What is wrong with a setting.
 
     Attributes:
-        severity: how much it weighs.
-        message: what was seen.
-        effect: what it is likely to do to measurements.
-        remedy: what to do, where `assay host tune` cannot do it.
+        severity: how serious it is.
+        message: what is wrong.
+        effect: its probable effect on measurements.
+        remedy: what to do, if `assay host tune` cannot do it.
     """
 
     severity: Severity
@@ -44,14 +44,14 @@ class Setting(ABC):
     """One setting of the host.
 
     Attributes:
-        name: as it is typed.
+        name: its name on the command line.
         lacking: why a machine has no such setting.
-        by_default: `assay host tune` changes it where no setting is named.
-        lasting: it is part of the state in which trials ran; what changes from second to second is not.
+        by_default: `assay host tune` changes it if no setting is named.
+        lasting: it is recorded as the state in which trials ran; values that change every second are not.
         disturbs: patterns of other places that the kernel changes with it.
-        rounds: how often it is looked for places that have come up while others were changed.
-        places: patterns of what `read` reads.
-        numeric: what is not a number is left out.
+        rounds: number of searches for places that appear while others are changed.
+        places: patterns of the places that `read` reads.
+        numeric: values that are not numbers are ignored.
     """
 
     name: str
@@ -71,24 +71,24 @@ class Setting(ABC):
         }
 
     def read_all(self, system: System) -> dict[str, str]:
-        """Return all that may have to be changed, where to read it takes longer than `read`."""
+        """Return all places that may have to be changed, if that takes longer than `read`."""
         return self.read(system)
 
     @abstractmethod
     def judge(self, values: Mapping[str, str]) -> Judgement | None:
-        """Return what is wrong with some values that were read, None if nothing is."""
+        """Return what is wrong with the values that were read, or None."""
 
     def target_values(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return place -> value, of the places that are to be changed."""
+        """Return place -> new value, for the places that must be changed."""
         return {}
 
     @property
     def can_be_set(self) -> bool:
-        """Whether it has a value to be changed; others are judged only, or are of each trial."""
+        """Whether it can be changed; others are only judged, or set by each trial."""
         return type(self).target_values is not Setting.target_values
 
     def words(self, values: Mapping[str, str]) -> str:
-        """Return in short what it is."""
+        """Return the values in short."""
         return joined(values.values())
 
 
@@ -97,10 +97,10 @@ class Uniform(Setting):
     """A setting whose places should all hold the same value.
 
     Attributes:
-        good: that value.
-        says: what is wrong where they hold others, which replace `{}`.
-        effect: of that, as a `Judgement` has it.
-        wrong: the only value that is changed; without it, all but `good` are.
+        good: this value.
+        says: what is wrong if they hold other values, which replace `{}`.
+        effect: the effect, as in `Judgement`.
+        wrong: the only value that is changed; "": all values except `good` are.
     """
 
     name: str
@@ -127,7 +127,7 @@ class Uniform(Setting):
 
 
 class Scheduling(Setting):
-    """Scheduling class of trials: `assay run --tuned` starts them as SCHED_FIFO, where that is allowed."""
+    """Scheduling class of trials: `assay run --tuned` starts them as SCHED_FIFO, if that is allowed."""
 
     name = "scheduling"
     lacking = "the kernel tells no limit of real-time priorities"
@@ -168,7 +168,7 @@ class Scheduling(Setting):
 
 
 class MemoryLock(Setting):
-    """Whether programs that ask for it may keep their memory (mlockall)."""
+    """Whether programs may lock their memory (mlockall)."""
 
     name = "memory-lock"
     lacking = "the kernel tells no limit of locked memory"
@@ -232,7 +232,7 @@ class CoreTypes(Setting):
 
 
 class Quota(Setting):
-    """How much processor time control groups allow to Assay and what it starts: in containers, a quota."""
+    """The processor time that control groups allow to Assay and its children: in containers, a quota."""
 
     name = "quota"
     lacking = "no control group of ours can have one"
@@ -277,7 +277,7 @@ class Quota(Setting):
         )
 
     def _tightest(self, values: Mapping[str, str]) -> tuple[float, str] | None:
-        """Return the fewest processors that a group of ours allows, and the group."""
+        """Return the number of processors that our tightest group allows, and this group."""
         quotas = []
         for place, value in values.items():
             group, _, file = place.rpartition("/")
@@ -292,9 +292,9 @@ class Quota(Setting):
 
 
 class FrequencyLimit(Setting):
-    """A limit below what the processors can do, of the kernel or of the firmware.
+    """A frequency limit below the processors' maximum, set by the kernel or the firmware.
 
-    It is tuned before turbo and restored after it, as turbo changes what the processors can do.
+    It is tuned before turbo and restored after it, as turbo changes the maximum.
     """
 
     name = "frequency-limit"
@@ -339,7 +339,7 @@ class FrequencyLimit(Setting):
         }
 
     def _limits(self, values: Mapping[str, str]) -> dict[str, tuple[int, int, bool]]:
-        """Return policy -> its limit and what it can do, in kHz, and whether the kernel itself limits it."""
+        """Return policy -> its limit and its maximum, in kHz, and whether the kernel itself limits it."""
         limits = {}
         for place, value in values.items():
             policy, _, file = place.rpartition("/")
@@ -353,7 +353,7 @@ class FrequencyLimit(Setting):
 
 
 class PowerLimit(Setting):
-    """The power that a package may take for long."""
+    """The power that a package may use for a long time."""
 
     name = "power-limit"
     lacking = "the kernel tells no limit of power"
@@ -403,7 +403,7 @@ class Swap(Uniform):
 
 
 class IoPriority(Setting):
-    """Whose reads and writes the disk serves first; `assay run --tuned` gives trials the highest allowed."""
+    """The disk priority of processes; `assay run --tuned` gives trials the highest allowed one."""
 
     name = "io-priority"
     lacking = "no disk has a scheduler that knows priorities"
@@ -418,7 +418,7 @@ class IoPriority(Setting):
 
 
 class ClockSource(Uniform):
-    """What the kernel reads time from."""
+    """The clock from which the kernel reads time."""
 
     def read(self, system: System) -> dict[str, str]:
         found = super().read(system)
@@ -427,7 +427,7 @@ class ClockSource(Uniform):
 
 
 class IrqAffinity(Setting):
-    """Which processors serve interrupts: one is enough, the last, which trials use last."""
+    """The processors that serve interrupts: one is enough, the last, as trials use it last."""
 
     name = "irq-affinity"
     lacking = "no interrupt can be moved, or there is one processor"
@@ -463,11 +463,11 @@ class IrqAffinity(Setting):
 
 
 class Isolation(Setting):
-    """Whether processors are kept free for trials: of all, the last is left to everything else.
+    """Whether processors are kept free for trials: everything else runs on the last one.
 
-    Where the kernel has the controller of control groups (v2) for it, a group of ours takes the others from
-    everything else. Otherwise each thread of each process gets an affinity to the last, and so do those that
-    it makes. Threads of the kernel stay where they are.
+    If the kernel has the cpuset controller of control groups (v2), a group of ours takes the other processors
+    for itself. Otherwise each thread of each process, and each thread that it starts, gets an affinity to the
+    last processor. Threads of the kernel stay where they are.
     """
 
     name = "isolation"
@@ -525,7 +525,7 @@ class Isolation(Setting):
 
 
 class IdleLatency(Setting):
-    """How deep processors may sleep: `assay run --tuned` holds /dev/cpu_dma_latency at 0 while it runs."""
+    """How deeply processors may sleep: `assay run --tuned` holds /dev/cpu_dma_latency at 0 while it runs."""
 
     name = "idle-latency"
     lacking = "the kernel has no idle states here (in virtual machines the host has)"
@@ -544,7 +544,7 @@ class IdleLatency(Setting):
 
 
 class Load(Setting):
-    """What else runs now."""
+    """The present load by other programs."""
 
     name = "load"
     lacking = "the kernel tells no load"
@@ -572,7 +572,7 @@ class Load(Setting):
 
 
 class Heat(Setting):
-    """How warm the processors are, and whether they had to slow down for it."""
+    """The temperature of the processors, and whether they slowed down because of it."""
 
     name = "heat"
     lacking = "the kernel tells no temperature (in virtual machines only the host knows it)"
@@ -605,7 +605,7 @@ class Heat(Setting):
 
 
 def governor(good: str = "performance") -> Uniform:
-    """Return the setting of what chooses the frequency of the processors, which should be of this name."""
+    """Return the setting of the frequency governor, whose good value is this name."""
     return Uniform(
         "governor",
         (f"{_CPU}/cpufreq/policy*/scaling_governor",),
@@ -728,7 +728,7 @@ SETTINGS: tuple[Setting, ...] = (
 
 
 SET_BY_TRIAL = "set by the trial"
-"""Under this name a trial's settings say which of them its own program changed, for itself alone."""
+"""The name under which a trial lists the settings that its own program changed, for itself alone."""
 
 
 def free_processors(system: System) -> list[int]:
@@ -744,13 +744,13 @@ def free_processors(system: System) -> list[int]:
 
 
 def state(system: System) -> dict[str, str]:
-    """Return name of setting -> what it is, of all that this host has and that lasts: what trials meet."""
+    """Return name -> value in words, for all lasting settings of this host: the state in which trials run."""
     found = {setting: setting.read(system) for setting in SETTINGS if setting.lasting}
     return {setting.name: setting.words(values) for setting, values in found.items() if values}
 
 
 def joined(values: Iterable[str]) -> str:
-    """Return the different values among some, or how many there are of many."""
+    """Return the different values joined, or their number if there are many."""
     different = sorted({one_line(value, 40) for value in values})
     more = len(different) - 4
     return ", ".join(different if more <= 0 else [*different[:4], f"{more} more"])
@@ -766,13 +766,13 @@ def highest_priority() -> int:
 
 
 def hottest_c(values: Mapping[str, str]) -> float | None:
-    """Return the highest temperature among what `Heat` read, degrees Celsius."""
+    """Return the highest temperature in the values that `Heat` read, degrees Celsius."""
     zones = [int(value) / 1000 for place, value in values.items() if place.endswith("/temp")]
     return max(zones, default=None)
 
 
 def throttles(values: Mapping[str, str]) -> int:
-    """Return how often processors slowed down for heat, among what `Heat` read."""
+    """Return how often processors slowed down because of heat, from the values that `Heat` read."""
     return sum(int(value) for place, value in values.items() if place.endswith("_throttle_count"))
 
 
@@ -783,5 +783,5 @@ def _mask(processor: int) -> str:
 
 
 def _served(values: Mapping[str, str]) -> dict[str, str]:
-    """Return place -> processors, of what `IrqAffinity` read."""
+    """Return place -> processors, from the values that `IrqAffinity` read."""
     return {place: value for place, value in values.items() if place.endswith("/smp_affinity_list")}

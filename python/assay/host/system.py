@@ -1,7 +1,7 @@
 """The machine as a set of places, each with one value that can be read and perhaps written.
 
 A place is a file of /proc or /sys, `service:irqbalance`, the processors that a thread may run on (`threads`),
-or `cpuset:assay`: those that a control group of ours keeps from everything else.
+or `cpuset:assay`: the processors that a control group of ours keeps for itself.
 """
 
 import os
@@ -18,16 +18,16 @@ from assay.host.threads import AFFINITY, Thread, all_threads, numbers, thread, t
 
 _SCRIPT = Path(__file__).with_name("assay-host-set")
 INSTALLED = Path("/usr/local/sbin/assay-host-set")
-"""Where the root script is looked for by those who are not root."""
+"""The path of the root script for users who are not root."""
 
 NEEDS_ROOT = "needs root"
-"""Why a value was not written, where that is the reason."""
+"""The reason why a value was not written without root."""
 
 SERVICE = "service:"
 CPUSET = "cpuset:assay"
 GROUPS = "/sys/fs/cgroup"
 MEMBERS = f"{GROUPS}/assay/cgroup.procs"
-"""Where the processes of our control group stand."""
+"""The file that lists the processes of our control group."""
 ONLINE = "/sys/devices/system/cpu/online"
 _UNITS = ("etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
 RUNNING = ("sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice")
@@ -38,7 +38,7 @@ class System:
     """This machine, whose places can also be read in a copy of its /proc and /sys.
 
     Attributes:
-        root: the folder that places are in.
+        root: the folder that contains the places.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -46,23 +46,23 @@ class System:
 
     @property
     def machine(self) -> str:
-        """What tells this machine from others, whatever it is called."""
+        """The identity of this machine, independent of its name."""
         return self.read("/etc/machine-id") or self.name
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of this machine."""
         return self.read("/proc/sys/kernel/hostname") or "unknown"
 
     @property
     def boot(self) -> str:
-        """What tells this boot from others."""
+        """The identity of this boot."""
         return self.read("/proc/sys/kernel/random/boot_id") or "unknown"
 
     def read(self, place: str) -> str | None:
-        """Return the value of a place, None where the machine does not have it or does not tell it.
+        """Return the value of a place; None if the machine does not have it or it cannot be read.
 
-        Of several words one of which is in brackets, such as `always [madvise] never`, that one is the value.
+        If one of several words is in brackets, such as `always [madvise] never`, that word is the value.
         """
         if place.startswith(SERVICE):
             return self._service(place.removeprefix(SERVICE))
@@ -90,17 +90,17 @@ class System:
         return found
 
     def threads(self) -> Iterator[Thread]:
-        """Give each thread that is there now."""
+        """Yield each thread of the machine."""
         return all_threads(self.root)
 
     def thread(self, number: int) -> Thread | None:
-        """Return the thread of a number, None if there is none."""
+        """Return the thread with a number, or None."""
         return thread(self.root, number)
 
     def usable(self) -> list[int]:
-        """Return the processors that a process of ours may have, whatever it was started on.
+        """Return the processors that a process of ours may use, whatever its present affinity.
 
-        Containers may have fewer than the machine.
+        In containers these may be fewer than the machine has.
         """
         online = numbers(self.read(ONLINE) or "0")
 
@@ -112,11 +112,11 @@ class System:
             return sorted(another.submit(try_all).result())
 
     def write(self, values: Mapping[str, str], locks: Sequence[int] = ()) -> dict[str, str]:
-        """Write values to their places, in their order; return place -> why, of those that could not be.
+        """Write values to their places, in order; return place -> why, for those that could not be written.
 
         Args:
             values: place -> value.
-            locks: files that the root script holds open until it has ended, even where we are killed.
+            locks: files that the root script keeps open until it ends, even if we are killed.
         """
         assert self.root == Path("/")
         command = root_script()
@@ -144,9 +144,9 @@ class System:
         return self.root / place.lstrip("/")
 
     def _cpuset(self) -> str | None:
-        """Return which processors our control group keeps; None where there can be no such group.
+        """Return the processors that our control group keeps; None if there can be no such group.
 
-        One that was not finished keeps none.
+        A group that was not finished keeps none.
         """
         if "cpuset" not in (self.read(f"{GROUPS}/cgroup.subtree_control") or "").split():
             return None
@@ -161,7 +161,7 @@ class System:
 
 
 def root_script() -> list[str] | None:
-    """Return the command that changes settings as root; None where this user may not."""
+    """Return the command that changes settings as root; None if this user may not."""
     if os.geteuid() == 0:
         return [sys.executable, "-I", str(_SCRIPT)]
     with suppress(OSError):
@@ -171,7 +171,7 @@ def root_script() -> list[str] | None:
 
 
 def without_root() -> str:
-    """Return how somebody who is not root can be allowed to change settings."""
+    """Return how a user who is not root can get the right to change settings."""
     return (
         f"run it as root, or once: sudo install -o root -m 755 {_SCRIPT} {INSTALLED}, and allow that in"
         " sudoers as docs/guide/host.md says"
@@ -179,5 +179,5 @@ def without_root() -> str:
 
 
 def _natural(file: Path) -> list[int | str]:
-    """Return a key by which cpu10 comes after cpu2."""
+    """Return a sort key by which cpu10 comes after cpu2."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(file))]

@@ -1,4 +1,4 @@
-"""What tests of the host share: a made machine, and real settings that are put back even after kill -9."""
+"""Shared by tests of the host: a made machine, and real settings that are restored even after kill -9."""
 
 import errno
 import fcntl
@@ -53,8 +53,8 @@ MACHINE = {
 class MadeSystem(System):
     """A machine that is a made tree of /proc and /sys.
 
-    umockdev mocks /sys and /dev, but neither /proc/sys nor /proc/irq: tests use it for the way of a value
-    through the root script, and made trees for all settings together.
+    umockdev mocks /sys and /dev, but neither /proc/sys nor /proc/irq: tests use it to send a value through
+    the root script, and made trees for all settings together.
     """
 
     def usable(self) -> list[int]:
@@ -85,7 +85,7 @@ class MadeSystem(System):
         return failed
 
     def _set_made_cpuset(self, value: str) -> None:
-        """Have our control group in a made tree, or not."""
+        """Add our control group to the made tree, or remove it."""
         folder = self._file(f"{GROUPS}/assay")
         if value == "none":
             for file in folder.iterdir():
@@ -97,7 +97,7 @@ class MadeSystem(System):
         (folder / "cpuset.cpus.partition").write_text("isolated")
 
     def _set_made_affinity(self, place: str, value: str) -> None:
-        """Have a thread of a made tree on other processors."""
+        """Move a thread of the made tree to other processors."""
         found = thread_of(self.root, place)
         if found is None:
             raise ProcessLookupError(errno.ESRCH, "No such process")
@@ -105,7 +105,7 @@ class MadeSystem(System):
         status.write_text(re.sub(r"(Cpus_allowed_list:\s*).*", rf"\g<1>{value}", status.read_text()))
 
     def _set_made_service(self, name: str, value: str) -> None:
-        """Have a service of a made tree run, or not."""
+        """Start or stop a service of the made tree."""
         folder = self.root / RUNNING[0] / f"{name}.service"
         if value == "active":
             folder.mkdir(parents=True)
@@ -114,7 +114,7 @@ class MadeSystem(System):
 
 
 def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> MadeSystem:
-    """Write a tree of /proc and /sys, and return the machine that it is."""
+    """Write a tree of /proc and /sys, and return it as a machine."""
     for place, value in values.items():
         file = root / place.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def made_machine(root: Path, values: Mapping[str, str] = MACHINE) -> MadeSystem:
 def add_thread(
     root: Path, number: int, *, parent: int = 1, process: int = 0, allowed: str = "0-3", kernel: bool = False
 ) -> str:
-    """Add a thread to a made machine, of a process of its own or of another one; return its place."""
+    """Add a thread to a made machine, in a new process or in another one; return its place."""
     process = process or number
     (root / f"proc/{process}/task/{number}").mkdir(parents=True)
     folder = root / f"proc/{number}"
@@ -139,11 +139,10 @@ def add_thread(
 
 @contextmanager
 def put_back_at_the_end(*places: str) -> Iterator[dict[str, str]]:
-    """Give real settings to a test, by default all that `assay host tune` would change, and put them back.
+    """Let a test change real settings, by default all that `assay host tune` would change; restore them.
 
-    One test of all on this machine has them at a time.
-    A process of its own puts them back when its standard input ends, even where the test is killed.
-    Within, place -> the value that was there.
+    Only one test on this machine has them at a time. A separate process restores them when its standard input
+    ends, even if the test is killed. Yield place -> the value before.
     """
     lock = os.open("/tmp/assay-host-settings.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)  # noqa: S108
     fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""Threads of the machine, and on which processors each may run.
+"""The threads of the machine, and the processors on which each may run.
 
-That is a place as files are, `affinity:THREAD:BEGAN`: when it began, in ticks since the machine was started,
-tells it from a later thread of the same number.
+A thread's affinity is a place, like a file: `affinity:THREAD:BEGAN`. The time when it began, in ticks since
+the machine was started, distinguishes it from a later thread with the same number.
 """
 
 import re
@@ -17,14 +17,14 @@ _ENDED = {"Z", "X"}
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread that is there.
+    """A thread of the machine.
 
     Attributes:
-        number: by which the kernel knows it.
-        process, parent: that it belongs to, and that which made this one.
-        began: when, in ticks since the machine was started.
+        number: the kernel's number of it.
+        process, parent: the process that it belongs to, and this process's parent.
+        began: when it began, in ticks since the machine was started.
         allowed: the processors that it may run on, such as `0-3`.
-        movable: it is a user's and runs still, so that it may be given others.
+        movable: it is a user's thread and still runs, so that it may get other processors.
     """
 
     number: int
@@ -36,12 +36,12 @@ class Thread:
 
     @property
     def place(self) -> str:
-        """Its processors as a place."""
+        """The place of its affinity."""
         return f"{AFFINITY}{self.number}:{self.began}"
 
 
 def all_threads(root: Path) -> Iterator[Thread]:
-    """Give each thread of the machine whose /proc stands in a folder."""
+    """Yield each thread of the machine whose /proc is in a folder."""
     for tasks in (root / "proc").glob("[0-9]*/task"):
         with suppress(OSError):  # it has ended meanwhile
             numbers = [int(task.name) for task in tasks.iterdir()]
@@ -49,7 +49,7 @@ def all_threads(root: Path) -> Iterator[Thread]:
 
 
 def thread(root: Path, number: int) -> Thread | None:
-    """Return a thread; None if there is none of this number."""
+    """Return the thread with a number, or None."""
     folder = root / "proc" / str(number)
     try:
         stat = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -77,7 +77,7 @@ def thread_of(root: Path, place: str) -> Thread | None:
 
 
 def numbers(ranges_: str) -> list[int]:
-    """Return the numbers of a list such as `0-3,8`; none of one that is not such a list."""
+    """Return the numbers in a list such as `0-3,8`; empty if the text is not such a list."""
     found: list[int] = []
     for part in ranges_.split(","):
         first, _, last = part.strip().partition("-")

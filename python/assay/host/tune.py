@@ -1,4 +1,4 @@
-"""Changes settings, and puts back the values that were there."""
+"""Changes settings, and restores the earlier values."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from assay.host.threads import AFFINITY
 from assay.words import nearest, one_line
 
 Fate = Literal["restored", "as it was", "reset by the boot", "ended", "kept", "changed", "vanished", "failed"]
-"""What became of a place that is to be put back; the last three are not settled."""
+"""The result of restoring a place; the last three are not settled."""
 
 Thing = TypeVar("Thing")
 
@@ -25,36 +25,36 @@ _REFUSALS = {os.strerror(errno.EPERM), os.strerror(errno.EIO)}
 _UNSETTLED = {"changed", "vanished", "failed"}
 
 LONGEST = 60
-"""Letters of a value in a line: somebody may have put any text there."""
+"""The most characters of a value in a line: a place may hold any text."""
 
 
 @dataclass(frozen=True)
 class Applied:
-    """What became of a change: `reason` says why it was not made, "" where it was."""
+    """The result of a change: `reason` says why it was not made; "" if it was."""
 
     change: SettingChange
     reason: str
 
     @property
     def of_the_kernel(self) -> bool:
-        """Whether the kernel keeps the place for itself: nobody can change it, and root neither.
+        """Whether only the kernel can change the place, and not even root.
 
-        It refuses so for interrupts that it manages, such as those of a disk's queues (genirq's "managed"
-        interrupts: write_irq_affinity in kernel/irq/proc.c), and says EPERM, or EIO in older kernels.
+        It refuses to change its managed interrupts, such as those of a disk's queues (write_irq_affinity in
+        kernel/irq/proc.c), with EPERM, or with EIO in older kernels.
         """
         return self.change.setting == "irq-affinity" and self.reason in _REFUSALS
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What became of a place that was to be put back.
+    """The result of restoring a place.
 
     Attributes:
         was: the value before the first change.
-        now: the value that was found; None where the place has vanished.
-        fate: restored; as it was, reset by the boot, or ended, of a thread: nothing had to be done; kept:
-            the user wanted to keep what somebody else had put there; changed: somebody else has put something
-            there, and it stands; vanished; failed.
+        now: the value that was found; None if the place has vanished.
+        fate: restored; "as it was", "reset by the boot" or (a thread) ended: nothing had to be done; kept:
+            the user chose to keep somebody else's value; changed: somebody else's value is still there;
+            vanished; failed.
         reason: why it failed.
     """
 
@@ -72,12 +72,12 @@ class Restored:
 
 
 Decide = Callable[[str, str, str], Literal["keep", "overwrite"] | None]
-"""Is asked what to do about a place, the value that somebody else put there, and that before our change; None
-leaves it undecided."""
+"""Decides about a place, from somebody else's value there and the value before our change; None leaves it
+undecided."""
 
 
 def chosen(names: Sequence[str]) -> list[Setting]:
-    """Return the settings of some names, the usual ones without names, in the order of `SETTINGS`.
+    """Return the settings with these names, by default the usual ones, in the order of `SETTINGS`.
 
     Raises:
         AssayError: there is no such setting.
@@ -100,10 +100,10 @@ def planned(system: System, settings: Sequence[Setting]) -> list[SettingChange]:
 
 
 def tune(system: System, journal: Journal, settings: Sequence[Setting]) -> list[Applied]:
-    """Make settings good, and return what became of each change. Each is in the journal before it is made.
+    """Make settings good, and return the result of each change; each is in the journal before it is made.
 
     Raises:
-        AssayError: the journal is of another boot, or cannot be written; nothing more is changed then.
+        AssayError: the journal is from another boot, or cannot be written; no more is changed then.
     """
     if journal.pending and journal.boot != system.boot:
         raise AssayError(
@@ -125,12 +125,12 @@ def tune(system: System, journal: Journal, settings: Sequence[Setting]) -> list[
 def restore(
     system: System, journal: Journal, decide: Decide, *, give_up_vanished: bool = False
 ) -> list[Restored]:
-    """Put back what the journal holds, the newest first, and remove it if every place is settled.
+    """Restore the values in the journal, the newest first, and remove it if every place is settled.
 
-    It may be killed at any moment and done again.
+    It may be killed at any moment and repeated.
 
     Args:
-        decide: is asked about what somebody else has changed since.
+        decide: decides about places that somebody else has changed since.
         give_up_vanished: places that have vanished count as settled.
     """
     same_boot = journal.boot == system.boot
@@ -151,7 +151,7 @@ def restore(
 def _restore(
     system: System, journal: Journal, entries: Mapping[str, Pending], same_boot: bool, decide: Decide
 ) -> dict[str, Restored]:
-    """Put back some places, the newest first; return place -> what became of it."""
+    """Restore some places, the newest first; return place -> result."""
     outcomes: dict[str, Restored] = {}
     to_write: dict[str, str] = {}
     for place, pending in reversed(list(entries.items())):
@@ -178,7 +178,7 @@ def _restore(
 
 
 def _inherited(system: System, pending: Mapping[str, Pending], known: Container[str]) -> dict[str, Pending]:
-    """Return the threads that have our affinity from those that made them, and what these had before."""
+    """Return the threads that inherited our affinity from their parents, with the parents' old affinity."""
     if not any(place.startswith(AFFINITY) for place in pending):
         return {}
     threads = {thread.number: thread for thread in system.threads()}
@@ -198,12 +198,10 @@ def _inherited(system: System, pending: Mapping[str, Pending], known: Container[
 def tuned(
     system: System, folder: Path, say: Callable[[str], None], settings: Sequence[Setting]
 ) -> Iterator[None]:
-    """While entered, some settings are good.
-
-    What could not be changed or put back is said.
+    """While entered, these settings are good; `say` gets what could not be changed or restored.
 
     Raises:
-        AssayError: the host is tuned already, by another process or since earlier.
+        AssayError: the host is already tuned, by another process or from earlier.
     """
     with open_journal(folder, system) as journal:
         if journal.pending:
@@ -238,13 +236,13 @@ def problems(applied: Sequence[Applied]) -> list[str]:
 
 
 def outcomes_in_words(outcomes: Sequence[Restored]) -> list[str]:
-    """Return what became of places in words, a line for those of a setting that are alike."""
+    """Return the results of places in words, one line for equal results of a setting."""
     together = alike(outcomes, lambda outcome: replace(outcome, place=""))
     return [outcome_in_words(replace(same[0], place=f"{same[0].place}{and_more(same)}")) for same in together]
 
 
 def alike(things: Sequence[Thing], key: Callable[[Thing], Hashable]) -> list[list[Thing]]:
-    """Return things in groups of the same key, in the order of the first of each."""
+    """Return things in groups with the same key, in the order of each group's first thing."""
     groups: dict[Hashable, list[Thing]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)
@@ -252,12 +250,12 @@ def alike(things: Sequence[Thing], key: Callable[[Thing], Hashable]) -> list[lis
 
 
 def and_more(things: Sequence[object]) -> str:
-    """Return how many others there are than the first, in words, if any."""
+    """Return in words how many there are in addition to the first; "" if none."""
     return f" and {len(things) - 1} more" if len(things) > 1 else ""
 
 
 def outcome_in_words(outcome: Restored) -> str:
-    """Return in words what became of a place."""
+    """Return the result of restoring a place in words."""
     place = f"{outcome.setting}: {outcome.place}"
     was, now = one_line(outcome.was, LONGEST), one_line(outcome.now or "", LONGEST)
     return {
@@ -273,7 +271,7 @@ def outcome_in_words(outcome: Restored) -> str:
 
 
 def remedies(left: Sequence[Restored]) -> list[str]:
-    """Return what can be done about places that are not settled, a line for each way."""
+    """Return what the user can do about places that are not settled, a line for each remedy."""
     command = "`assay host restore"
     ways: dict[Fate, str] = {
         "changed": f"{command} --keep` leaves what is there now, {command} --overwrite` puts back what was",
@@ -288,11 +286,11 @@ def _apply(
     system: System, journal: Journal, changes: Sequence[SettingChange], disturbed: Sequence[str]
 ) -> list[Applied]:
     # What may change with them comes first, so that it is put back after them.
-    beside = [
+    neighbours = [
         SettingChange(changes[0].setting, place, was, was)
         for place, was in system.read_all(*disturbed).items()
     ]
-    journal.announce([*beside, *changes])
+    journal.announce([*neighbours, *changes])
     failed = system.write({change.place: change.to for change in changes}, journal.locks)
     applied: list[Applied] = []
     otherwise: list[SettingChange] = []
@@ -308,7 +306,7 @@ def _apply(
         if not reason and now != change.to:
             otherwise.append(SettingChange(change.setting, change.place, change.was, str(now)))
         applied.append(Applied(change, reason))
-    for change in beside:
+    for change in neighbours:
         now = system.read(change.place)
         if now not in {None, change.was}:
             otherwise.append(replace(change, to=str(now)))
@@ -318,9 +316,9 @@ def _apply(
 
 
 def _put_back(system: System, journal: Journal, values: dict[str, str]) -> dict[str, str]:
-    """Write values, and return place -> why not; what fails is tried again after the others.
+    """Write values, and return place -> why not; failures are tried again after the others.
 
-    One setting may hold another: a governor holds the energy preference.
+    One setting may block another: a governor blocks the energy preference.
     """
     failed: dict[str, str] = {}
     for _ in range(2):

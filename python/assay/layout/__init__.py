@@ -1,4 +1,4 @@
-"""Links programs anew for each block: where code and data lie is drawn like all else that is arbitrary."""
+"""Links programs again for each block: the addresses of code and data are drawn at random."""
 
 from assay.layout.layouts import Layouts
 

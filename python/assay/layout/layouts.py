@@ -1,9 +1,9 @@
-"""The programs of one campaign, linked anew for each of its blocks.
+"""The programs of one campaign, linked again for each block.
 
-Where functions and data lie moves results by several percent, and one binary is one accident (Mytkowicz et
-al., 2009; Curtsinger and Berger, Stabilizer, 2013). The linker draws a layout, not the program while it runs:
-what is measured is as fast as any build, and a seed brings its layout back. It is drawn once a block: both
-sides of a comparison meet the same distribution of layouts, and blocks are independent draws from it.
+The addresses of functions and data change results by several percent, and one binary is one accident
+(Mytkowicz et al., 2009; Curtsinger and Berger, Stabilizer, 2013). The linker draws the layout, not the
+running program: it is as fast as any build, and a seed reproduces its layout. Each block has its own draw:
+both sides of a comparison have the same distribution of layouts, and blocks are independent draws from it.
 """
 
 import os
@@ -24,17 +24,17 @@ from assay.runner.temporary import Temporary
 from assay.runner.types import Binary
 
 _TRIED = (1, 2, 3)
-"""Seeds whose layouts are compared before a campaign: five sections have the same order for all by chance in
-one of 14,400 cases."""
+"""Seeds whose layouts are compared before a campaign: by chance, five sections have the same order for all
+seeds in one of 14,400 cases."""
 
 _RECORDED_WITHIN_S = 60
-"""Before a program is written, lld records how it is linked."""
+"""The longest time between lld recording a link and writing the program."""
 
 
 class Layouts:
-    """What trials are started from: where their plan names a layout, a program linked in it.
+    """The programs of trials; if the plan names a layout, linked in this layout.
 
-    While entered it has a folder for them, in which each program is there once, in its latest layout.
+    While entered, a folder has each program once, in its latest layout.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class Layouts:
         """Take an experiment whose programs are built.
 
         Args:
-            experiment: whose trials are to be run.
-            show_output: is given the last lines of a link that failed, safe for a terminal.
+            experiment: the experiment whose trials will run.
+            show_output: gets the last lines of a link that failed, safe for a terminal.
             stop: ends a link that is running.
         """
         self._experiment = experiment
@@ -54,7 +54,7 @@ class Layouts:
         self._kept = ExitStack()
 
     def __enter__(self) -> "Layouts":
-        """Return itself; the folder is made when it is needed first."""
+        """Return itself; the folder is made when it is first needed."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,7 +62,7 @@ class Layouts:
         self._kept.close()
 
     def fixed(self, trials: Iterable[PlannedTrial]) -> dict[str, str]:
-        """Link each program a few times; return subject -> why it cannot be linked, where there is no way to.
+        """Link each program a few times; return subject -> why it cannot be linked, if there is no way.
 
         Raises:
             CannotStartError: a link failed.
@@ -85,7 +85,7 @@ class Layouts:
         return reasons
 
     def binary(self, trial: PlannedTrial) -> Binary:
-        """Return what a trial is started from, linked if it is not there yet.
+        """Return the program of a trial; link it if necessary.
 
         Raises:
             CannotStartError: its program cannot be linked.
@@ -111,11 +111,11 @@ class Layouts:
 
     @cached_property
     def _folder(self) -> Path:
-        """Make the folder, under TMPDIR where that is set."""
+        """Make the folder, under TMPDIR if that is set."""
         return self._kept.enter_context(Temporary("assay-layouts-")).folder
 
     def _link(self, trial: PlannedTrial) -> "_Linked | str":
-        """Return the program of a trial, or why it cannot be linked."""
+        """Return the linkable program of a trial, or why it cannot be linked."""
         own = self._experiment.program_in_worktree(trial.levels, trial.request["subject"])
         there = self._experiment.folder_of(trial.levels).absolute()
         key = f"{own.table} in {there}" if own and own.link else trial.program
@@ -149,8 +149,8 @@ class _Linked:
     """A program that can be linked.
 
     Attributes:
-        name: of its link, for messages.
-        output: the program, which has the same path in every layout: its length moves the stack.
+        name: the name of its link, for messages.
+        output: the program; it has the same path in every layout, as the path's length moves the stack.
     """
 
     name: str
@@ -160,7 +160,7 @@ class _Linked:
     has_been_tried: bool = False
 
     def link(self, layout: int) -> None:
-        """Have the program in a layout."""
+        """Link the program in a layout."""
         if self.layout == layout:
             return
         self.layout = None
@@ -176,7 +176,7 @@ class _Linked:
         self.layout = layout
 
     def try_out(self) -> None:
-        """See that it can be linked, and has another layout with another seed."""
+        """Check that it can be linked, and that another seed gives another layout."""
         seen = set()
         for layout in _TRIED:
             self.link(layout)

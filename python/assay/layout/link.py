@@ -1,4 +1,4 @@
-"""The two ways to link a program in another order of its sections: a recorded link, and a command."""
+"""Two ways to link a program with its sections in another order: a recorded link, and a command."""
 
 import os
 import shlex
@@ -12,14 +12,13 @@ from assay.runner.process import CannotStartError, StopSignals, run_process
 from assay.words import show
 
 RECORD = ".link.tar"
-"""Ends the name of the file beside a program that holds its link: cmake/AssayLayout.cmake has it written."""
+"""The suffix of the file next to a program that records its link; cmake/AssayLayout.cmake creates it."""
 
 SHUFFLED = (".text*", ".data*", ".bss*", ".rodata*", ".tdata*", ".tbss*")
 """The sections whose order is drawn: functions, variables and constants. Each keeps its own alignment."""
 
 LINKERS = ("ld.lld", *(f"ld.lld-{version}" for version in range(40, 12, -1)))
-"""By what names lld is installed, as in cmake/AssayLayout.cmake; below version 13 it shuffles all sections or
-none."""
+"""The names of lld, as in cmake/AssayLayout.cmake; below version 13 it shuffles all sections or none."""
 
 
 Link = Callable[[int, Path], None]
@@ -36,8 +35,8 @@ def command_link(
     Args:
         table: NAME.
         command: for the shell, with its placeholders.
-        folder: of the experiment's file, where it runs.
-        show_output: is given the last lines of one that failed.
+        folder: the folder of the experiment's file, in which the command runs.
+        show_output: gets the last lines of a command that failed.
         stop: ends it.
     """
 
@@ -64,12 +63,12 @@ def command_link(
 def recorded_link(
     record: Path, folder: Path, show_output: Callable[[str], None], stop: StopSignals | None
 ) -> Link:
-    """Return a link that lld recorded when the program was built: all that went into it, and how.
+    """Return a link that lld recorded when the program was built: all inputs and options.
 
     Args:
-        record: the file.
-        folder: holds what was in it, once that is needed.
-        show_output: is given the last lines of a link that failed.
+        record: the file with the record.
+        folder: the folder to which the record is unpacked when it is needed.
+        show_output: gets the last lines of a link that failed.
         stop: ends it.
     """
 
@@ -97,5 +96,5 @@ def recorded_link(
 
 
 def lld() -> str | None:
-    """Return the path of lld, whose newest version counts; None where it is not installed."""
+    """Return the path of the newest lld; None if none is installed."""
     return next((path for name in LINKERS if (path := shutil.which(name))), None)

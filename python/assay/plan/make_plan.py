@@ -1,7 +1,7 @@
 """Turns an experiment and a seed into trials in the order in which they run. Pure: no clock, no host.
 
-Conditions that are compared run back to back, so that slow changes of the host meet each of them alike.
-What is arbitrary is perturbed for every trial: Blackwell, Applications of Randomness in System Performance
+Compared conditions run back to back, so that slow changes of the host affect all of them equally. Arbitrary
+parameters are perturbed for every trial: Blackwell, Applications of Randomness in System Performance
 Measurement, section 3.1, principle P1.
 """
 
@@ -27,7 +27,7 @@ _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 _LAYOUTS = 2**31  # seeds of a layout are from 1 on and below it: lld takes 0 for a draw of its own
 _REQUESTED_IF_ANY = {"warm_up_ms", "flaws", "parameters"}
 _OF_THE_PROCESS = ("stack_bytes", "heap_bytes", "thread_order", "placement")
-"""Draws that a trial's process carries out itself."""
+"""Perturbations that a trial's process applies itself."""
 
 
 def make_plan(
@@ -36,10 +36,10 @@ def make_plan(
     """Return the trials of an experiment; the same arguments give the same plan.
 
     Args:
-        experiment: what to run.
-        seed: where all chance comes from: order, trial seeds, perturbations.
+        experiment: the experiment to run.
+        seed: the source of all random choices: order, trial seeds, perturbations.
         program_of: subject -> the absolute path of the program that runs it.
-        memory_limit_mb: limit of trials whose settings name none, MiB.
+        memory_limit_mb: memory limit of trials whose settings have none, MiB.
     """
     random = Random(seed)  # noqa: S311  # repeatable on purpose
     groups = list(experiment.groups().values())
@@ -71,7 +71,7 @@ def make_plan(
 
 
 def _program(experiment: Experiment, levels: Mapping[str, Level], program_of: Callable[[str], str]) -> str:
-    """Return the program of a condition, in the worktree of its revision where it has one."""
+    """Return the program of a condition; if it has a revision, in the worktree of this revision."""
     settings = experiment.settings(levels)
     program = program_of(str(settings["subject"]))
     if flaws_of(settings):
@@ -82,7 +82,7 @@ def _program(experiment: Experiment, levels: Mapping[str, Level], program_of: Ca
 
 
 def moved(trial: PlannedTrial, before: Revisions, now: Revisions) -> PlannedTrial:
-    """Return a trial as it runs in the worktrees that there are now; those of its plan are gone."""
+    """Return a trial for the present worktrees; those of its plan are gone."""
     level = str(trial.levels[REVISION])
     was, is_ = (revisions.levels[level].folder for revisions in (before, now))
 
@@ -116,17 +116,17 @@ def repeat_group(
     group_number: int,
     first_ordinal: int,
 ) -> tuple[PlannedTrial, ...]:
-    """Return the trials of a repetition of a whole group: the same conditions, with all chance drawn anew.
+    """Return trials that repeat a whole group: the same conditions with new random numbers.
 
-    The layout alone is that of their block or configuration. The same arguments give the same repetition.
+    Only the layout stays that of their block or configuration. The same arguments give the same repetition.
 
     Args:
-        experiment: what is run.
-        group: the planned trials of the group, as they were first planned or of an earlier repetition.
+        experiment: the experiment that runs.
+        group: the group's planned trials, from the first plan or an earlier repetition.
         campaign_seed: seed of the campaign's plan.
-        number: of the repetition of this group, from 1.
-        group_number: of the new group, above those of all other groups.
-        first_ordinal: of its trials, above those of all other trials.
+        number: the repetition's number within this group, from 1.
+        group_number: the new group's number, above all others.
+        first_ordinal: the ordinal of its first trial, above all others.
     """
     repeats = group[0].group if group[0].repeats is None else group[0].repeats
     random = Random(f"{campaign_seed} {repeats} {number}")  # noqa: S311  # repeatable on purpose
@@ -149,10 +149,9 @@ def repeat_group(
 def _layout_of_configuration(
     experiment: Experiment, levels: Mapping[str, Level], campaign_seed: int
 ) -> dict[str, int]:
-    """Return the layout in which a trial's program is linked where sensitivity is measured; none as built.
+    """Return the layout of a trial's program in a sensitivity experiment; empty: as it was built.
 
-    A program that exists only where it is linked, `{linked}`, has one layout in all levels that do not vary
-    it.
+    A program that exists only as a link, `{linked}`, has one layout in all levels that do not vary it.
     """
     if not (experiment.varied and experiment.moved.layout):
         return {}
@@ -170,10 +169,10 @@ def _layout_of_configuration(
 def _perturbed(
     experiment: Experiment, levels: Mapping[str, Level], campaign_seed: int, random: Random
 ) -> tuple[dict[str, Any], dict[str, int | float | str]]:
-    """Return the settings of a trial as they are moved, and what was drawn.
+    """Return the perturbed settings of a trial, and what was drawn.
 
-    Where sensitivity is measured, all trials of a configuration are moved alike, and those of a level that
-    adds randomness once more, each by itself.
+    In a sensitivity experiment, all trials of a configuration have the same perturbation; at a level that
+    adds randomness, each trial is perturbed again by itself.
     """
     settings = experiment.settings(levels)
     if not experiment.varied:
@@ -195,7 +194,7 @@ def _drawn(
     digests: Mapping[str, str],
     moved: tuple[dict[str, Any], dict[str, int | float | str]],
 ) -> PlannedTrial:
-    """Return a trial of settings that are moved, with all that its process is told."""
+    """Return a trial with perturbed settings, and with the request for its process."""
     settings, drawn = moved
     # The layout is that of the block or configuration, in a repetition too.
     shared = {name: value for name, value in trial.perturbation.items() if name == LAYOUT}
@@ -235,14 +234,14 @@ def _drawn(
 
 
 def default_timeout_s(settings: Mapping[str, Any]) -> float:
-    """Return the seconds after which a trial of these settings must be stuck.
+    """Return the seconds after which a trial with these settings must be stuck.
 
-    10 s to start and stop, three times warm-up and measured interval, and 50 us for each key of the range: a
-    prefill draws each key some five times, and the slowest map worth measuring takes 10 us for one operation.
-    To these come 2 ns for each byte of a key and its value in each of these draws, as it is written, compared
-    and, where memory is new, mapped; and 1 us for each number of an array, which is drawn beforehand. An
-    open loop needs no more: it ends with the measured interval, whatever is still due. A fixture, which has
-    no keys, has a minute to be set up in.
+    They are 10 s to start and stop, three times the warm-up and the measured interval, and 50 us for each key
+    of the range: a prefill draws each key about five times, and the slowest map worth measuring takes 10 us
+    per operation. In addition, each of these draws takes 2 ns per byte of a key and its value, which are
+    written, compared and, in new memory, mapped; and each number of an array, drawn beforehand, takes 1 us.
+    An open loop needs no more: it ends with the measured interval, whatever is still due. A fixture has no
+    keys, but a minute for its setup.
     """
     running_ms = settings["duration_ms"] + settings.get("warm_up_ms", 0)
     if "key_range" not in settings:

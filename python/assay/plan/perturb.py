@@ -1,4 +1,4 @@
-"""Draws what is moved at random in one trial: Blackwell 1998, section 3.1, principle P1."""
+"""Draws the random perturbations of one trial: Blackwell 1998, section 3.1, principle P1."""
 
 import math
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from assay.experiment.perturb import Perturb, chosen, in_full, is_number, replac
 from assay.experiment.workload import LARGEST_KEY_RANGE, largest_key_range
 
 _TRIES = 100
-"""Of a draw that leaves what is legal. The setting itself is legal, so that half of all draws are."""
+"""The most draws until a value is legal. The setting itself is legal, so half of all draws are."""
 _SEEDS = 2**53  # every JSON reader holds whole numbers below it exactly
 
 
 def perturbed(
     settings: Mapping[str, Any], perturb: Perturb, random: Random
 ) -> tuple[dict[str, Any], dict[str, int | float | str]]:
-    """Return the settings of a trial as they are moved, and what was drawn: `PlannedTrial.perturbation`.
+    """Return the perturbed settings of a trial, and what was drawn: `PlannedTrial.perturbation`.
 
-    Of a trial of a command, too, everything is drawn that its experiment names; the runner leaves out what
-    a command cannot be given.
+    For commands, too, everything is drawn that the experiment names; the runner omits what does not apply to
+    a command.
     """
     moved = dict(settings)
     drawn: dict[str, int | float | str] = {}
@@ -64,12 +64,12 @@ def _factor(amount: float, random: Random) -> float:
 
 
 def change(before: float, after: float) -> float:
-    """Return by how many percent a number was moved; from 0, by how much."""
+    """Return by how many percent a number changed; from 0, its absolute change."""
     return 100 * (after / before - 1) if before else float(after)
 
 
 def _moved(settings: Mapping[str, Any], name: str, perturb: Perturb, random: Random) -> Any:
-    """Draw a number near a setting's, of its type, until it is legal; none reaches or passes 0."""
+    """Draw a number near a setting's value, of the same type, until it is legal; its sign stays the same."""
     value = value_at(settings, name)
     step = perturb.multiple_of.get(name)
     for _ in range(_TRIES):
@@ -100,7 +100,7 @@ def _is_legal(settings: Mapping[str, Any], name: str, number: float) -> bool:
 def _moved_mix(
     mix: Mapping[str, float], amount: float, random: Random
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return a mix each share of which is moved, and how many percent of itself each has moved."""
+    """Return a mix with perturbed shares, and the change of each share in percent of itself."""
     shares = {name: share * _factor(amount, random) if share else share for name, share in mix.items()}
     scale = 100 / sum(shares.values())
     moved = {name: share * scale for name, share in shares.items()}
@@ -108,7 +108,7 @@ def _moved_mix(
 
 
 def _keep_ranges_within(settings: dict[str, Any]) -> None:
-    """Shorten range queries, prefills and phases that would be of more keys than there are now."""
+    """Shorten range queries, prefills and phases that would exceed the new number of keys."""
     most = settings.get("key_range", LARGEST_KEY_RANGE)
     for name in ("prefill", "phase"):
         if settings.get(name, {}).get("size", 0) > most:

@@ -13,12 +13,12 @@ LAYOUT = "layout"
 
 
 Status = Literal["valid", "invalid", "crashed", "timed_out"]
-"""What a trial comes to."""
+"""The status of an ended trial."""
 
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """One trial that is to be run.
+    """One planned trial.
 
     Attributes:
         ordinal: position in the campaign, from 0.
@@ -27,15 +27,14 @@ class PlannedTrial:
         levels: factor -> level, the trial's condition.
         request: the message for the trial's process, schema `trial-request`.
         program: the executable that runs it, an absolute path.
-        perturbation: what was drawn at random for this trial besides its seed, empty of an unperturbed one:
-            setting -> the percent by which it was moved (from 0, the number), or the value that was chosen;
-            `environment_bytes`, `stack_bytes` and `heap_bytes`; `address_space`, "random" or "fixed"; the
-            seeds `thread_order` and `placement`, and `layout`, which trials of a block share, or of a
-            configuration, by which its program is linked.
+        perturbation: what was drawn at random in addition to its seed, empty if unperturbed: setting -> its
+            change in percent (from 0, the number), or the chosen value; `environment_bytes`, `stack_bytes`
+            and `heap_bytes`; `address_space`, "random" or "fixed"; the seeds `thread_order`, `placement` and
+            `layout`. By `layout` the program is linked; trials of a block or a configuration share it.
         timeout_s: seconds after which the trial is killed and recorded as timed out.
         memory_limit_mb: data segment that the trial's process may use, in MiB.
-        arguments: of the program's command line.
-        extract: how its metrics are found in what it prints: `Program.extraction`.
+        arguments: the command line's arguments.
+        extract: how its metrics are found in its output: `Program.extraction`.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
     """
 
@@ -55,7 +54,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True)
 class Plan:
-    """A campaign's trials in the order in which they run, and the seed that they came from."""
+    """A campaign's trials in the order in which they run, and their seed."""
 
     seed: int
     trials: tuple[PlannedTrial, ...]

@@ -1,1 +1,1 @@
-"""Runs trials: each in a process of its own, with what became of it as an `Outcome`."""
+"""Runs trials, each in its own process, and returns an `Outcome` for each."""

@@ -1,4 +1,4 @@
-"""Runs the steps of an experiment that are for the shell: builds and cleanups of its programs."""
+"""Runs an experiment's shell steps: the builds and cleanups of its programs."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

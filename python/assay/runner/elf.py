@@ -1,4 +1,4 @@
-"""Tells programs and their layouts apart, by what ELF files say of themselves."""
+"""Identifies programs and their layouts by their ELF files."""
 
 import hashlib
 import struct
@@ -23,7 +23,7 @@ class _Section:
 
 
 def build_id(program: Path) -> str:
-    """Return the build id of a program in hexadecimal; empty where it has none, or cannot be read."""
+    """Return the build id of a program in hexadecimal; empty if it has none or cannot be read."""
     try:
         status = program.stat()
         return _build_id(program, status.st_mtime_ns, status.st_size, status.st_ino)
@@ -48,10 +48,10 @@ def is_static(program: Path) -> bool:
 
 
 def layout_of(program: Path) -> str:
-    """Return a digest of what a program brings into memory, which a change of its layout changes.
+    """Return a digest of what a program loads into memory; it changes with the layout.
 
-    Its build id and other notes are left out: some linkers draw them at random. Of a file that is not an ELF
-    file of 64 bits, it is the digest of all of it.
+    It excludes the build id and other notes, which some linkers draw at random. If the file is not a 64-bit
+    ELF file, it is the digest of the whole file.
 
     Raises:
         OSError: it cannot be read.
@@ -69,7 +69,7 @@ def layout_of(program: Path) -> str:
 
 
 def _sections(data: bytes) -> Iterator[_Section]:
-    """Yield the sections of an ELF file; of any other, or of one that is damaged, none."""
+    """Yield the sections of an ELF file; nothing if it is damaged or another kind of file."""
     if not data.startswith(_MAGIC) or len(data) < 64:
         return
     (table,) = struct.unpack_from("<Q", data, 0x28)

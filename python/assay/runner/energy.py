@@ -1,4 +1,4 @@
-"""Energy, and energy times delay, as metrics of a trial where the machine counts energy."""
+"""Energy, and energy times delay, as metrics of a trial if the machine counts energy."""
 
 from collections.abc import Mapping
 
@@ -9,13 +9,13 @@ MOST_DELAYS = 3
 def metrics(reported: Mapping[str, float], joules: float | None) -> dict[str, float]:
     """Return a trial's energy metrics, in addition to those that it reports.
 
-    A command's are those of one run, from its start to its end. A trial that reports energy for each
-    operation measured it over its measured interval; its delay is then 1 / throughput, of all threads.
-    ED^N weighs delay more the larger N is (Bonnichsen 2016, section 2.1).
+    The metrics of a command are for one run, from its start to its end. A trial that reports energy per
+    operation measured it over the measured interval; its delay is 1 / throughput of all threads. The larger N
+    is, the more weight ED^N gives to delay (Bonnichsen 2016, section 2.1).
 
     Args:
         reported: metrics of the trial.
-        joules: what the packages and their memory used while a command's process ran; None: not counted.
+        joules: energy of the packages and their memory while a command's process ran; None: not counted.
     """
     if joules is not None and "wall_ms" in reported:
         energy, delay = joules / reported.get("runs", 1), reported["wall_ms"] / 1000

@@ -1,4 +1,4 @@
-"""Finds metrics in the output of programs that know nothing of the trial protocol."""
+"""Finds metrics in the output of programs that do not speak the trial protocol."""
 
 import json
 import math
@@ -49,18 +49,18 @@ _CHOICE = re.compile(r"\[(?!\^)(?:\\.|[^]\\])*\]")
 
 
 def extract(stdout: str, rules: Literal["lines"] | Sequence[Extraction]) -> dict[str, float]:
-    """Return metric -> value, as rules find them in the output of a program.
+    """Return metric -> value, found by rules in the output of a program.
 
-    To be called from the main thread, which alone can be told that a pattern takes too long.
+    Call it from the main thread: only there can a slow pattern be interrupted.
 
     Args:
         stdout: what the program printed.
-        rules: "lines" takes every line NAME=DATA whose NAME can be that of a metric and whose DATA is a
-            finite number, and ignores all others. Else each rule finds its metric in exactly one place.
+        rules: "lines" takes every line NAME=DATA whose NAME is valid for a metric and whose DATA is a finite
+            number, and ignores all others. Else each rule finds its metric in exactly one place.
 
     Raises:
-        ValueError: nothing is found, or more than one, or it takes too long; the message names the metric,
-            what was looked for, and the remedy.
+        ValueError: a metric is found nowhere or more than once, or the search takes too long; the message
+            names the metric, the rule and the remedy.
     """
     if rules == "lines":
         with _time_limit("the lines NAME=DATA take", "print fewer"):
@@ -101,7 +101,7 @@ def _lines(stdout: str) -> dict[str, float]:
 
 
 def _named(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
-    """Return metric -> DATA of the one line whose NAME its rule gives."""
+    """Return metric -> DATA of the only line with the NAME in its rule."""
     data: dict[str, str] = {}
     for name, text in pairs(stdout, "|".join(re.escape(str(rule.line)) for rule in rules)):
         for rule in rules:
@@ -111,7 +111,7 @@ def _named(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
 
 
 def _in_json(stdout: str, rules: Sequence[Extraction]) -> dict[str, str]:
-    """Return metric -> what stands at the place that its rule names, in the one JSON text that has it."""
+    """Return metric -> the value at its rule's place, in the only JSON text that has this place."""
     data: dict[str, str] = {}
     texts = 0
     for texts, text in enumerate(_json_texts(stdout), start=1):  # noqa: B007
@@ -135,7 +135,7 @@ def _add(data: dict[str, str], rule: Extraction, text: str) -> None:
 
 
 def _json_texts(stdout: str) -> Iterator[Any]:
-    """Yield what is JSON: the output as a whole, or else each line that is an object or an array."""
+    """Yield the JSON texts: the whole output, or else each line that is an object or an array."""
     lines = (match[0] for match in re.finditer(r"^[^\S\n]*+[\[{].*$", stdout, re.MULTILINE))
     for text in chain([stdout], lines):
         try:
@@ -148,7 +148,7 @@ def _json_texts(stdout: str) -> Iterator[Any]:
 
 
 def _at(value: Any, pointer: str) -> Any:
-    """Return what a JSON Pointer (RFC 6901) names in a value.
+    """Return the part of a value at a JSON Pointer (RFC 6901).
 
     Raises:
         LookupError: there is nothing at this place.
@@ -204,7 +204,7 @@ def _matched(stdout: str, rule: Extraction, pattern: str) -> float:
 
 
 def _continued(stdout: str, begin: int, end: int) -> str:
-    """Return the number that the one from begin to end is certainly a part of, or ""."""
+    """Return the longer number that certainly contains the number from begin to end, or ""."""
     close = stdout[max(begin - 3, 0) : begin].replace(_MINUS, "-")
     before, after = _BEGUN_BEFORE.search(close), _GOES_ON_AFTER.match(stdout, end)
     before = before or _HEXADECIMAL.search(stdout[max(begin - _WITHIN, 0) : begin])
@@ -214,10 +214,10 @@ def _continued(stdout: str, begin: int, end: int) -> str:
 
 
 def _grown(stdout: str, begin: int, end: int, deliberate: tuple[int, int]) -> str:
-    """Return a longer number, grouped, with a decimal comma or a time, that holds that from begin to end.
+    """Return a longer number (grouped, with a decimal comma, or a time) that contains the one found.
 
-    Where the pattern, whose match is `deliberate`, says that there is another number next to this one, these
-    are columns. In a list such as 1,2,3, which has no groups of three digits, matching the commas is enough.
+    If the pattern, whose match is `deliberate`, also matches a number next to this one, these are columns. In
+    a list such as 1,2,3, which has no groups of three digits, it is enough that it matches the commas.
     """
     before = _NEIGHBOURS_BEFORE.search(stdout, max(begin - _WITHIN, 0), begin)
     after = _NEIGHBOURS_AFTER.match(stdout, end, end + _WITHIN)
@@ -245,13 +245,17 @@ def _grown(stdout: str, begin: int, end: int, deliberate: tuple[int, int]) -> st
 
 
 def _unit(stdout: str, end: int, said: int) -> str:
-    """Return what sticks to the end of a number, unless the pattern says it up to `said`."""
+    """Return the unit directly after a number, unless the pattern's match, up to `said`, includes it."""
     word = "".join(takewhile(lambda char: char.isalnum() or char in _STICKS, stdout[end : end + _WITHIN]))
     return "" if end < said else word
 
 
 def _value(rule: Extraction, data: str | None) -> float:
-    """Return the number that a rule has found; None where it has found nothing."""
+    """Return the number in the data that a rule found.
+
+    Raises:
+        ValueError: it found nothing, or no finite number.
+    """
     if data is None:
         raise ValueError(
             f"{rule.metric}: {_sought(rule)} is nowhere in the output; look at it, then change the rule"
@@ -268,10 +272,10 @@ def _value(rule: Extraction, data: str | None) -> float:
 
 
 def _localised(text: str, gives: str) -> float | None:
-    """Return the value of a number with grouped digits or a decimal comma; None where it is nothing such.
+    """Return the value of a number with grouped digits or a decimal comma; None if it is neither.
 
     Raises:
-        ValueError: it may be one or the other; the message begins with `gives`.
+        ValueError: it may be either; the message begins with `gives`.
     """
     grouped = _GROUPED.fullmatch(text)
     if not grouped:
@@ -289,7 +293,7 @@ def _localised(text: str, gives: str) -> float | None:
 
 @contextmanager
 def _time_limit(what: str, remedy: str) -> Iterator[None]:
-    """Raise ValueError inside, even in the middle of a match, once the processor time is used up."""
+    """Raise a ValueError in the block, even during a match, when the processor time is used up."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
@@ -306,7 +310,7 @@ def _time_limit(what: str, remedy: str) -> Iterator[None]:
 
 
 def pairs(stdout: str, names: str) -> Iterator[tuple[str, str]]:
-    """Yield NAME and DATA, without the spaces around, of each line whose NAME matches a pattern."""
+    """Yield NAME and DATA, stripped, of each line whose NAME matches a pattern."""
     for match in re.finditer(rf"^[^\S\n]*+({names})[^\S\n]*+=(.*)$", stdout, re.MULTILINE):
         yield match[1], match[2].strip()
 
@@ -318,5 +322,5 @@ def _finite(data: str) -> float | None:
 
 
 def _quoted(text: str) -> str:
-    """Show what someone else wrote: one line, and not all of it where it is long."""
+    """Return a quotation of foreign text: one line, shortened if it is long."""
     return f"'{printable(text[:60])}{'...' if len(text) > 60 else ''}'"

@@ -1,14 +1,13 @@
-"""Clears up after a process, however that process ends; a program of its own (see `temporary.py`).
+"""Clears up after a process, however it ends; a separate program (see `temporary.py`).
 
-It makes a temporary folder, prints its path, and waits until its standard input closes: the process that
-holds the other end needs the folder no more, or is dead, by `kill -9` for instance. Then it ends what still
-runs for the folder, runs the commands that the other process still owes, and removes the folder, and git's
-notes of worktrees in it. Each line of its standard input is a JSON list of all commands that are owed, with
-the folders that they run in.
+It makes a temporary folder, prints its path, and waits until its standard input closes: the process at the
+other end no longer needs the folder, or is dead, for instance by `kill -9`. Then it ends what still runs for
+the folder, runs the commands that the process still owes, and removes the folder and git's notes of worktrees
+in it. Each line of its standard input is a JSON list of all owed commands with their folders.
 
-First it clears up after janitors that were killed themselves: each holds a lock on its folder. `git worktree
-prune` would also forget worktrees of the user on a disk that is not mounted, and `git worktree remove` does
-not know a worktree whose `git worktree add` was killed. Where the notes are, gitrepository-layout(5) says.
+It first clears up after janitors that were killed: each holds a lock on its folder. `git worktree prune`
+would also forget the user's worktrees on a disk that is not mounted, and `git worktree remove` does not know
+a worktree whose `git worktree add` was killed. gitrepository-layout(5) describes the notes.
 """
 
 import fcntl
@@ -29,11 +28,11 @@ MARK = "ASSAY_TEMPORARY"
 """The variable of the environment that marks what runs for a folder."""
 
 _ROUNDS = 1000
-"""How often processes are looked for that a dying one may have started; 10 s in all."""
+"""Number of searches for processes that a dying one may have started; 10 s in total."""
 
 
 def main(prefix: str, worktrees: str = "") -> None:
-    """Serve one folder; `worktrees` is where the repository keeps what it knows of its worktrees."""
+    """Serve one folder; `worktrees` is where the repository keeps its notes of worktrees."""
     runner = os.getppid()
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda *_: None)  # not ignored, as commands that are owed would inherit that
@@ -70,7 +69,7 @@ def main(prefix: str, worktrees: str = "") -> None:
 
 
 def _new(prefix: str) -> Path:
-    """Make a folder, and hold it by a lock."""
+    """Make a folder and lock it."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
         # Another janitor may take it for one that was left, and remove it.
@@ -81,14 +80,14 @@ def _new(prefix: str) -> Path:
 
 
 def _clear_abandoned(folder: Path, worktrees: str) -> None:
-    """Clear a folder whose janitor is dead, and which may be gone; none of another user."""
+    """Clear a folder whose janitor is dead, if it exists and is this user's."""
     with suppress(OSError), _held(folder):
         _clear(folder, worktrees)
 
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Hold a folder, if it is there; an OSError says that it is served or another user's."""
+    """Lock a folder while entered; an OSError means that it is gone, in use, or another user's."""
     try:
         about = folder.lstat()
     except FileNotFoundError:
@@ -105,7 +104,7 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 def _clear(folder: Path, worktrees: str) -> None:
-    """End what runs for a folder, and remove it with git's notes of worktrees in it."""
+    """End the processes of a folder, and remove it with git's notes of worktrees in it."""
     _end(lambda process: _runs_for(process, folder))
     _remove(folder)
     if worktrees:
@@ -116,7 +115,7 @@ def _clear(folder: Path, worktrees: str) -> None:
 
 
 def _end(is_meant: Callable[[Path], bool]) -> None:
-    """End processes, and what they start meanwhile."""
+    """End processes, including those that they start meanwhile."""
     for _ in range(_ROUNDS):
         running = [process for process in Path("/proc").glob("[0-9]*") if is_meant(process)]
         if not running:
@@ -128,7 +127,7 @@ def _end(is_meant: Callable[[Path], bool]) -> None:
 
 
 def _await_meters(runner: int) -> None:
-    """Wait until what a dead process ran is ended: what cleans up after it comes later."""
+    """Wait until a dead runner's processes have ended; cleanups must come later."""
     for _ in range(_ROUNDS):
         if not any(_is_meter(process, runner) for process in Path("/proc").glob("[0-9]*")):
             return
@@ -136,7 +135,7 @@ def _await_meters(runner: int) -> None:
 
 
 def _is_meter(process: Path, runner: int) -> bool:
-    """Return whether a process is an `assay-meter` of a process: its second argument says so."""
+    """Return whether a process is an `assay-meter` of this runner, by its second argument."""
     with suppress(OSError):
         words = (process / "cmdline").read_bytes().split(b"\0")
         return words[0].endswith(b"assay-meter") and words[2:3] == [str(runner).encode()]
@@ -144,7 +143,7 @@ def _is_meter(process: Path, runner: int) -> bool:
 
 
 def _runs_for(process: Path, folder: Path) -> bool:
-    """Return whether a process, a folder of /proc, was started for the folder, from it or in it."""
+    """Return whether a process (its folder in /proc) was started for, from or in the folder."""
     with suppress(OSError):
         if f"{MARK}={folder}".encode() in (process / "environ").read_bytes().split(b"\0"):
             return True
@@ -157,7 +156,7 @@ def _runs_for(process: Path, folder: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, also where a build made folders in it that nobody may write, as Go does."""
+    """Remove a folder, even if a build made read-only folders in it, as Go does."""
     for parent, children, _ in os.walk(folder):
         for child in (Path(parent, name) for name in children):
             if not child.is_symlink():

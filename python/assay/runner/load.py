@@ -1,4 +1,4 @@
-"""What else the host did while a trial ran, and what share of their processor time its threads lost to it."""
+"""The host's other work while a trial ran, and the share of processor time that its threads lost to it."""
 
 import os
 import re
@@ -17,23 +17,23 @@ from assay.host.system import System
 from assay.runner.process import StopSignals
 
 _SHORTEST_S = 0.05
-"""The kernel counts processor time in steps of 10 ms: of a shorter process it tells nothing."""
+"""The kernel counts processor time in steps of 10 ms: shorter processes cannot be measured."""
 
 _POLL_S = 0.5
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What the kernel has counted since the machine started, seconds.
+    """The kernel's counters since the machine started, seconds.
 
     Attributes:
-        at: when it was read.
+        at: when they were read.
         load: the load average over a minute.
-        pressure: how long some task waited for a processor; None where the kernel does not tell.
-        busy, steal: of all processors together: used by whomever, and taken by the hypervisor.
-        hottest_c: the highest temperature now, degrees Celsius; None where the kernel does not tell.
-        throttles: how often processors slowed down for heat.
-        own: used by the processes that this one started, and has waited for.
+        pressure: how long some task waited for a processor; None if the kernel does not report it.
+        busy, steal: time of all processors together: used by anybody, and taken by the hypervisor.
+        hottest_c: the highest temperature now, degrees Celsius; None if the kernel does not report it.
+        throttles: how often processors slowed down because of heat.
+        own: time used by the processes that this process has started and waited for.
     """
 
     at: float
@@ -47,7 +47,7 @@ class Counts:
 
 
 def counts() -> Counts | None:
-    """Return what the kernel has counted so far; None where /proc does not tell."""
+    """Return the kernel's counters; None if /proc does not have them."""
     try:
         first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0].split()[1:]
         load = float(Path("/proc/loadavg").read_text(encoding="ascii").split()[0])
@@ -71,15 +71,15 @@ def counts() -> Counts | None:
 def metrics(
     before: Counts | None, after: Counts | None, request: Mapping[str, Any], reported: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return what the host did while a trial ran, as metrics of it.
+    """Return metrics of the host's work while a trial ran.
 
-    What threads lost cannot be more than what other programs used, nor more than the time in which some task
-    waited. Where threads outnumber their processors, they also wait for each other, and only these two tell.
+    Threads cannot lose more time than other programs used, nor more than some task waited. If there are more
+    threads than processors, they also wait for each other, and only these two limits count.
 
     Args:
-        before, after: read just before its process and just after its end.
-        request: its threads and their pinning.
-        reported: its own metrics.
+        before, after: the counters just before the trial's process and just after its end.
+        request: the trial's threads and their pinning.
+        reported: the trial's own metrics.
     """
     if before is None or after is None or after.at - before.at < _SHORTEST_S:
         return {}
@@ -106,7 +106,7 @@ def metrics(
 
 
 def wait_until_quiet(threads: int, most_s: float, stop: StopSignals) -> float:
-    """Wait until other programs leave processors for so many threads; return the seconds that it took.
+    """Wait until other programs leave enough processors for the threads; return the seconds waited.
 
     Raises:
         Interrupted: `stop` was signalled.

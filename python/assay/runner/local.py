@@ -48,13 +48,13 @@ _BELONGS = "standard output belongs to the result: print to standard error inste
 
 
 def as_built(trial: PlannedTrial) -> Binary:
-    """Return what a trial is started from where nothing is linked for it."""
+    """Return the program of a trial without a link of its own."""
     return Binary(trial.program, trial.arguments, trial.program)
 
 
 @dataclass(frozen=True)
 class _Calibration:
-    """What a calibration came to, and when: a moment of the monotonic clock."""
+    """The result of a calibration; `at` is a moment of the monotonic clock."""
 
     placement: Mapping[str, Any]
     at: float
@@ -62,10 +62,10 @@ class _Calibration:
     error: str
 
     def serves(self, trial: PlannedTrial) -> bool:
-        """Return whether it tells of the host at this moment as well as another one would.
+        """Return whether it describes the host at this moment as well as a new calibration would.
 
-        A trial that repeats a short command is as short as the calibrations around it, so that those of
-        neighbours share one. A host keeps its mode for seconds or minutes.
+        A trial that repeats a short command is as short as the calibrations around it, so that neighbours
+        share one. A host keeps its mode for seconds or minutes.
         """
         return (
             _run_of(trial).repeat_ms > 0
@@ -77,20 +77,20 @@ class _Calibration:
 
 @dataclass
 class LocalExecutor:
-    """Runs each trial in a process of its own on this machine, between two calibrations.
+    """Runs each trial in its own process on this machine, between two calibrations.
 
-    Short trials of a group may share the same two.
+    Short trials of a group may share their calibrations.
 
     Attributes:
         calibrate: the program that calibrates.
         stop: ends the trial that is running.
-        folder_of: the folder in which a condition's command runs; by default that of its program.
-        surroundings_of: what the runner gives to the process of a condition; without it, nothing.
-        patience_s: how long it waits, in all, for a busy host to become quiet.
+        folder_of: returns the folder in which a condition's command runs; by default the program's folder.
+        surroundings_of: returns what the runner provides for a condition's process; None: nothing.
+        patience_s: the longest total time to wait for a busy host to become quiet.
         say: gets a line when the executor waits, and the output of a preparation that failed.
-        binary_of: makes what a trial is started from, where it is not to be the program as it was built.
+        binary_of: returns the program of a trial, linked for it if necessary; by default as it was built.
         tuned: trials run at the highest priority that is allowed.
-        simulated: what is simulated of each trial that names events.
+        simulated: the simulation of each trial that names events.
     """
 
     calibrate: Path
@@ -108,7 +108,7 @@ class LocalExecutor:
     _given_up: dict[frozenset[tuple[str, Level]], Simulation] = field(default_factory=dict, init=False)
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
-        """Run the trials of a group one after another, and yield what became of each.
+        """Run the trials of a group one after another, and yield the outcome of each.
 
         Raises:
             Interrupted: the user asked to stop.
@@ -124,7 +124,7 @@ class LocalExecutor:
         return self._outcomes(group)
 
     def _outcomes(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
-        """Run the trials of a group, and yield what became of each once it is calibrated."""
+        """Run the trials of a group, and yield the outcome of each when it is calibrated."""
         printed: dict[bytes, PlannedTrial] = {}
         waiting: list[tuple[Outcome, _Calibration]] = []
         simulations = [self._simulation(trial) for trial in group]  # first, so that trials stay neighbours
@@ -144,7 +144,7 @@ class LocalExecutor:
                 waiting = []
 
     def _outcome(self, trial: PlannedTrial, binary: Binary, printed: dict[bytes, PlannedTrial]) -> Outcome:
-        """Run a trial; `printed` is what commands of its group printed whose output has to be the same."""
+        """Run a trial; `printed` has the outputs of its group's commands that must print the same."""
         run = _run_of(trial)
         started_at = datetime.now(UTC)
         is_command = trial.extract != "protocol"
@@ -195,15 +195,15 @@ class LocalExecutor:
 
     @contextmanager
     def _surrounded(self, trial: PlannedTrial, binary: Binary) -> Iterator[Surroundings]:
-        """Provide what surrounds the process of a trial: what its settings name, then what tuning gives."""
-        wanted = self.surroundings_of(trial.levels) if self.surroundings_of else {}
-        if self.tuned and (own := sorted(wanted)):
+        """Provide the surroundings of a trial's process: by its settings, then by tuning."""
+        requested = self.surroundings_of(trial.levels) if self.surroundings_of else {}
+        if self.tuned and (own := sorted(requested)):
             raise CannotStartError(
                 f"the trials set {listed(own)} themselves, and --tuned would too; run without --tuned"
             )
         system = System()
         priority = started(system, trial.request, trial.timeout_s if self.tuned else None)
-        with surrounded(wanted, Path(binary.measured), trial.timeout_s, system) as around:
+        with surrounded(requested, Path(binary.measured), trial.timeout_s, system) as around:
             set_here = {SET_BY_TRIAL: ", ".join(around.state)} if around.state else {}
             yield replace(
                 around,
@@ -238,9 +238,9 @@ class LocalExecutor:
         )
 
     def _simulation(self, trial: PlannedTrial) -> Simulation | None:
-        """Simulate the events that a trial names, if that is wanted.
+        """Simulate the events that a trial names, if the simulation plan says so.
 
-        Where nobody asked for it and nothing came of it, it is not tried again for the same condition: each
+        A simulation that nobody requested and that failed is not tried again for the same condition: each
         attempt might take as long.
         """
         if not self.simulated.operations or "events" not in trial.request:
@@ -260,7 +260,7 @@ class LocalExecutor:
         return simulation
 
     def _folder(self, trial: PlannedTrial) -> Path:
-        """Return the folder in which a trial runs; a program that speaks the protocol runs in its own."""
+        """Return the folder in which a trial runs; for a program that speaks the protocol, its own."""
         if self.folder_of is None or trial.extract == "protocol":
             return Path(trial.program).parent
         return self.folder_of(trial.levels)
@@ -292,14 +292,14 @@ def _run_of(trial: PlannedTrial) -> CommandRun:
 
 
 def _with_own(state: Mapping[str, str], result: Mapping[str, Any]) -> dict[str, str]:
-    """Return what surrounds a trial, what its program says it changed of the host, and the names of both."""
+    """Return the trial's surroundings, with the host's settings that its program says it changed."""
     own = result.get("host", {})
     names = {*own, *filter(None, state.get(SET_BY_TRIAL, "").split(", "))}
     return {**state, **own, **({SET_BY_TRIAL: ", ".join(sorted(names))} if names else {})}
 
 
 def _placement(trial: PlannedTrial) -> dict[str, Any]:
-    """Return what a calibration depends on: of a request to calibrate, all but the protocol."""
+    """Return what a calibration depends on: a calibration request without the protocol's version."""
     drawn = {
         name: value for name, value in trial.request.get("perturbation", {}).items() if name == "placement"
     }
@@ -307,7 +307,7 @@ def _placement(trial: PlannedTrial) -> dict[str, Any]:
 
 
 def _with_simulated(outcome: Outcome, simulation: Simulation | None) -> Outcome:
-    """Return what became of a trial together with what was simulated of it."""
+    """Return a trial's outcome with its simulation."""
     if simulation is None or outcome.result is None:
         return outcome
     return replace(
@@ -318,7 +318,7 @@ def _with_simulated(outcome: Outcome, simulation: Simulation | None) -> Outcome:
 
 
 def _between(before: _Calibration, outcome: Outcome, after: _Calibration) -> Outcome:
-    """Return what became of a trial together with the calibrations around it."""
+    """Return a trial's outcome with the calibrations around it."""
     errors = {"before": before.error, "after": after.error}
     return replace(
         outcome,
@@ -329,9 +329,9 @@ def _between(before: _Calibration, outcome: Outcome, after: _Calibration) -> Out
 
 
 def digest_of(program: str) -> str:
-    """Return the SHA-256 of a program's bytes, in hexadecimal; empty of one that is gone.
+    """Return the SHA-256 of a program's bytes, in hexadecimal; empty if it is gone.
 
-    It is read again only where the file has changed.
+    The file is read again only if it has changed.
     """
     try:
         facts = Path(program).stat()
@@ -346,7 +346,7 @@ def _digest_of(program: str, _inode: int, _size: int, _changed_ns: int) -> str:
 
 
 def trial_environment(padding: int) -> dict[str, str]:
-    """Return the environment of a trial: as little as programs need, and as many bytes of padding as given.
+    """Return the environment of a trial: as little as programs need, and a number of bytes of padding.
 
     The size of the environment moves the stack, and with it performance (Mytkowicz et al., ASPLOS 2009).
     """
@@ -357,7 +357,7 @@ _Judged = tuple[Status, str, dict[str, Any] | None]
 
 
 def judge(ended: Ended, trial: PlannedTrial) -> _Judged:
-    """Say what became of a trial from what its process left behind: status, reason, result."""
+    """Return the status, reason and result of a trial from how its process ended."""
     failure = _failure(ended, trial.timeout_s)
     if failure:
         return *failure, None
@@ -376,27 +376,27 @@ def judge(ended: Ended, trial: PlannedTrial) -> _Judged:
 
 
 def _other_surroundings(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Say what a trial reports that the runner was to give it and did not, or ""."""
+    """Return how the surroundings that a trial reports differ from its request, or ""."""
     for name in ("allocator", "transactions"):
-        if wanted := request.get(name):
+        if requested := request.get(name):
             try:
                 reported = result["environment"][name]["name"]
             except (KeyError, TypeError):
-                return f"{name} had to be {wanted}, but the result's environment does not name it"
-            if reported != wanted:
-                return f"{name} had to be {wanted}, but the result says {reported}"
+                return f"{name} had to be {requested}, but the result's environment does not name it"
+            if reported != requested:
+                return f"{name} had to be {requested}, but the result says {reported}"
     return ""
 
 
 def _left_out(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Say what the request asks for and the result lacks, or "": the program measured something else."""
-    wanted = {"latency": request.get("latency", "none") != "none", "roles": "roles" in request}
-    missing = [name for name in wanted if wanted[name] and name not in result]
+    """Return what the result lacks of the request, or ""; such a program measured something else."""
+    requested = {"latency": request.get("latency", "none") != "none", "roles": "roles" in request}
+    missing = [name for name in requested if requested[name] and name not in result]
     return f"the result has no {missing[0]}, which the request asked for" if missing else ""
 
 
 def _other_flaws(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Say that a trial did not mislead as it was to, or did though it was not, or ""."""
+    """Return which of the requested flaws a trial did not have, or had although not requested, or ""."""
     requested, had = flaws_of(request), flaws_of(result)
     if requested == had:
         return ""
@@ -404,7 +404,7 @@ def _other_flaws(request: Mapping[str, Any], result: Mapping[str, Any]) -> str:
 
 
 def _extracted(ended: Ended, trial: PlannedTrial) -> tuple[Status, str, dict[str, Any] | None]:
-    """Make a result of what a command printed and used."""
+    """Make a result from a command's output and its use of time and memory."""
     stdout, rules = _text(ended.stdout), trial.extract
     assert rules != "protocol"
     try:
@@ -433,7 +433,7 @@ def _protocol_result(ended: Ended) -> tuple[Status, str, dict[str, Any] | None]:
 
 
 def _not_the_result(printed: str, error: Exception) -> str:
-    """Say what a program printed that is not its result: all of it, or what stands before or after one."""
+    """Return in words what a program printed that is not a result: all of it, or text around a result."""
     decoder = json.JSONDecoder()
     begin = printed.find("{")
     for _ in range(_PLACES_TRIED):
@@ -455,7 +455,7 @@ def _not_the_result(printed: str, error: Exception) -> str:
 
 
 def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
-    """Say how a process failed whatever it printed, or None."""
+    """Return the status and reason of a process that failed, whatever it printed, or None."""
     if len(ended.stdout) > STDOUT_LIMIT:
         return "invalid", f"printed more than {STDOUT_LIMIT // 2**20} MiB"
     why = _last_words(ended)
@@ -471,7 +471,7 @@ def _failure(ended: Ended, timeout_s: float) -> tuple[Status, str] | None:
 
 
 def _last_words(ended: Ended) -> str:
-    """Return the last lines that a process wrote to standard error, in one line after a colon; "" if none."""
+    """Return the last lines of a process's standard error, joined in one line after a colon; "" if none."""
     text = _STYLE.sub("", _text(ended.stderr[-_SAID_AT_MOST * _LINES_SAID :]))
     lines = [printable(line.strip()) for line in text.splitlines() if line.strip()]
     said = " / ".join(lines[-_LINES_SAID:])

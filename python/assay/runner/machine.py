@@ -1,4 +1,4 @@
-"""What this machine has, for experiments to be checked against."""
+"""What this machine has; experiments are checked against it."""
 
 import os
 import platform
@@ -21,10 +21,10 @@ _ADDR_NO_RANDOMIZE = 0x0040000  # linux/personality.h
 
 
 def present_machine() -> Machine:
-    """Return what subjects, engines, allocators, processors and memory there are here.
+    """Return the subjects, engines, allocators, processors and memory of this machine.
 
     Raises:
-        AssayError: `assay-trial` is not there, or does not answer.
+        AssayError: `assay-trial` is missing or does not answer.
     """
     trial = programs.find("assay-trial")
     transactions = programs.transactions(trial)
@@ -50,12 +50,12 @@ def present_machine() -> Machine:
 
 
 def host() -> dict[str, object]:
-    """Return what the laboratory itself knows of the machine: `processors` are those that it may use."""
+    """Return what Assay itself knows of the machine: `processors` are those that it may use."""
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
 
 
 def _flawed_subjects() -> frozenset[str] | None:
-    """Return the subjects of `assay-pitfalls`; None where that is not, as after `make quickstart`."""
+    """Return the subjects of `assay-pitfalls`; None if it is not built, as after `make quickstart`."""
     try:
         program = programs.find(PITFALLS)
     except AssayError:
@@ -75,7 +75,7 @@ def _random_addresses() -> bool:
 
 @cache
 def _fixed_addresses() -> bool:
-    """Return whether processes can be placed alike; some containers forbid it."""
+    """Return whether processes can have fixed addresses; some containers forbid it."""
     try:
         return subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False).returncode == 0  # noqa: S607
     except OSError:

@@ -1,8 +1,8 @@
-"""Runs one process to its end, whatever it does: it can neither hang the runner nor leave anything behind.
+"""Runs one process to its end: whatever it does, it cannot hang the runner or leave processes behind.
 
-It runs under `assay-meter`, which adopts the processes that it starts and leaves behind, also those that
-leave its session. The meter ends them all when the process has ended, when it is told to stop, and when the
-runner dies. Where the meter itself is killed, they become children of the runner, which ends them.
+It runs under `assay-meter`, which adopts the processes that it leaves behind, also those that leave its
+session. The meter ends them all when the process has ended, when it receives a stop signal, and when the
+runner dies. If the meter itself is killed, they become children of the runner, which ends them.
 """
 
 import ctypes
@@ -44,13 +44,13 @@ _PATIENCE_S = 10.0  # for a meter to end what it started
 
 
 class CannotStartError(AssayError):
-    """A program cannot be started: that says nothing about its speed, and is not a trial of it."""
+    """A program cannot be started; this does not count as a trial."""
 
 
 class Interrupted(BaseException):
-    """The user asked the runner to stop; `signum` is the signal that said so.
+    """The user stopped the runner with the signal `signum`.
 
-    Not an `Exception`, so that nothing that handles failures takes it for one.
+    It is not an `Exception`, so that handlers of failures do not catch it.
     """
 
     def __init__(self, signum: int) -> None:
@@ -59,14 +59,14 @@ class Interrupted(BaseException):
 
 
 class StopSignals:
-    """While entered, SIGINT, SIGTERM and SIGHUP are noted instead of acted upon.
+    """While entered, SIGINT, SIGTERM and SIGHUP are recorded and have no other effect.
 
-    A trial is then stopped, or a record finished, at a point where nothing is half-done. A SIGHUP that is
-    ignored, as under nohup, stays so.
+    The trial is then stopped at a point where nothing is half-done. A SIGHUP that is ignored, as under nohup,
+    stays ignored.
     """
 
     def __enter__(self) -> "StopSignals":
-        """Begin to note signals."""
+        """Begin to record signals."""
         self.signum = 0
         self._at_once = False
         self.wakes, self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -88,7 +88,7 @@ class StopSignals:
             raise Interrupted(self.signum)
 
     def act_at_once(self) -> None:
-        """From now on raise `Interrupted` wherever a signal comes; a second one acts as before."""
+        """From now on raise `Interrupted` as soon as a signal comes; a second one acts as before."""
         self._at_once = True
         self.check()
 
@@ -107,17 +107,17 @@ class StopSignals:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a process left behind.
+    """A process that has ended.
 
     Attributes:
         exit_code: its exit status, negative for the number of the signal that ended it.
         stdout: what it printed, at most a little more than `STDOUT_LIMIT`.
-        stderr: the end of its standard error, at most `STDERR_KEPT` bytes; where a shell could not start a
+        stderr: the end of its standard error, at most `STDERR_KEPT` bytes; if a shell could not start a
             script, a line of ours says why.
         timed_out: it was killed because it took too long.
-        wall_s: how long it lived, seconds.
-        used: metric -> what the meter says it used; empty where it was not measured or was killed.
-        left: names of processes that it had started and that still ran when it ended; they are ended.
+        wall_s: how long it ran, seconds.
+        used: metric -> its use of time and memory by the meter; empty if not measured or killed.
+        left: names of the processes that it started and that still ran when it ended; they were ended.
     """
 
     exit_code: int
@@ -154,27 +154,27 @@ def run_process(
     priority: Sequence[str] = (),
     stop: StopSignals | None = None,
 ) -> Ended:
-    """Run a program in a session of its own, and end every process that it leaves behind.
+    """Run a program in its own session, and end every process that it leaves behind.
 
-    To be called from the main thread: the process is ended when the thread that started it ends.
+    Call it from the main thread: the process ends when the thread that started it ends.
 
     Args:
         program: the executable, an absolute path.
-        stdin: what it reads.
-        environment: all that is in its environment.
-        arguments: of its command line.
-        directory: where it runs; the program's own folder by default.
+        stdin: its standard input.
+        environment: its whole environment.
+        arguments: its command line's arguments.
+        directory: where it runs; by default the program's folder.
         measured: its use of time and memory is measured.
         repeat_ms: it is run again until this many milliseconds have passed.
-        wait_for_children: it has ended when the processes that it started have ended, too.
-        stdin_file: what it reads instead of `stdin`.
+        wait_for_children: it has ended only when the processes that it started have ended, too.
+        stdin_file: a file for its standard input in place of `stdin`.
         discard: it prints to /dev/null.
         timeout_s: seconds after which it is killed.
         memory_limit_mb: data segment that it may use, MiB; None for no limit.
-        preload: a library that the dynamic linker loads before all others, or none.
-        fixed_addresses: the kernel places its stack, heap and libraries where it always does.
+        preload: a library that the dynamic linker loads before all others; "" for none.
+        fixed_addresses: the kernel places its stack, heap and libraries at the same addresses each time.
         priority: the words of a command that runs it at another priority.
-        stop: ends it too.
+        stop: ends it, too.
 
     Raises:
         Interrupted: `stop` was signalled; the process is gone.
@@ -189,7 +189,7 @@ def run_process(
         numbers = [report.fileno(), os.getpid(), repeat_ms, int(measured), int(wait_for_children)]
         command = [*priority, *fixed, meter, *map(str, numbers), limit, preload, program, *arguments]
         before = _children()
-        _adopt(wanted=True)
+        _adopt(adopting=True)
         try:
             process = subprocess.Popen(  # noqa: S603
                 command,
@@ -228,7 +228,7 @@ def run_process(
 
 
 def signal_name(number: int) -> str:
-    """Return what a signal is called: SIGSEGV, or "signal 40" as real-time signals have no name."""
+    """Return the name of a signal: SIGSEGV, or "signal 40" as real-time signals have no name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -274,14 +274,14 @@ def _interpreter_missing(program: Path) -> str:
 
 
 def _scripts_not_started(arguments: Sequence[str], folder: Path) -> str:
-    """Return in lines which scripts named in the arguments, as those of a shell, could not be started."""
+    """Return a line for each script in the arguments (for instance a shell's) that could not be started."""
     words = {word for text in arguments for word in re.split(r"[\s;&|()<>'\"]+", text) if "/" in word}
     reasons = {word: _interpreter_missing(folder / word) for word in sorted(words)}
     return "".join(f"\n{printable(word)} cannot be started: {why}" for word, why in reasons.items() if why)
 
 
 class _Output:
-    """What a process prints, read as it comes so that a full pipe never holds it up."""
+    """The output of a process, read immediately so that a full pipe never blocks the process."""
 
     def __init__(self, process: subprocess.Popen[bytes], others: set[int]) -> None:
         assert process.stderr is not None
@@ -296,7 +296,7 @@ class _Output:
             os.set_blocking(pipe.fileno(), False)
 
     def collect(self, deadline: float, stop: StopSignals | None) -> bool:
-        """Read until the process ends, prints too much or is to be stopped; return whether time ran out."""
+        """Read until the process ends, prints too much or must stop; return whether time ran out."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._exited, selectors.EVENT_READ)
             for pipe in self._pipes:
@@ -320,14 +320,14 @@ class _Output:
         return bytes(self._stderr[-STDERR_KEPT:])
 
     def end(self) -> None:
-        """End the process if it runs, with all that it started, and close what was opened to read from it."""
+        """End the process, if it runs, with all that it started, and close its pipes."""
         # It is waited for last: until then its number, and so its group's, is not used again.
         os.kill(self._process.pid, signal.SIGTERM)
         select.select([self._exited], [], [], _PATIENCE_S)
         os.killpg(self._process.pid, signal.SIGKILL)
         if self._process.wait() == -signal.SIGKILL:
             _end_orphans(self._others)
-        _adopt(wanted=False)
+        _adopt(adopting=False)
         os.close(self._exited)
         for pipe in self._pipes:
             pipe.close()
@@ -352,9 +352,9 @@ class _Output:
         return bool(data)
 
 
-def _adopt(*, wanted: bool) -> None:
-    """Become the parent of processes that a killed meter leaves behind, see prctl(2), or no longer."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
+def _adopt(*, adopting: bool) -> None:
+    """Begin, or stop, to adopt the processes that a killed meter leaves behind; see prctl(2)."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(adopting), 0, 0, 0)
 
 
 def _children() -> set[int]:
@@ -365,7 +365,7 @@ def _children() -> set[int]:
 
 
 def _end_orphans(others: set[int]) -> None:
-    """End all children of this process but some, and theirs, which then become its own."""
+    """End all children of this process except `others`, and their children, which it then adopts."""
     deadline = time.monotonic() + _PATIENCE_S
     while (orphans := _children() - others) and time.monotonic() < deadline:
         for orphan in orphans:

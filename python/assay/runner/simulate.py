@@ -1,8 +1,8 @@
-"""Simulates what a processor would count of a trial: a second, short run of it under valgrind's callgrind.
+"""Simulates a processor's event counts for a trial: a second, short run under valgrind's callgrind.
 
 The program's meter tells callgrind where the measured interval begins and ends, so that the warm-up fills the
-caches and does not count. What is simulated is one processor, the same on every host, so that its numbers are
-those of the program, its compiler, its draws and where its memory lies; not of the host's load.
+caches and does not count. The simulated processor is the same on every host: the counts depend on the
+program, its compiler, its random draws and its memory addresses, not on the host's load.
 
 A second run simulates the translation lookaside buffers (TLB), if they are requested: a TLB is a cache whose
 lines are pages, and callgrind simulates caches of any line size.
@@ -27,8 +27,8 @@ from assay.runner.temporary import Temporary
 from assay.runner.types import Binary
 
 PROCESSOR = "Intel Xeon X5570 (Nehalem, 2009): first and last level of its caches, first level of its TLBs"
-"""That of paper 002's machine PC_A. Sizes, ways and lines: Intel 64 and IA-32 Architectures Optimization
-Reference Manual, on microarchitecture Nehalem."""
+"""The processor of paper 002's machine PC_A. Sizes, ways and lines: Intel 64 and IA-32 Architectures
+Optimization Reference Manual, on microarchitecture Nehalem."""
 _CACHES = ("--I1=32768,4,64", "--D1=32768,8,64", "--LL=8388608,16,64")
 _TLBS = (f"--I1={128 * 4096},4,4096", f"--D1={64 * 4096},4,4096", f"--LL={512 * 4096},4,4096")
 
@@ -47,7 +47,8 @@ _BY_CACHES = {
     "llc_store_misses": ("DLmw",),
 }
 _OF_LAST_LEVEL = frozenset({"cache_misses", "llc_load_misses", "llc_store_misses"})
-"""A warm-up is too short to fill that cache: the prefill is simulated too, which takes ten times as long."""
+"""Events of the last-level cache. A warm-up is too short to fill it, so the prefill is simulated, too: that
+takes ten times as long."""
 _BY_TLBS = {
     "dtlb_loads": ("Dr",),
     "dtlb_load_misses": ("D1mr",),
@@ -55,10 +56,10 @@ _BY_TLBS = {
     "dtlb_store_misses": ("D1mw",),
     "itlb_load_misses": ("I1mr",),
 }
-"""Event, as metrics have it -> callgrind's events that it is the sum of; so in both."""
+"""Event, as in metrics -> callgrind's events whose sum it is; the same in both tables."""
 
 _SLOWDOWN = 50
-"""A simulated run may take this many times as long as the trial before it is taken to be stuck."""
+"""A simulated run that takes more than this many times as long as the trial counts as stuck."""
 PATIENCE_S = 60
 """A simulated run that the experiment does not request is given up after this time."""
 _LONGEST_ARRAY = 2  # numbers for each operation that is performed, in warm-up and measured interval
@@ -68,10 +69,10 @@ _LONGEST_INTERVAL_MS = 60_000
 
 @dataclass(frozen=True)
 class Simulation:
-    """What was simulated of one trial.
+    """The simulation of one trial.
 
     Attributes:
-        operations: that the counts belong to.
+        operations: number of operations during which events were counted.
         counts: event -> how often it happened.
         unavailable: event -> why it was not simulated.
         took_s: how long it took.
@@ -83,11 +84,11 @@ class Simulation:
     took_s: float = 0
 
     def metrics(self) -> dict[str, float]:
-        """Return metric -> its value; the name of each says that it was simulated."""
+        """Return metric -> value; the names say that they are simulated."""
         return {simulated_metric(name): count / self.operations for name, count in self.counts.items()}
 
     def record(self) -> dict[str, Any]:
-        """Return what is kept with the trial's result."""
+        """Return what is stored with the trial's result."""
         return {
             "processor": PROCESSOR,
             "operations": self.operations,
@@ -106,7 +107,7 @@ _PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}  # system calls, which the C 
 def processor_counts() -> bool:
     """Return whether a process may count instructions here: most virtual machines have no counters.
 
-    Where nobody knows the number of the system call it says that it may, and nothing is simulated unasked.
+    If the system call's number is unknown here, it returns True: nothing is simulated without a request.
     """
     number = _PERF_EVENT_OPEN.get(platform.machine())
     if number is None:
@@ -127,8 +128,8 @@ class SimulationPlan:
     """How the events of a campaign's trials are simulated.
 
     Attributes:
-        operations: of each trial; 0: nothing is simulated.
-        patience_s: a run is given up after this time; None: never, as the experiment requests it.
+        operations: number of operations that are simulated for each trial; 0: no simulation.
+        patience_s: seconds after which a run is given up; None: never, as the experiment requests it.
     """
 
     operations: int = 0
@@ -136,7 +137,7 @@ class SimulationPlan:
 
 
 def simulation_plan(experiment: Experiment) -> SimulationPlan:
-    """Return what is simulated of an experiment here: what it asks for, or what this host cannot count."""
+    """Return the simulation that an experiment requests, or of events that this host cannot count."""
     stated = experiment.simulate.operations
     if stated is not None:
         return SimulationPlan(stated)
@@ -149,7 +150,7 @@ def simulation_plan(experiment: Experiment) -> SimulationPlan:
 
 
 def announcement(experiment: Experiment) -> str:
-    """Return in words that events are simulated unasked, and how to stop that; "" where they are not."""
+    """Return in words that events are simulated without a request, and how to prevent it; else ""."""
     events = simulation_plan(experiment)
     if events.patience_s is None:
         return ""
@@ -175,14 +176,14 @@ Attempt = Callable[[Binary, Mapping[str, Any], float], tuple[Status, str, dict[s
 def simulate(
     trial: PlannedTrial, operations: int, binary: Binary, attempt: Attempt, patience_s: float | None = None
 ) -> Simulation:
-    """Simulate the events of a trial; where that cannot be done, the reason is part of the result.
+    """Simulate the events of a trial; if that is impossible, the result has the reason.
 
     Args:
-        trial: it; its request names the events.
-        operations: how many are performed.
-        binary: what its process is started from.
-        attempt: runs it.
-        patience_s: a run is given up after so long; None: when it must be stuck.
+        trial: the trial; its request names the events.
+        operations: number of operations to perform.
+        binary: the program of its process.
+        attempt: runs the program.
+        patience_s: seconds after which a run is given up; None: when it must be stuck.
     """
     began = time.monotonic()
     timeout_s = _SLOWDOWN * trial.timeout_s if patience_s is None else patience_s
@@ -224,7 +225,7 @@ def _collected(
     """Return what callgrind collected in the measured interval, and the operations in it.
 
     Raises:
-        _NotSimulatedError, CannotStartError: nothing.
+        _NotSimulatedError, CannotStartError: nothing was collected.
     """
     valgrind = shutil.which("valgrind")
     if valgrind is None:
@@ -262,7 +263,7 @@ def _collected(
 
 
 def _shortened(request: Mapping[str, Any], operations: int) -> dict[str, Any]:
-    """Return the request of a trial that ends with so many operations, after as many to warm up.
+    """Return the request of a trial that ends after this many operations, and as many to warm up.
 
     Raises:
         _NotSimulatedError: its operations would not be those of the trial.
@@ -289,7 +290,7 @@ def _shortened(request: Mapping[str, Any], operations: int) -> dict[str, Any]:
 
 
 def _performed(result: Mapping[str, Any]) -> float:
-    """Return how many operations a result is about: those of its threads, or calls of a fixture."""
+    """Return the number of operations in a result: those of its threads, or the calls of a fixture."""
     threads = result.get("threads")
     if threads:
         counts = [counts for thread in threads for counts in thread.get("operations", {}).values()]

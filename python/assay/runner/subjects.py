@@ -14,15 +14,15 @@ from assay.runner.process import CannotStartError, StopSignals, run_process
 _ANSWERS_WITHIN_S = 10.0
 
 Listing = Mapping[str, Mapping[str, Any]]
-"""Subject -> what its program says of it."""
+"""Subject -> its description by the program."""
 
 
 def listings(experiment: Experiment, stop: StopSignals | None = None) -> dict[str, Listing]:
-    """Return table of [subjects] -> the subjects of its program, where that speaks the protocol.
+    """Return table of [subjects] -> the subjects of its program, if it speaks the protocol.
 
     Programs that are not measured are not run. A program that does not exist yet, or cannot list its
-    subjects, has none. It runs as `docs/reference/protocol.md` says: with `--list` after its arguments, and
-    nothing on standard input.
+    subjects, has none. It runs as described in `docs/reference/protocol.md`: with `--list` after its
+    arguments, and empty standard input.
 
     Raises:
         Interrupted: `stop` was signalled.
@@ -45,7 +45,7 @@ def subjects_of(program: Path) -> Listing:
 
 
 def facts_of_subjects(experiment: Experiment, listed: Mapping[str, Listing]) -> dict[str, dict[str, str]]:
-    """Return what measured subjects say of themselves, if they do.
+    """Return the properties that measured subjects report.
 
     Returns:
         subjects: subject -> "map", "multimap", "queue" or "nothing".

@@ -1,4 +1,4 @@
-"""What the runner gives to a trial's process: a scheduling class, load, a governor, locked memory."""
+"""The surroundings of a trial's process: a scheduling class, load, a governor, locked memory."""
 
 import shutil
 import subprocess
@@ -24,12 +24,12 @@ _UNCHANGED = {None, "as_found"}
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What surrounds one process.
+    """The surroundings of one process.
 
     Attributes:
-        command: the words of the command that starts it so.
+        command: the words of the command that starts it in these surroundings.
         preload: the library that it loads first; empty for none.
-        state: name of a setting of the host -> what the process meets.
+        state: name of a setting of the host -> its value for the process.
     """
 
     command: Sequence[str] = ()
@@ -39,15 +39,15 @@ class Surroundings:
 
 @contextmanager
 def surrounded(
-    wanted: Mapping[str, Any], program: Path, timeout_s: float, system: System
+    requested: Mapping[str, Any], program: Path, timeout_s: float, system: System
 ) -> Iterator[Surroundings]:
-    """Provide what a trial's settings name while its process runs, and put the host back.
+    """Provide the surroundings in a trial's settings while its process runs; then restore the host.
 
     Args:
-        wanted: of its settings, those in `SURROUNDINGS`.
-        program: what it runs.
+        requested: the trial's settings that are in `SURROUNDINGS`.
+        program: the program that it runs.
         timeout_s: seconds after which it is killed; the kernel itself ends a real-time process that held a
-            processor for as long, as nothing else may run meanwhile.
+            processor for this long, as nothing else may run meanwhile.
         system: this machine.
 
     Raises:
@@ -55,34 +55,34 @@ def surrounded(
     """
     command: list[str] = []
     state: dict[str, str] = {}
-    if scheduling := wanted.get("scheduling"):
+    if scheduling := requested.get("scheduling"):
         words, state["scheduling"] = _scheduling(scheduling, timeout_s)
         command += words
-    if io_class := wanted.get("io_priority"):
+    if io_class := requested.get("io_priority"):
         words = ["ionice", "--class", io_class.replace("_", "-")]
         words += [] if io_class == "idle" else ["--classdata", "0"]
         _check("io_priority", io_class, words)
         command += words
         state["io-priority"] = io_class.replace("_", "-") + ("" if io_class == "idle" else " 0")
     preload = ""
-    if wanted.get("memory_locked"):
+    if requested.get("memory_locked"):
         preload, state["memory-lock"] = _lock_of(program), "locked"
     with ExitStack() as held:
-        if settings := _host_settings(wanted, system):
+        if settings := _host_settings(requested, system):
             try:
                 held.enter_context(tuned(system, journal_folder(), _fail, settings))
             except AssayError as error:
                 raise CannotStartError(str(error)) from error
             for setting in settings:
                 state[setting.name] = setting.words(setting.read(system))
-        if load := wanted.get("busy_processes"):
+        if load := requested.get("busy_processes"):
             held.enter_context(_busy(load))
             state["load"] = f"{load} busy"
         yield Surroundings(command, preload, state)
 
 
 def _scheduling(name: str, timeout_s: float) -> tuple[list[str], str]:
-    """Return the words that start a process in a scheduling class, and what to call it."""
+    """Return the words that start a process in a scheduling class, and the name of the class."""
     if name in {"fifo", "rr"}:
         priority = str(max(highest_priority(), 1))
         words = ["chrt", f"--{name}", priority]
@@ -101,7 +101,7 @@ def _check(setting: str, value: str, words: Sequence[str]) -> None:
 
 
 def _lock_of(program: Path) -> str:
-    """Return the library that locks the memory of a program that loads it."""
+    """Return the library that locks a program's memory when it is loaded."""
     library = programs.find("assay-meter").with_name(_LOCKS_MEMORY)
     if not library.is_file():
         raise CannotStartError(f"memory_locked: {library} is not there; {programs.REMEDY}")
@@ -112,11 +112,11 @@ def _lock_of(program: Path) -> str:
     return str(library)
 
 
-def _host_settings(wanted: Mapping[str, Any], system: System) -> list[Setting]:
+def _host_settings(requested: Mapping[str, Any], system: System) -> list[Setting]:
     settings: list[Setting] = []
-    if wanted.get("frequency_governor") not in _UNCHANGED:
-        settings.append(governor(wanted["frequency_governor"]))
-    if wanted.get("real_time_share") not in _UNCHANGED:
+    if requested.get("frequency_governor") not in _UNCHANGED:
+        settings.append(governor(requested["frequency_governor"]))
+    if requested.get("real_time_share") not in _UNCHANGED:
         settings.append(REAL_TIME_SHARE)
     for setting in settings:
         if not setting.read(system):
@@ -130,7 +130,7 @@ def _fail(line: str) -> None:
 
 @contextmanager
 def _busy(number: int) -> Iterator[None]:
-    """While entered, some processes keep a processor busy each; they die with this process."""
+    """While entered, some processes each keep a processor busy; they die with this process."""
     shell = shutil.which("sh") or "/bin/sh"
     words = ["setpriv", "--pdeathsig", "KILL", shell, "-c", "while :; do :; done"]
     processes = [subprocess.Popen(words, stdin=subprocess.DEVNULL) for _ in range(number)]  # noqa: S603

@@ -1,4 +1,4 @@
-"""A temporary folder that is gone however this process ends, with all that still runs for it."""
+"""A temporary folder that is removed however this process ends, with all processes that run for it."""
 
 import json
 import subprocess
@@ -13,27 +13,26 @@ from assay.runner import janitor
 
 
 class Temporary:
-    """While entered, `folder` is there.
+    """While entered, `folder` exists.
 
-    A process in a session of its own waits for the end and removes it (`janitor.py`): one way for an
-    ordinary end, an exception, Ctrl-C and `kill -9`. It makes the folder, too, so that there is no moment
-    at which nobody would remove it.
+    A process in its own session waits for the end and removes it (`janitor.py`), after an ordinary end, an
+    exception, Ctrl-C or `kill -9` alike. It also makes the folder, so that it is responsible at any moment.
 
     Attributes:
         folder: the path, without symbolic links.
-        variables: for the environment of whatever is started for the folder; it is ended with it.
+        variables: environment variables for all processes that are started for the folder; they end with it.
     """
 
     def __init__(self, prefix: str, worktrees: Path | None = None) -> None:
-        """Take how its name begins, and where git notes worktrees if some are to be made in it.
+        """Take the start of its name, and git's folder of worktree notes if worktrees are made in it.
 
-        Folders of the same prefix whose janitors were killed are removed when this one is made.
+        When it is made, folders with the same prefix whose janitors were killed are removed.
         """
         self._prefix = prefix
         self._worktrees = worktrees
 
     def __enter__(self) -> "Temporary":
-        """Make the folder; under TMPDIR where that is set.
+        """Make the folder, under TMPDIR if that is set.
 
         Raises:
             AssayError: it cannot be made.
@@ -68,7 +67,7 @@ class Temporary:
         return self
 
     def owe(self, commands: Sequence[tuple[str, Path]]) -> None:
-        """Have these commands run, each in a folder, if this process dies before it owes others, or none."""
+        """Have these commands run in their folders if this process dies before the next call."""
         assert self._janitor.stdin is not None
         text = json.dumps([(command, str(where)) for command, where in commands])
         with suppress(BrokenPipeError):  # the janitor was killed

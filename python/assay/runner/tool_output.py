@@ -1,4 +1,4 @@
-"""The metrics in what programs of other tools print: a satellite reads it (entry points `assay.outputs`)."""
+"""The metrics in the output of other tools' programs; a satellite reads it (entry points `assay.outputs`)."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from assay.words import quoted
 
 @dataclass(frozen=True)
 class ToolBenchmark:
-    """A benchmark in what a program printed: a function in `assay.outputs` returns them for the text.
+    """A benchmark in a program's output; a function in `assay.outputs` returns them for a text.
 
     Attributes:
         metrics: name -> mean over its repetitions.
-        failure: why it failed; empty where it did not.
-        test_case: what is run to have it; empty where that is the benchmark itself.
+        failure: why it failed, or "".
+        test_case: the test case to run for it; empty if it is run by its own name.
     """
 
     name: str
@@ -25,15 +25,15 @@ class ToolBenchmark:
 
 
 def metrics_in(stdout: str, tool: Tool, name: str | None) -> dict[str, float]:
-    """Return the metrics of a benchmark in what its program printed: means over its repetitions.
+    """Return the metrics of a benchmark in its program's output: means over its repetitions.
 
     Args:
         stdout: JSON of Google Benchmark, XML of Catch2.
-        tool: which of them.
-        name: of the benchmark; None where it is the only one.
+        tool: the tool that printed it.
+        name: the benchmark's name; None if it is the only one.
 
     Raises:
-        ValueError: it is not there, or failed; the message says why.
+        ValueError: it is missing, or failed; the message says why.
         CannotStartError: no satellite reads it.
     """
     every = read(stdout, tool)
@@ -56,17 +56,17 @@ def metrics_in(stdout: str, tool: Tool, name: str | None) -> dict[str, float]:
 
 
 def check_readable(tool: Tool) -> None:
-    """Check that a satellite reads what programs of a tool print.
+    """Check that a satellite reads the output of a tool's programs.
 
     Raises:
-        CannotStartError: there is none.
+        CannotStartError: no satellite does.
     """
     if tool not in added("assay.outputs"):
         raise CannotStartError(f"what {tool} prints cannot be read: {lacking('assay-foreign')}")
 
 
 def read(stdout: str, tool: Tool) -> list[ToolBenchmark]:
-    """Return the benchmarks in what a program printed.
+    """Return the benchmarks in a program's output.
 
     Raises:
         ValueError: this tool prints something else.

@@ -1,4 +1,4 @@
-"""Asks programs of other tools which benchmarks they have."""
+"""Lists the benchmarks in programs of other tools."""
 
 import os
 import shutil
@@ -19,15 +19,15 @@ _CATCH2_TAG = "[!benchmark]"
 def benchmarks_of(
     tool: Tool, folder: Path, words: Sequence[str], chosen: str, stop: StopSignals
 ) -> dict[str, dict[str, str]]:
-    """Return each benchmark of a program -> the parameters of its trials; none where there is no program.
+    """Return each benchmark of a program -> the parameters of its trials; empty if there is no program.
 
-    A program of Catch2 lists its test cases alone, so each runs once, as briefly as it can.
+    A program of Catch2 lists only its test cases, so each runs once, as briefly as possible.
 
     Args:
-        tool: whose program it is.
-        folder: where it runs; its path is relative to it.
+        tool: the tool of the program.
+        folder: where it runs; its path is relative to this folder.
         words: its path or its name on the PATH, and its arguments.
-        chosen: which of its benchmarks are wanted; "" for all.
+        chosen: selects benchmarks; "" for all.
         stop: ends it.
 
     Raises:

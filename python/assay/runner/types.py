@@ -10,12 +10,12 @@ from assay.plan.types import PlannedTrial, Status
 
 @dataclass(frozen=True)
 class Binary:
-    """What the process of a trial is started from.
+    """The command that starts the process of a trial.
 
     Attributes:
         program: the executable, an absolute path.
-        arguments: of its command line.
-        measured: the program that is measured, where another one starts it; else the same.
+        arguments: its command line's arguments.
+        measured: the measured program, which `program` may be or start.
     """
 
     program: str
@@ -25,26 +25,26 @@ class Binary:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one trial.
+    """The outcome of one trial.
 
     Attributes:
-        status: valid; invalid (the result says so, or there is none that follows the protocol);
+        status: valid; invalid (the result says so, or no result follows the protocol);
             crashed (ended by a signal or a non-zero exit); timed_out (killed by the runner).
         reason: why it is not valid, for a person; empty for a valid trial.
         exit_code: the process's exit status, negative for the number of the signal that ended it.
-        result: the message that it printed, schema `trial-result`, where one could be read.
-        stdout: the start of what it printed; kept of commands, whose metrics are extracted from it, and where
-            no result could be read.
+        result: the message that it printed, schema `trial-result`, if one could be read.
+        stdout: the start of its output; kept for commands, whose metrics are extracted from it, and if no
+            result could be read.
         stderr: the end of its standard error.
         calibration_before, calibration_after: schema `calibration-result`; None with the reason in
             `calibration_error`.
         started_at: when its process was started, UTC.
-        wall_s: how long its process lived, seconds.
+        wall_s: how long its process ran, seconds.
         derived: metrics that Assay computed in addition to those of the result.
-        program_sha256: digest of the bytes of the program that ran, by which a replay knows it again.
+        program_sha256: digest of the program's bytes, by which a replay recognises it.
         build_id: the build id of the same program, in hexadecimal; empty if it has none.
-        host: name of a setting of the host -> what it was when the trials of the group began, or what the
-            trial itself says that it met.
+        host: name of a setting of the host -> its value when the trials of the group began, or the value that
+            the trial itself reports.
     """
 
     status: Status
@@ -65,12 +65,11 @@ class Outcome:
 
 
 class Executor(Protocol):
-    """Whatever can run the trials of a group."""
+    """Runs the trials of a group."""
 
     def execute(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:
-        """Run trials of one group back to back, and yield what became of each when it has been calibrated.
+        """Run trials of one group back to back, and yield the outcome of each when it has been calibrated.
 
-        That is the moment when it has ended, unless short trials share the calibration after them.
-
-        While an outcome is being handled, nothing of the group runs: that would disturb it, or be disturbed.
+        That is when it has ended, unless short trials share the calibration after them. While the caller
+        handles an outcome, no trial of the group runs, as the two would disturb each other.
         """
