@@ -9,36 +9,38 @@ from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, BENCHMARKING, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.audit.workload import effect_of_updates
-from assay.experiment.flaws import WHAT, flaws_of, lesson_of
+from assay.experiment.flaws import flaws_of
 from assay.experiment.roles import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import counted
+from assay.words import counted, listed
 
 
 @rule("flawed-on-purpose", "Trials mislead on purpose", f"{ANOMALIES}, sections 4 to 7")
 def flawed_on_purpose(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions with flaws, one finding for each flaw."""
-    experiment = evidence.experiment
-    settings = evidence.settings_by_condition()
-    for flaw in experiment.flaws():
-        where = [condition for condition, chosen in settings.items() if flaw in flaws_of(chosen)]
-        yield from of_places(
-            where,
-            "conditions",
-            f"{counted(where, 'condition')} {'is' if len(where) == 1 else 'are'} flawed on purpose, {flaw}:"
-            f" {WHAT[flaw]}.",
-            f"Believe none of these numbers; `assay lesson {lesson_of(flaw)}` shows why.",
-            "error",
-        )
+    """Find conditions with flaws."""
+    flawed = {
+        name: flaws
+        for name, settings in evidence.settings_by_condition().items()
+        if (flaws := flaws_of(settings))
+    }
+    yield from of_places(
+        [f"{name}: {listed(list(flaws))}" for name, flaws in flawed.items()],
+        "conditions",
+        f"Believe no number of {counted(flawed, 'condition')}: they mislead on purpose"
+        f" ({listed(list(evidence.experiment.flaws()))}).",
+        "Nothing, if that is what the experiment shows: the page of this rule says what each flaw does, and"
+        " `assay lesson` shows it.",
+        "error",
+    )
 
 
 @limited(
     "mix-not-performed",
     "Other operations were performed than the mix asks for",
     f"{ANOMALIES}, section 4.5.1",
-    "In {conditions} the share of some operation differs from that of the mix by more than {limit} of all"
-    " operations in the typical trial, {worst} at worst: another workload was measured.",
+    "In {conditions} another workload was measured: in the typical trial the share of some operation differs"
+    " from that of the mix by more than {limit} of all operations, {worst} at worst.",
     "Look at the operations of each thread on the page of a trial, and at what draws them.",
     limit=0.02,
 )
@@ -69,8 +71,8 @@ def mix_not_performed(evidence: Evidence, trial: StoredTrial) -> float | None:
     "updates-always-succeed",
     "Updates succeed more often than chance allows",
     f"{ANOMALIES}, sections 4.5.1 and 4.5.4",
-    "In {conditions} updates change the map more than {limit} as often as random keys would, {worst} at"
-    " worst: those that fail are left out or not counted, or what comes next depends on them.",
+    "In {conditions} updates that fail are left out or not counted, or what comes next depends on them: they"
+    " change the map more than {limit} as often as random keys would, {worst} at worst.",
     "Draw each update at random, and count it as one whether or not it changes anything.",
     limit=1.3,
 )
@@ -90,8 +92,8 @@ def updates_always_succeed(evidence: Evidence, trial: StoredTrial) -> float | No
     "shared-seeds",
     "Threads draw the same numbers",
     f"{ANOMALIES}, section 4.5.2",
-    "In {conditions} threads share a seed: {worst} of those of the typical trial draw the same numbers as"
-    " another one, and so ask for the same keys in the same order.",
+    "In {conditions} threads ask for the same keys in the same order: {worst} of those of the typical trial"
+    " share a seed with another one.",
     "Give each thread a seed of its own.",
     limit=0,
     severity="error",
@@ -108,8 +110,8 @@ def shared_seeds(evidence: Evidence, trial: StoredTrial) -> float | None:
     "idle-processors",
     "Processors are left idle",
     f"{ANOMALIES}, sections 4.4 and 4.6.1",
-    "In {conditions} the threads may not use {worst} of the processors that they could each have had, at"
-    " worst.",
+    "In {conditions} threads share processors while others are idle: they may not use {worst} of those that"
+    " they could each have had, at worst.",
     'Pin threads to processors of their own (pinning = "cores_first"), unless it is their sharing that you'
     " study.",
     limit=0,
@@ -139,8 +141,8 @@ def nominal_time(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"In {counted(where, 'condition')} rates are over the requested time, and not over the time"
-        " that passed: a last operation that takes longer is counted, and its time is not.",
+        f"In {counted(where, 'condition')} rates are too high: they are over the requested time, and not over"
+        " the time that passed, so that a last operation that takes longer is counted, and its time is not.",
         "Divide each thread's operations by the time from the common start to the end of its last one.",
         "error",
     )
@@ -171,8 +173,8 @@ def empty_at_start(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"In {counted(where, 'condition')} nothing was inserted before measuring began: what is measured is a"
-        " small map that grows.",
+        f"In {counted(where, 'condition')} a small map that grows is measured: nothing was inserted before"
+        " measuring began.",
         "Fill it first to the size at which its mix leaves it.",
     )
 
@@ -199,8 +201,8 @@ def prefill_by_one_thread(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"In {counted(where, 'condition')} one thread filled the map for all: its memory is near that thread,"
-        " in the order in which it asked for it.",
+        f"In {counted(where, 'condition')} the map's memory is near one thread, in the order in which it"
+        " asked for it: this thread filled the map for all.",
         "Let all threads fill it, each on the processor on which it will be measured.",
     )
 
@@ -223,8 +225,8 @@ def prefill_without_erases(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"In {counted(where, 'condition')} inserts alone filled the map: no element has ever left it, so"
-        " that its shape, and where its nodes lie, are not those of a map in use.",
+        f"In {counted(where, 'condition')} the map's shape, and where its nodes lie, are not those of a map"
+        " in use: inserts alone filled it, and no element has ever left it.",
         "Fill it by inserts and erases at random, in the shares of the mix, until its size settles.",
     )
 
@@ -240,8 +242,8 @@ def _was_filled_by_inserts_alone(evidence: Evidence, trial: StoredTrial) -> bool
     "other-key-range",
     "Maps have another size than the requested one",
     f"{ANOMALIES}, section 4.2",
-    "In {conditions} the map began with another number of elements than its key range and its mix lead to,"
-    " {worst} more or fewer at worst: keys are drawn from another range.",
+    "In {conditions} keys are drawn from another range: the map began with another number of elements than"
+    " its key range and its mix lead to, {worst} more or fewer at worst.",
     "Draw keys from the requested range: a range that is rounded up to a power of two is up to twice"
     " as large.",
     limit=0.05,
@@ -265,9 +267,9 @@ def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
     "size-changed",
     "Maps did not keep their size",
     f"{ANOMALIES}, section 4.5.1",
-    "In {conditions} the number of elements changed by more than {limit} from the prefill to the end of the"
-    " typical trial, {worst} at worst: the throughput is a mean over many sizes, other ones for each subject,"
-    " and depends on how long the trial was.",
+    "In {conditions} throughput is a mean over many sizes, other ones for each subject, and depends on how"
+    " long the trial was: the number of elements changed by more than {limit} from the prefill to the end of"
+    " the typical trial, {worst} at worst.",
     "Begin with the size at which the mix keeps it: leave prefill out. To measure how long growing or"
     " draining takes, use a phase.",
     limit=0.2,
@@ -332,8 +334,8 @@ def _is_map(evidence: Evidence, settings: dict[str, Any]) -> bool:
     "clock-share",
     "The clock is part of what is measured",
     f"{BENCHMARKING}, clock selection",
-    "In {conditions} reading the clock takes more than {limit} of the time of the threads, {worst} at worst:"
-    " it is in each rate that is compared, and makes subjects look more alike than they are.",
+    "In {conditions} subjects look more alike than they are: reading the clock, which is in each rate that is"
+    " compared, takes more than {limit} of the threads' time, {worst} at worst.",
     "Read it once for many operations: time one in 100 or fewer (latency), or compare latencies.",
     limit=0.1,
 )
@@ -357,8 +359,8 @@ _RARE = ("range", "size", "snapshot", "iterate")
     "latency-without-waiting",
     "Latencies leave out that operations waited",
     OMISSION,
-    "In {conditions} the mean latency is less than {limit} of the mean time from when operations were due to"
-    " when they ended, {worst} at worst: what waited in line is not in any percentile.",
+    "In {conditions} no percentile shows that operations waited in line: the mean latency is less than"
+    " {limit} of the mean time from when operations were due to when they ended, {worst} at worst.",
     "Count the latency of an operation from when it was due, not from when it began.",
     limit=0.8,
     below=True,

@@ -179,13 +179,6 @@ class Perturb(Part):
             moved = {name: getattr(self, name)}
         return self.nothing().altered(**moved)
 
-    def scaled(self, factor: float) -> "Perturb":
-        """Return what moves numbers alone, every C and what is added this many times as large."""
-        amounts, uniform = (
-            {name: amount * factor for name, amount in of.items()} for of in (self.amounts, self.uniform)
-        )
-        return Perturb(amounts=amounts, uniform=uniform, multiple_of=self.multiple_of)
-
 
 _PROCESS = ("environment", "stack", "heap", "thread_order", "placement", "layout")
 _OF_THE_PROTOCOL = ("key_range", "stack", "heap", "thread_order", "placement")

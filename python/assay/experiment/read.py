@@ -19,7 +19,7 @@ from assay.experiment.factors import (
     origin_of,
     read_factors,
 )
-from assay.experiment.flaws import LESSONS, flaws_of, lesson_of
+from assay.experiment.flaws import flaws_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
@@ -64,7 +64,6 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         MistakeError: there is a mistake in it.
     """
     document = validated(Document, table)
-    _check_lesson(document.pitfall.lesson)
     given = document.trial.given()
     changes = read_factors(document.factors, given)
     folder = path.parent.absolute()
@@ -549,27 +548,13 @@ def _filling_mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "phase", "nothing is held that could be drained; prefill something"
 
 
-def _check_lesson(lesson: str | None) -> None:
-    """Check that readers are sent to a lesson of the course.
-
-    This is not asked of stored experiments: a lesson may be renamed.
-    """
-    if lesson is not None and lesson not in LESSONS:
-        why = f"there is no lesson {show(lesson)}; {nearest(lesson, LESSONS)}"
-        raise MistakeError(("pitfall", "lesson"), why)
-
-
 def _check_flaws(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
     """Check that a trial misleads only where the experiment says that it does so on purpose."""
     if not (flaws := flaws_of(settings)):
         return
     at = origin_of(experiment, condition, "flaws")
     if not experiment.pitfall.deliberate:
-        lesson = experiment.pitfall.lesson or lesson_of(flaws[0])
-        why = (
-            f"{flaws[0]} misleads on purpose, as the lesson {lesson} shows; remove it, or write [pitfall] "
-            "deliberate = true"
-        )
+        why = f"{flaws[0]} misleads on purpose; remove it, or write [pitfall] deliberate = true"
         raise MistakeError(at, why)
     if settings["subject"] in experiment.programs:
         why = f"{settings['subject']} is a program of your own, whose loop has no flaws of ours; remove them"

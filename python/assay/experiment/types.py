@@ -495,20 +495,6 @@ Changes = Annotated[
 """Level -> the settings that it changes."""
 
 
-class Varied(Part):
-    """What a level of the factor `perturbed` draws: see `sensitivity`.
-
-    Attributes:
-        moved: what is drawn once for a configuration.
-        redrawn: what is drawn, around the configuration, for each of its trials.
-        scale: how many times the C of `moved` that of `redrawn` is.
-    """
-
-    moved: Perturb = Perturb()
-    redrawn: Perturb = Perturb()
-    scale: Annotated[float, Field(ge=0)] = 0
-
-
 SHORT = 10
 """Digits of a commit's hash that people read."""
 
@@ -600,7 +586,8 @@ class Experiment(Part):
         made: a command made it, and the user has no file of it.
         digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
         identical: every condition is compared with a second copy of itself, by the factor `copy`.
-        varied: level of the factor `perturbed` -> what it draws, where sensitivity is measured.
+        varied: level of the factor `perturbed` -> what its configurations draw, where sensitivity is
+            measured.
         simulate: the operations whose events are simulated for each trial.
         ab: how revisions are built, where they are compared.
         revisions: those that are compared by the factor `revision`; None where they are not.
@@ -622,7 +609,7 @@ class Experiment(Part):
     source: Annotated[str, Field(exclude=True, repr=False)] = ""
     made: bool = False
     identical: bool = False
-    varied: dict[str, Varied] = Field(default_factory=dict)
+    varied: dict[str, Perturb] = Field(default_factory=dict)
     simulate: Simulate = Simulate()
     ab: AcrossRevisions = AcrossRevisions()
     revisions: Revisions | None = None
@@ -761,11 +748,7 @@ class Experiment(Part):
     @property
     def moved(self) -> Perturb:
         """Return all that is moved at random in any trial."""
-        return self.varied["everything"].moved if "everything" in self.varied else self.perturb
-
-    def randomness(self) -> dict[str, float]:
-        """Return levels of `perturbed` at which each trial is moved once more -> how many times C."""
-        return {name: varied.scale for name, varied in self.varied.items() if varied.scale}
+        return self.varied.get("everything", self.perturb)
 
     @property
     def folder(self) -> Path:
