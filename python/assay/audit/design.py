@@ -35,15 +35,15 @@ def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
     lost = any(trial.status != "valid" for trial in evidence.trials)
     remedy = f"{_more_blocks(evidence)}{'; fix the invalid trials' if lost else ''}."
     bounds: tuple[tuple[Severity, int, int, str], ...] = (
-        ("error", 0, needed, "give no 95% interval"),
-        ("warning", needed, ADVISED, "give a fragile 95% interval"),
+        ("error", 0, needed, "can have no verdict"),
+        ("warning", needed, ADVISED, "may be decided by one odd trial"),
     )
     for severity, low, high, effect in bounds:
         few = {name: count for name, count in pairs.items() if low <= count < high}
         if few:
             yield Finding(
-                f"{len(few)} of {counted(pairs, 'comparison')} with {baseline}"
-                f" {agreed(few, 'has', 'have')} fewer than {high} pairs, which {effect}.",
+                f"{len(few)} of {counted(pairs, 'comparison')} with {baseline} {effect}:"
+                f" {agreed(few, 'it has', 'they have')} fewer than {high} pairs.",
                 tuple(f"{name}: {count}" for name, count in few.items()),
                 {"comparisons": len(few), "fewest_pairs": min(few.values())},
                 remedy,
@@ -71,7 +71,7 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
         most = max(_pairs(evidence, comparisons), default=0)
         if family and fewest_pairs(1, confidence) <= most < (needed := fewest_pairs(family, confidence)):
             yield Finding(
-                f"With {counted(most, 'pair')} none of {family} {what} can have an interval or a verdict:"
+                f"None of {family} {what} can have an interval or a verdict with {counted(most, 'pair')}:"
                 f" each has {1 - confidence:.2%} / {family} = {(1 - confidence) / family:.2%} of the"
                 f" error, and the widest interval errs by {2 / 2**most:.2%}.",
                 (),
@@ -106,8 +106,8 @@ _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
     "short-trials",
     "Trials are short",
     f"{ANOMALIES}, section 6; Linux, CONFIG_HZ",
-    "In {conditions} less than {limit} are measured, {worst} at worst: one lost time slice changes"
-    " such a trial by several percent.",
+    "In {conditions} one lost time slice changes a trial by several percent: less than {limit} are measured,"
+    " {worst} at worst.",
     f"Set trial.duration_ms to {_LEAST_MS} or more; a second is usual. Give a phase more keys.",
     limit=_LEAST_MS,
     below=True,
@@ -134,8 +134,8 @@ def short_trials(evidence: Evidence) -> dict[str, float]:
     "oversubscribed",
     "More threads than processors",
     f"{ANOMALIES}, section 2.1",
-    "In {conditions} processors are shared, by {worst} at worst: this measures the operating system's"
-    " scheduler too.",
+    "In {conditions} the operating system's scheduler is measured, too: threads share processors, {worst} at"
+    " worst.",
     "Leave these conditions out, or say that oversubscription is what you study.",
     limit=1,
     shown="{:.3g} threads each".format,
@@ -167,7 +167,7 @@ def unpinned(evidence: Evidence) -> Iterator[Finding]:
         )
         if settings["pinning"] == "none" or not can_pin:
             (commands if is_command else trials).append(name)
-    says = "The operating system chooses and changes the processors in"
+    says = "Results scatter more, as the operating system chooses and changes the processors, in"
     yield from of_places(
         trials,
         "conditions",
@@ -194,7 +194,7 @@ def stands_still(evidence: Evidence) -> Iterator[Finding]:
     experiment = evidence.experiment
     if not experiment.varied:
         return
-    moved = experiment.varied[EVERYTHING].moved
+    moved = experiment.varied[EVERYTHING]
     reasons = evidence.host.get("one_layout", {})
     still = ["address_space"] if moved.address_space == "fixed" else []
     for settings in evidence.settings_by_condition().values():
@@ -206,8 +206,8 @@ def stands_still(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         names,
         "things",
-        f"{counted(names, 'arbitrary thing')} {agreed(names, 'is', 'are')} the same in every configuration:"
-        f" the sensitivity to {agreed(names, 'it', 'them')} is not known.",
+        f"The sensitivity to {counted(names, 'arbitrary thing')} is not known:"
+        f" {agreed(names, 'it is', 'they are')} the same in every configuration.",
         "Move each in [perturb], or say that the results hold for these values.",
         "note",
     )

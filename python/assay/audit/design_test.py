@@ -28,7 +28,12 @@ def test_an_experiment_with_nothing_wrong_has_no_findings() -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "expected", "severity"),
-    [(1, "no 95%", "error"), (5, "no 95%", "error"), (6, "fragile", "warning"), (9, "fragile", "warning")],
+    [
+        (1, "no verdict", "error"),
+        (5, "no verdict", "error"),
+        (6, "one odd trial", "warning"),
+        (9, "one odd trial", "warning"),
+    ],
 )
 def test_too_few_blocks(blocks: int, expected: str, severity: str) -> None:
     for finding in (before(blocks=str(blocks))["too-few-blocks"], *findings(blocks=blocks)["too-few-blocks"]):

@@ -154,8 +154,8 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
     if deliberate:
         worst = max(deliberate.values())
         yield Finding(
-            f"In {counted(deliberate, 'condition')} the experiment itself keeps processors busy"
-            f" (busy_processes): threads lost up to {whole_percent(worst)} of their processor time.",
+            f"In {counted(deliberate, 'condition')} the experiment itself keeps processors busy: threads lost"
+            f" up to {whole_percent(worst)} of their processor time.",
             tuple(f"{name}: {whole_percent(share)}" for name, share in deliberate.items()),
             {"conditions": len(deliberate), "worst_percent": 100 * worst},
             "Nothing, if the question is about load; the audit cannot tell other work from it.",
@@ -185,8 +185,8 @@ _DRIFT_LIMIT = 0.05  # the size of the effects that experiments look for
     "campaign-drift",
     "Results drift across the campaign",
     "Spearman, The Proof and Measurement of Association between Two Things, 1904; docs/statistics.md",
-    "In {conditions} {metric} drifts across the campaign: from the first third of the trials to the last"
-    " it changes by {worst} at worst.",
+    "In {conditions} medians depend on when a trial ran, and ratios do not: from the first third of the"
+    " campaign to the last {metric} changes by {worst} at worst.",
     "Trust the ratios, in which it cancels, rather than the medians; let the host settle before a campaign.",
     limit=_DRIFT_LIMIT,
     shown=lambda share: whole_percent(share, "+"),
@@ -233,8 +233,8 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
     if changed:
         most = max(map(len, changed.values()))
         yield Finding(
-            f"The valid trials of {len(changed)} of {len(environments)} subjects report different"
-            f" environments, up to {most}.",
+            f"Verdicts mix different programs or machines: the valid trials of {len(changed)} of"
+            f" {counted(environments, 'subject')} report up to {most} different environments.",
             tuple(
                 f"{subject}: {', '.join(str(len(trials)) for trials in by_size)} trials"
                 for subject, by_size in changed.items()
@@ -265,8 +265,8 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
     ]
     if _as_designed(evidence, by_host):
         yield Finding(
-            f"The trials ran under {len(by_host)} different settings of the host, which their programs made:"
-            " each condition has its own, so that a verdict is one about these settings too.",
+            "Verdicts are about settings of the host, too: each condition ran under its own of"
+            f" {len(by_host)}, which its program made.",
             _different_hosts(evidence, by_host),
             {"settings": len(by_host), "groups": 0},
             "Nothing need be done, if that is what the experiment compares.",
@@ -274,10 +274,12 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
         )
         return
     effect = (
-        f"in {counted(mixed, 'group')} they differ between what is compared" if mixed else "no group met two"
+        f"A difference may come from the host, whose settings changed within {counted(mixed, 'group')}"
+        if mixed
+        else "Medians may mix settings of the host; the verdicts hold, as none changed within a group"
     )
     yield Finding(
-        f"The valid trials ran under {len(by_host)} different settings of the host; {effect}.",
+        f"{effect}: the valid trials ran under {len(by_host)} different ones.",
         _different_hosts(evidence, by_host),
         {"settings": len(by_host), "groups": len(mixed)},
         "Run the campaign again under one: `assay run --tuned` holds them, `assay host check` shows them.",
@@ -347,12 +349,12 @@ def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
             without_core_to_core.append(trial)
     yield from evidence.of_trials(
         without,
-        "lack a calibration before or after them.",
+        "do not say whether the host changed: a calibration before or after them is missing.",
         "`assay store show` gives the reason as calibration_error.",
     )
     yield from evidence.of_trials(
         without_core_to_core,
-        "lack the core-to-core latency before or after them.",
+        "do not say whether the latency between cores changed: it is missing before or after them.",
         "`assay store show` gives the reason under unavailable; keep other work off the host.",
     )
 
@@ -377,16 +379,15 @@ def unoptimised_build(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         useless,
         "programs",
-        f"{counted(useless, 'program')} compiled without optimisation or with sanitizers"
-        f" {'was' if len(useless) == 1 else 'were'} measured.",
+        f"The speed of {counted(useless, 'program')} is not that in use:"
+        f" {agreed(useless, 'it was', 'they were')} compiled without optimisation or with sanitizers.",
         "Build for release (-O2 or -O3, no sanitizers), and run the campaign again.",
         "error",
     )
     yield from of_places(
         asserting,
         "programs",
-        f"{counted(asserting, 'program')} with assertions on"
-        f" {'was' if len(asserting) == 1 else 'were'} measured.",
+        f"The speed of {counted(asserting, 'program')} is not that in use: assertions are on.",
         "Build with -DNDEBUG, for all that is compared.",
     )
 
@@ -430,7 +431,8 @@ def different_builds(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "differences",
-        f"Programs that are compared differ in {counted(where, 'way')} besides the subject.",
+        "A difference may come from how programs were built: those that are compared differ in"
+        f" {counted(where, 'way')} besides the subject.",
         "Build both with the same compiler and flags and the same allocator, unless that is the question.",
     )
 
@@ -450,12 +452,13 @@ def frequency_scaling(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         [f"governor {name}" for name in sorted(governors)],
         "governors",
-        "The frequency of the processors follows the load.",
+        "Results depend on what the processors did before: their frequency follows the load.",
         'Set the governor "performance" on every processor (cpupower frequency-set -g performance).',
     )
     if any(_inside(content, "processor", "boost") is True for content in environments):
         yield Finding(
-            "Processors may exceed their nominal frequency; by how much depends on heat and on how many run.",
+            "Results depend on heat and on how many threads run: processors may exceed their nominal"
+            " frequency.",
             ("boost",),
             {},
             "Switch boost off where threads are a factor, so that a thread alone runs no faster than"
@@ -481,8 +484,8 @@ def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "subjects",
-        f"Address space randomisation is off for {counted(where, 'subject')}: a verdict may rest on"
-        " chance, the one layout that all trials have.",
+        "A verdict may rest on chance, the one memory layout that all trials have: address space"
+        f" randomisation is off for {counted(where, 'subject')}.",
         "Set kernel.randomize_va_space to 2, start assay without `setarch -R`, and leave address_space of"
         " [perturb] out.",
     )
@@ -510,8 +513,8 @@ def one_layout(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "comparisons",
-        f"{len(where)} of {counted(comparisons, 'verdict')} {agreed(where, 'rests', 'rest')} on one layout"
-        f" of code and data, which may decide {agreed(where, 'it', 'them')} by chance.",
+        f"Chance may decide {len(where)} of {counted(comparisons, 'verdict')}:"
+        f" {agreed(where, 'it rests', 'they rest')} on one layout of code and data.",
         "Give the program a link command ([subjects.NAME] link), or build it with assay_subject() where lld"
         " is installed.",
     )

@@ -63,7 +63,7 @@ def test_load_that_the_experiment_asks_for_is_a_note() -> None:
     planned = experiment(trial="busy_processes = 2", more='busy = "count"')
     (finding,) = [of for of in audit(planned, trials(planned, loses(0.35)), HOST) if of.rule == "busy-host"]
     assert finding.severity == "note"
-    assert "the experiment itself keeps processors busy (busy_processes)" in finding.message
+    assert "the experiment itself keeps processors busy: threads lost up" in finding.message
     assert finding.where == ("subject=other, threads=2: 35%",)
 
 
@@ -201,7 +201,7 @@ def test_core_to_core_latency_is_missing_only_where_threads_have_several_process
         return {when: {"memory_ns": 90.0, "arithmetic_ns": 1.0}}
 
     (finding,) = findings(change)["missing-calibration"]
-    assert "20 of 40 valid trials lack the core-to-core latency" in finding.message
+    assert "20 of 40 valid trials do not say whether the latency between cores changed" in finding.message
     assert finding.where == ("subject=base, threads=2: 10", "subject=other, threads=2: 10")
     assert "missing-calibration" not in findings(change, pinning="[0, 0]")
 
@@ -448,7 +448,7 @@ def test_verdicts_that_rest_on_one_layout(baseline: str, verdicts: int) -> None:
         subjects='["base", "other", "third"]', baseline=f'"{baseline}"', more="[perturb]\nlayout = true"
     )
     (finding,) = one_layout.check(Evidence(planned, (), {"one_layout": ONE_LAYOUT}))
-    assert finding.message.startswith(f"{verdicts} of 4 verdicts rest on one layout")
+    assert finding.message.startswith(f"Chance may decide {verdicts} of 4 verdicts: they rest on one layout")
     assert all("other: there is no other.link.tar" in place for place in finding.where)
     assert len(finding.where) == verdicts
 

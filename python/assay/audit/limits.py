@@ -14,7 +14,7 @@ TIMES_OF_CALLS = ("iteration_p50_ns", "real_time_ns", "cpu_time_ns", "time_ns")
 SHORTEST_CYCLE_NS = 0.16
 """A cycle at 6.25 GHz, where nobody measured how long one is."""
 LEFT_OUT = "The work of a call was left out"
-LEFT_OUT_SAYS = "less than a cycle of the processor for a call: the compiler left its work out."
+LEFT_OUT_SAYS = "did no work, as the compiler left it out: a call takes less than a cycle of the processor."
 LEFT_OUT_REMEDY = (
     "Give what the call computes to assay::fixture::keep (DoNotOptimize, black_box), and let its input come"
     " from set-up."

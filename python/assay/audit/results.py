@@ -115,8 +115,8 @@ _LEAST_BYTES = 2**20  # a baseline's least: less is pages of code and the alloca
     "memory-use",
     "Memory use differs by an order of magnitude",
     f"{ANOMALIES}, section 5",
-    "In {conditions} the memory in use is more than {limit} that of {baseline}, {worst} at worst: memory"
-    " may not be given back.",
+    "In {conditions} memory may not be given back: what is in use is more than {limit} that of {baseline},"
+    " {worst} at worst.",
     "Look at memory as well as throughput, in longer trials too: a subject that leaks gets slower or fails"
     " later.",
     limit=_LARGEST_RATIO,

@@ -23,7 +23,7 @@ from assay.audit.types import Evidence, numbers, of_places, rule
 from assay.experiment.types import Experiment
 from assay.findings import Finding, Severity
 from assay.store.types import StoredTrial
-from assay.words import NAMES_AT_MOST, counted, one_line, whole_percent
+from assay.words import NAMES_AT_MOST, agreed, counted, one_line, whole_percent
 
 _STATUSES: dict[str, tuple[Severity, str, str]] = {
     "invalid": (
@@ -57,8 +57,8 @@ def nothing_happens(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         [f"{name}: {what}" for name, what in idle.items()],
         "conditions",
-        f"In {counted(idle, 'condition')} practically nothing happens, as updates or searches fail: that is"
-        " fast, says nothing of a structure at work, and gets no verdict.",
+        f"{counted(idle, 'condition')} {agreed(idle, 'gets', 'get')} no verdict: practically nothing happens,"
+        " as updates or searches fail, which is fast and says nothing of a structure at work.",
         "Give inserts and erases shares that leave some keys, or set what is held at first (prefill). To"
         " measure how long filling or emptying takes, use a phase. If nothing is to happen, write"
         " accept_idle = true in [comparison].",
@@ -76,8 +76,8 @@ def invalid_trials(evidence: Evidence) -> Iterator[Finding]:
             maps = maps_of(trials, evidence.experiment, evidence.host)
             check = f", `assay check {maps[0]}` looks for it" if maps else ""
             yield Finding(
-                f"{len(trials)} of {len(evidence.trials)} trials {meaning}"
-                f" (for example: {one_line(reason)}).",
+                f"{len(trials)} of {len(evidence.trials)} trials {agreed(trials, 'counts', 'count')} nowhere:"
+                f" {agreed(trials, 'it', 'they')} {meaning} (for example: {one_line(reason)}).",
                 evidence.counted(trials),
                 {status: len(trials), "trials": len(evidence.trials)},
                 remedy.format(trial=trials[0].id, check=check),
@@ -103,23 +103,23 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
         values = [(trial, trial.metrics[metric]) for trial in evidence.valid if metric in trial.metrics]
         yield from evidence.of_trials(
             without,
-            f"do not report {metric}: no verdict rests on them.",
+            f"have no part in a verdict: they do not report {metric}.",
             such if known else "Report it.",
         )
         yield from evidence.of_trials(
             [trial for trial, value in values if not isfinite(value)],
-            f"report a {metric} that is not finite: no verdict rests on them.",
+            f"have no part in a verdict: their {metric} is not finite.",
             "Compare a metric that is always a finite number.",
         )
         yield from evidence.of_trials(
             [trial for trial, value in values if value == 0],
-            f"report a {metric} of 0. They count: comparisons with them are of means, not of typical trials.",
+            f"make comparisons ones of means, not of typical trials: their {metric} is 0, which counts.",
             "Look at why they are 0; pathological in [comparison] gives the probability of bad outcomes.",
             "note",
         )
         yield from evidence.of_trials(
             [trial for trial, value in values if -inf < value < 0],
-            f"report a {metric} below 0. They count: no ratio can be made, so differences are compared.",
+            f"make comparisons ones of differences, not of ratios: their {metric} is below 0, which counts.",
             "Give smallest_effect in the metric's units; no difference is called equivalent without it.",
             "note",
         )
@@ -136,7 +136,7 @@ def less_than_a_cycle(evidence: Evidence) -> Iterator[Finding]:
         for trial in evidence.valid
         if any(0 < trial.metrics.get(metric, inf) < _cycle_ns(trial) for metric in TIMES_OF_CALLS)
     ]
-    yield from evidence.of_trials(impossible, f"report {LEFT_OUT_SAYS}", LEFT_OUT_REMEDY, "error")
+    yield from evidence.of_trials(impossible, LEFT_OUT_SAYS, LEFT_OUT_REMEDY, "error")
 
 
 def _cycle_ns(trial: StoredTrial) -> float:
@@ -174,8 +174,9 @@ def no_steady_state(evidence: Evidence) -> Iterator[Finding]:
     if worst > _TYPICAL:
         severity = "error" if count > _TYPICAL * most else "warning"
     yield Finding(
-        f"In {counted(beyond, 'condition')} more than {_NOTED:.0%} of the trials do not reach a steady"
-        f" state, {whole_percent(worst)} at worst; of all trials {count} of {most}.",
+        f"In {counted(beyond, 'condition')} the result depends on how long a trial lasts: more than"
+        f" {_NOTED:.0%} of the trials do not reach a steady state, {whole_percent(worst)} at worst; of all"
+        f" trials {count} of {most}.",
         tuple(f"{name}: {len(trials)} of {len(by_condition[name])}" for name, trials in beyond.items()),
         {"conditions": len(beyond), "worst_percent": 100 * worst, "trials": count, "valid": most},
         "Lengthen trial.duration_ms, keep other work off the host, and look at the series of these trials.",
@@ -210,8 +211,8 @@ def warm_up(evidence: Evidence) -> Iterator[Finding]:
         soonest, latest = min(late.values()), max(late.values())
         span = f"{latest:.0f}" if round(soonest) == round(latest) else f"{soonest:.0f} to {latest:.0f}"
         yield Finding(
-            f"The typical trial of {counted(late, 'condition')} becomes steady only after {span} ms of"
-            " what is measured.",
+            f"Results of {counted(late, 'condition')} include the warm-up: the typical trial becomes steady"
+            f" only after {span} ms of what is measured.",
             tuple(f"{name}: {median_ms:.0f} ms" for name, median_ms in late.items()),
             {"conditions": len(late), "latest_ms": latest},
             f"Set trial.warm_up_ms to {ceil(wanted)}, the same for all that is compared.",
@@ -236,8 +237,8 @@ generation = limited(
     "generation",
     "Generating operations takes much of the time",
     f"{ANOMALIES}, section 7.1 (non-uniform key distributions)",
-    "In {conditions} generating an operation takes more than {limit} of its time, {worst} at worst:"
-    " differences look smaller than they are.",
+    "In {conditions} differences look smaller than they are: generating an operation takes more than {limit}"
+    " of its time, {worst} at worst.",
     "Subtract generation_ns before you reason about the subject's own cost.",
     limit=0.2,
     severity="note",
@@ -247,8 +248,8 @@ throughput_drift = limited(
     "throughput-drift",
     "Throughput drifts within trials",
     f"{ANOMALIES}, section 2; {WARMUP}",
-    "In {conditions} throughput drifts within the typical trial, by {worst} at worst: the result depends"
-    " on how long a trial lasts.",
+    "In {conditions} the result depends on how long a trial lasts: throughput drifts within the typical"
+    " trial, by {worst} at worst.",
     "Lengthen trial.duration_ms until it no longer matters, or let trials warm up (trial.warm_up_ms).",
     limit=0.05,
     shown=lambda share: whole_percent(share, "+"),
@@ -258,8 +259,8 @@ changing_throughput = limited(
     "changing-throughput",
     "Throughput varies within trials",
     REASONABLE_TIME,
-    "In {conditions} throughput varies by more than {limit} between the intervals of the typical trial,"
-    " {worst} at worst.",
+    "In {conditions} something disturbs the trials: throughput varies by more than {limit} between the"
+    " intervals of the typical one, {worst} at worst.",
     "Look for other work on the host, and at the series of a trial.",
     limit=0.25,
 )(typical(_of_closed_loop("throughput_variation")))
@@ -269,8 +270,8 @@ changing_throughput = limited(
     "preempted",
     "Threads lost their processors",
     f"{BENCHMARKING}, system load",
-    "In {conditions} a thread of the typical trial lost its processor more than {limit} times a second,"
-    " {worst} at worst, although there are processors for all.",
+    "In {conditions} other work disturbs the trials: a thread of the typical one lost its processor more than"
+    " {limit} times a second, {worst} at worst, although there are processors for all.",
     "Keep other work off the host while a campaign runs.",
     limit=50,
     shown="{:.3g}".format,
@@ -293,7 +294,8 @@ def preempted(evidence: Evidence, trial: StoredTrial) -> float | None:
     "migrated",
     "Pinned threads changed processors",
     f"{ANOMALIES}, section 4.6.1",
-    "In {conditions} the pinned threads of the typical trial changed processors, up to {worst} times.",
+    "In {conditions} pinning did not hold: the threads of the typical trial changed processors, up to {worst}"
+    " times.",
     "Find out what else sets their affinity: the subject, or a tool that moves processes.",
     limit=0,
     shown="{:.3g}".format,
@@ -310,8 +312,8 @@ multiplexed = limited(
     "multiplexed",
     "Events shared the processor's counters",
     "perf_event_open(2), on multiplexing",
-    "In {conditions} some events of the typical trial were counted during a part of the time only,"
-    " {worst} of it at worst, and scaled up.",
+    "In {conditions} some counts of events are estimates: in the typical trial they were counted during a"
+    " part of the time only, {worst} of it at worst, and scaled up.",
     "Name fewer events, or spread them over several experiments.",
     limit=1,
     severity="note",
@@ -323,7 +325,7 @@ paged = limited(
     "paged",
     "Memory was read from disk",
     f"{ANOMALIES}, section 5 (memory use)",
-    "In {conditions} the typical trial reads memory from disk while measured, up to {worst} times.",
+    "In {conditions} the disk is measured, too: the typical trial reads memory from it, up to {worst} times.",
     "Use less memory or a larger host; see whether the host swaps.",
     limit=0,
     shown="{:.3g}".format,
@@ -335,8 +337,8 @@ paged = limited(
     "unfair",
     "One thread does much less than the others",
     f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
-    "In {conditions} the slowest thread of the typical trial has less than {limit} of the mean"
-    " throughput, {worst} at worst: the sum hides that some threads starve.",
+    "In {conditions} the sum hides that some threads starve: the slowest thread of the typical trial has less"
+    " than {limit} of the mean throughput, {worst} at worst.",
     "Report fairness with throughput, and compare slowest_thread_share too (comparison.also).",
     limit=0.5,
     severity="note",

@@ -51,7 +51,9 @@ def test_trials_in_which_nothing_happens_are_an_error_at_the_top() -> None:
 def test_a_metric_that_is_missing() -> None:
     by_rule = findings(sometimes(metrics={"latency_ns": 3.0}))
     (finding,) = by_rule.pop("missing-metric")
-    assert finding.message.startswith("8 of 40 valid trials do not report throughput")
+    assert finding.message.startswith(
+        "8 of 40 valid trials have no part in a verdict: they do not report throughput"
+    )
     assert "latency_ns" in finding.remedy
     assert len(finding.trials) == 8
 
@@ -62,16 +64,18 @@ def test_a_further_metric_that_is_missing() -> None:
 
     assert "missing-metric" not in findings(change)
     (finding,) = findings(change, comparison='also = ["size"]')["missing-metric"]
-    assert finding.message.startswith("4 of 40 valid trials do not report size")
+    assert finding.message.startswith(
+        "4 of 40 valid trials have no part in a verdict: they do not report size"
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "severity", "said"),
     [
-        (0.0, "note", "report a throughput of 0. They count"),
-        (-1.0, "note", "report a throughput below 0. They count"),
-        (float("inf"), "warning", "not finite: no verdict rests on them"),
-        (float("-inf"), "warning", "not finite: no verdict rests on them"),
+        (0.0, "note", "not of typical trials: their throughput is 0"),
+        (-1.0, "note", "not of ratios: their throughput is below 0"),
+        (float("inf"), "warning", "no part in a verdict: their throughput is not finite"),
+        (float("-inf"), "warning", "no part in a verdict: their throughput is not finite"),
     ],
 )
 def test_a_metric_that_has_no_logarithm(value: float, severity: str, said: str) -> None:
@@ -247,4 +251,4 @@ def test_a_call_of_less_than_a_cycle_did_nothing(
     if found:
         [finding] = by_rule["less-than-a-cycle"]
         assert finding.severity == "error"
-        assert finding.message.startswith("8 of 40 valid trials report less than a cycle of the processor")
+        assert finding.message.startswith("8 of 40 valid trials did no work")

@@ -12,7 +12,7 @@ from assay.audit.types import Evidence, of_places, rule
 from assay.experiment.roles import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import condition_name, counted, listed
+from assay.words import agreed, condition_name, counted, listed
 
 _FLAWED_WITH_ONE_DRAW_TOO = frozenset({"lcg64"})  # with modulo: its low bits become the keys' low bits
 _MEAN = "_mean_ns"
@@ -34,8 +34,8 @@ def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
         yield from of_places(
             where,
             "conditions",
-            f"{counted(where, 'condition')} {'draws its' if len(where) == 1 else 'draw their'} operations"
-            f" with {name}: {KNOWN_FLAWS[name]}. Here draws = {draws} and bounding = {bounding}"
+            f"In {counted(where, 'condition')} operations are less random than they look, drawn with"
+            f" {name}: {KNOWN_FLAWS[name]}. Here draws = {draws} and bounding = {bounding}"
             f"{', which exposes it.' if exposed else ', which exposes less of it.'}",
             f"Use xoshiro256pp, unless {name} is what you study; `assay lab engines {name}` shows why.",
             "error" if exposed else "warning",
@@ -68,8 +68,7 @@ def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"The mix of {counted(where, 'condition')} of maps has no searches: a map whose searches are wrong"
-        " ends these trials as valid.",
+        f"Wrong searches of a map would not be noticed in {counted(where, 'condition')}, whose mix has none.",
         f"Give find a share of the mix, or check the map itself: `assay check {', '.join(maps[:1])}`.",
         "note",
     )
@@ -97,8 +96,9 @@ def ranges_among_updates(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"In {counted(where, 'condition')} the same threads do updates and range queries: while all of them"
-        " are in a query nothing is updated, and a query that would starve succeeds.",
+        f"In {counted(where, 'condition')} range queries look better than they are: the same threads do"
+        " updates and queries, so that nothing is updated while all are in a query, and one that would starve"
+        " succeeds.",
         "Give the queries threads of their own: [[trial.roles]], as experiments/starvation.toml has them.",
         "note",
     )
@@ -124,12 +124,13 @@ def reclamation_differs(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         [f"{name}: {way}" for name, way in sorted(found.items())],
         "subjects",
-        f"The levels of {compared} free what was erased in different ways"
+        f"Reclamation is part of the difference between levels of {compared}: they free what was erased in"
+        " different ways"
         + (
-            f", and {', '.join(sorted(never))} {'frees' if len(never) == 1 else 'free'} nothing: it saves"
-            " that time and pays for more memory."
+            f", and {', '.join(sorted(never))} {agreed(never, 'frees', 'free')} nothing, which saves time and"
+            " takes more memory."
             if never
-            else ": reclamation is part of the difference between them."
+            else "."
         ),
         "Compare subjects that reclaim alike (`assay store list subjects --verbose` says how each does),"
         " unless reclamation is the question.",
@@ -168,7 +169,8 @@ def not_replayable(evidence: Evidence) -> Iterator[Finding]:
     yield from of_places(
         where,
         "conditions",
-        f"The operations of {counted(where, 'condition')} do not follow from the trial's seed.",
+        f"Trials of {counted(where, 'condition')} cannot be run again as they were: their operations do not"
+        " follow from the seed.",
         "Use a seeded engine without reseeding, if a trial is to be run again as it was.",
         "note",
     )
@@ -178,8 +180,8 @@ def not_replayable(evidence: Evidence) -> Iterator[Finding]:
     "array-repeats",
     "Arrays of numbers repeat within a trial",
     f"{ANOMALIES}, section 6.1",
-    "In {conditions} a thread of the typical trial reads its array of numbers more than once, {worst} at"
-    " worst: it performs the same operations on the same keys again, which find the map as they left it.",
+    "In {conditions} a thread performs the same operations on the same keys again, which find the map as they"
+    " left it: in the typical trial it reads its array of numbers more than once, {worst} at worst.",
     "Make the array longer than what a thread draws in a trial (engine.array), or draw in place.",
     limit=1,
     shown=lambda passes: f"{passes:,.1f} times",
@@ -214,8 +216,8 @@ def _numbers_of_a_thread(evidence: Evidence, trial: StoredTrial) -> float | None
     "engine-state",
     "An engine's state is too small for what is drawn",
     f"{ANOMALIES}, section 6.4 (5)",
-    "In {conditions} an engine's state has too few bits: that numbers come again in a trial, in one thread or"
-    " in two, has a chance of {worst} at worst. Threads then perform the same operations on the same keys.",
+    "In {conditions} threads may perform the same operations on the same keys: an engine's state has too few"
+    " bits, and numbers come again in a trial, in one thread or in two, with a chance of {worst} at worst.",
     "Use an engine with 128 bits of state or more, such as xoshiro256pp; at least 64.",
     limit=0.01,
 )
@@ -254,12 +256,12 @@ def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
     }
     here = [evidence.environments.get(trials[0].environment or "", {}) for trials in found.values()]
     reasons = {parts["transactions"].get("because", "") for parts in here if "transactions" in parts} - {""}
-    why = f": {listed(sorted(reasons))}" if reasons else ", as every attempt aborted"
+    why = f" ({listed(sorted(reasons))})" if reasons else ", as every attempt aborted"
     yield from of_places(
         found,
         "conditions",
-        f"In {counted(found, 'condition')} no section of an elided lock ran as a transaction{why}. An elided"
-        " lock is then the lock below it.",
+        f"In {counted(found, 'condition')} an elided lock is measured as the plain lock below it: no section"
+        f" ran as a transaction{why}.",
         "Run it where `assay host check` names transactions; or say that there are to be none:"
         ' transactions = "none".',
     )
@@ -269,8 +271,8 @@ def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
     "overloaded",
     "Operations arrive faster than they are served",
     OMISSION,
-    "In {conditions} more than {limit} of the operations that were due had not begun at the end,"
-    " {worst} at worst: the queue grows, and latency measures how long the trial lasts.",
+    "In {conditions} latency measures how long the trial lasts, as the queue grows: more than {limit} of the"
+    " operations that were due had not begun at the end, {worst} at worst.",
     "Ask for a lower rate (arrivals), or compare the throughput of a closed loop.",
     limit=0.01,
 )
@@ -305,8 +307,8 @@ def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
     "mean-of-latencies",
     "A mean stands for latencies that are not alike",
     OMISSION,
-    "In {conditions} the mean latency, which is compared, is more than {limit} times the median in the"
-    " typical trial, {worst} at worst: few operations make it, and most are shorter.",
+    "In {conditions} few operations make the mean latency, which is compared, and most are shorter: in the"
+    " typical trial it is more than {limit} times the median, {worst} at worst.",
     "Compare percentiles, such as those whose names end in _p50_ns and _p99_ns; look at the histograms.",
     limit=2,
     shown=lambda times: f"{times:.3g}",
@@ -330,8 +332,8 @@ def mean_of_latencies(evidence: Evidence, trial: StoredTrial) -> float | None:
     "starved",
     "A role of threads starves",
     f"{ANOMALIES}, section 7.1 (starvation-aware experiments)",
-    "In {conditions} an operation of some role takes more than {limit} of the measured interval of the"
-    " typical trial, {worst} at worst: it waits for the others.",
+    "In {conditions} a role waits for the others: one of its operations takes more than {limit} of the"
+    " measured interval of the typical trial, {worst} at worst.",
     "Look at each role's throughput and longest operation; the sum over roles hides both.",
     limit=0.5,
 )
@@ -351,8 +353,8 @@ def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
     "updates-without-effect",
     "Updates change nothing",
     f"{ANOMALIES}, sections 4.5.1, 6.1 and 6.2",
-    "In {conditions} updates change the map less than {limit} as often as random keys would, {worst} at"
-    " worst.",
+    "In {conditions} the map hardly changes: updates change it less than {limit} as often as random keys"
+    " would, {worst} at worst.",
     "Look at what draws the keys: an array that is too short repeats them, and so do flawed engines.",
     limit=0.2,
     below=True,

@@ -13,7 +13,9 @@ def test_a_flawed_engine_is_an_error_that_says_what_is_wrong() -> None:
     exposed = 'engine = "fnv1a"\ndraws = "two"\nbounding = "modulo"'
     (finding,) = findings(trial=exposed)["rejected-engine"]
     assert finding.severity == "error"
-    assert finding.message.startswith("4 conditions draw their operations with fnv1a: ")
+    assert finding.message.startswith(
+        "In 4 conditions operations are less random than they look, drawn with fnv1a: "
+    )
     assert KNOWN_FLAWS["fnv1a"] in finding.message
     assert len(finding.where) == 4
     (finding,) = findings(trial='engine = "fnv1a"\ndraws = "two"')["rejected-engine"]
@@ -86,7 +88,7 @@ def test_elided_locks_that_elide_nothing_are_named_unless_that_was_asked_for(
     here = {"usual": {**ENVIRONMENT, "transactions": {"name": "none", "because": "it has no RTM"}}}
     rule_findings = findings(change, environments=here, trial=trial).get("nothing-elided", [])
     assert [finding.where for finding in rule_findings] == [("subject=other, threads=2",)] * found
-    assert all("a transaction: it has no RTM." in finding.message for finding in rule_findings)
+    assert all("a transaction (it has no RTM)." in finding.message for finding in rule_findings)
     there = {"usual": {**ENVIRONMENT, "transactions": {"name": "rtm"}}}
     rule_findings = findings(change, environments=there, trial=trial).get("nothing-elided", [])
     assert ["every attempt aborted" in finding.message for finding in rule_findings] == [True] * found
