@@ -86,7 +86,7 @@ calibration: build ## Prove verdicts by simulation, then try them in real trials
 .PHONY: docs
 docs: build/docs/index.html ## Build the documentation's site, with notebooks run: build/docs/index.html.
 
-NOTEBOOKS := $(wildcard docs/guide/notebooks/*.ipynb satellites/*/docs/notebooks/*.ipynb)
+NOTEBOOKS := $(wildcard satellites/*/docs/notebooks/*.ipynb)
 vpath %.ipynb $(sort $(dir $(NOTEBOOKS)))
 
 .PHONY: build/docs/index.html

@@ -16,6 +16,7 @@ from mkdocs.config import load_config
 import notebooks
 import pages
 import tutorial
+from assay.satellites import added
 from conftest import ROOT, Assay
 
 FOLDERS = {"": ROOT / "docs", **pages.SATELLITES}
@@ -29,6 +30,7 @@ MARKDOWN = sorted(
         *(path for docs in pages.SATELLITES.values() for path in docs.glob("**/*.md")),
     }
 )
+EXPORTS = "export" in added("assay.commands.store")
 SHOWN = {
     "campaign": ["p_adjusted", "std_map_shared_mutex", "![svg]"],
     "repetitions": ["differ 'significantly'", "b is ", "![svg]"],
@@ -46,12 +48,14 @@ def test_the_tutorials_commands_run(tmp_path: Path, assay: Assay) -> None:
     for words in tutorial.commands():
         assert words[0] == "assay"
         names += words[1:3]
-        assay(*words[1:])
+        if words[1:3] != ["store", "export"] or EXPORTS:
+            assay(*words[1:])
     assert {"race", "plan", "run", "report", "export", "replay"} <= set(names)
     for picture in tutorial.pictures():
-        assert (tmp_path / "figures" / picture).stat().st_size > 1000
         assert (ROOT / "docs/tutorial" / picture).is_file(), "run: make pictures"
-    assert "std_map_shared_mutex" in (tmp_path / "figures/summary.md").read_text()
+        assert not EXPORTS or (tmp_path / "figures" / picture).stat().st_size > 1000
+    if EXPORTS:
+        assert "std_map_shared_mutex" in (tmp_path / "figures/summary.md").read_text()
 
 
 @pytest.mark.usefixtures("steady_host")
@@ -91,6 +95,12 @@ def test_the_site_reads_markdown_as_others_do(path: Path) -> None:
     )
     others = MarkdownIt("commonmark").enable("table").render(text)
     assert _elements(site) == _elements(others)
+
+
+def test_a_link_to_a_satellite_that_is_not_there_is_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "[A course](satellites/course/docs/a.md) of [`a`](satellites/lab/docs/a.md) and [b](docs/b.md#c)"
+    monkeypatch.setattr(pages, "SATELLITES", {})
+    assert pages.rewritten(text, "index.md") == "A course of `a` and [b](docs/b.md#c)"
 
 
 def _elements(html: str) -> Counter[str]:

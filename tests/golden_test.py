@@ -65,23 +65,16 @@ OF_CAMPAIGN = (
     "report --campaign {} --audit",
     "report --campaign {} --audit --json",
     "store list trials --campaign {}",
-    "store export markdown --campaign {} --output -",
 )
 COMMANDS = {
     "maps": [
         *OF_STORE,
         *(command.format(number) for number in range(1, 6) for command in OF_CAMPAIGN),
         "store list trials --campaign 1 --json",
-        "store compare 1 2",
-        "store compare 3 4",
-        "store compare subject=scan,size=10 subject=hash,size=10 --campaign 4",
-        "store compare subject=scan,size=10 subject=hash,size=10 --campaign 4 --json",
-        "store compare assay.sqlite@1 assay.sqlite@2 --json",
         *(f"store show {trial}" for trial in (1, 16)),
         "store show 91",
         "report --campaign 1 --fail-on slower --fail-on warning",
         "store query 'select subject, threads, median(throughput) from trials group by 1, 2' --campaign 1",
-        "store export csv --campaign 1 --output export",
         "trend",
     ],
     "commands": [
@@ -90,10 +83,7 @@ COMMANDS = {
         "store show 1",
         "store show 1 --json",
     ],
-    "history": [
-        *("store list", "store check", "trend", "trend speed --json"),
-        *("store compare 1 10", "store compare 1 10 --json"),
-    ],
+    "history": ["store list", "store check", "trend", "trend speed --json"],
 }
 CASES = [(store, command) for store, commands in COMMANDS.items() for command in commands]
 

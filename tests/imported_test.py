@@ -82,11 +82,6 @@ def test_pages_of_the_others_are_written_and_the_index_names_the_satellite(store
 
 
 def test_no_command_takes_it_for_one_of_ours(store: Path) -> None:
-    for words in (
-        ("store", "compare", "1", "4"),
-        ("store", "export", "markdown", "--campaign", "4"),
-        ("store", "replay", "99"),
-    ):
-        ended = run_assay(store.parent, *words, "--store", store)
-        assert ended.returncode == 2
-        assert ended.stderr.startswith("error: campaign 4 was imported from hyperfine: it has no verdict")
+    ended = run_assay(store.parent, "store", "replay", "99", "--store", store)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: campaign 4 was imported from hyperfine: it has no verdict")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.experiment import parse
-from assay.satellites import added
 from assay.words import message
 from conftest import Assay
 from program_output import HOSTILE, check_unknown_words, quoted
@@ -123,7 +122,6 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
             ["store", "list", "--store", "."],
             ". is a folder: name a file with --store, such as results/assay.sqlite",
         ),
-        (["store", "compare", "1"], "assay store compare: SIDE: name two or more; the first is the baseline"),
         (
             ["ab", "--base", "main"],
             "nothing is to be measured; name an experiment's file or commands, or give --google-benchmark or"
@@ -166,11 +164,6 @@ def test_a_mistake_is_told_in_these_words(good: str, mistaken: str, message: str
         (
             ["run", "--experiment", "own.toml"],
             "assay run: no such option: --experiment; write the experiment's file without it",
-        ),
-        (
-            ["store", "export"],
-            "assay store export: missing argument 'FORMAT'. Choose from: csv, parquet, markdown, svg, png, "
-            f"{', '.join(['pdf', *added('assay.exports')])}; see assay store export -h",
         ),
     ],
 )

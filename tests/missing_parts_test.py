@@ -8,34 +8,15 @@ from types import ModuleType
 import pytest
 
 import assay as package
-from assay import programs
+from assay import programs, satellites
 from assay.errors import AssayError
 from assay.report.render import write_scripts
 from conftest import Assay, small_experiment
 
 
-@pytest.mark.parametrize(
-    ("module", "words", "extra"),
-    [
-        ("vl_convert", "store export svg", "charts"),
-        ("pandas", "store export csv", "parquet"),
-        ("pyarrow", "store export parquet", "parquet"),
-        ("datasette", "store serve", "serve"),
-    ],
-)
-def test_a_command_says_in_a_line_which_package_it_lacks(
-    module: str, words: str, extra: str, assay: Assay, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    said = assay(*words.split(), expect=2).stderr
-    assert said.startswith(f"error: assay {words} needs ")
-    assert said.endswith(f"pip install 'assay[{extra}]'\n")
-    assert said.count("\n") == 1
-
-
-def test_data_frames_say_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(AssayError, match=r"^assay.open needs pandas, .*'assay\[parquet\]'$"):
+def test_data_frames_name_their_satellite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(satellites, "added", lambda _: {})
+    with pytest.raises(AssayError, match=r"^assay.open: assay-foreign is not installed: pip install "):
         package.open(tmp_path / "assay.sqlite")
 
 

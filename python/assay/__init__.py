@@ -4,24 +4,24 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from assay.frames import Data
+    from typing import Any
 
 __version__ = "0.1.0"
 
 
-def open(path: "str | Path") -> "Data":
-    """Open a store and give its contents as pandas data frames; see `assay.frames`.
+def open(path: "str | Path") -> "Any":
+    """Open a store and give its contents as pandas data frames, as a satellite does (`assay.open`).
 
     Args:
         path: the store's file.
 
     Raises:
-        AssayError: there is no store, it cannot be read, or pandas is not installed.
+        AssayError: there is no store, it cannot be read, or the satellite or pandas is not installed.
     """
-    from assay import extras  # noqa: PLC0415 - see above
+    from assay import errors, extras, satellites  # noqa: PLC0415 - see above
 
+    data = satellites.added("assay.open")
+    if not data:
+        raise errors.AssayError(f"assay.open: {satellites.lacking('assay-foreign')}")
     extras.require("pandas", "assay.open")
-    from assay.frames import Data  # noqa: PLC0415 - pandas is slow to load, and no command needs it
-
-    return Data(path)
+    return data["frames"].load()(path)

@@ -7,6 +7,7 @@
 - Each public C++ header is a page (headers.py).
 - Notebooks are shown with what they printed when notebooks.py ran them.
 - Each satellite's docs/ is a folder of the site, whose pages show the pictures that `make pictures` drew.
+  A link to a satellite that is not there is its text alone.
 """
 
 import posixpath
@@ -47,6 +48,7 @@ LANGUAGES = {
     "h": "cpp",
 }
 _LINK = re.compile(r"(?<=\]\()([^)#\s]+)(#[^)\s]*)?(?=\))")
+_WHOLE_LINK = re.compile(r"\[([^]]+)\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 Navigation = list[Any]  # pages, and dicts of a title to a page or to a navigation
@@ -179,16 +181,24 @@ def rewritten(markdown: str, page: str) -> str:
         address = address.replace(".ipynb", ".md")
         return posixpath.relpath(address, posixpath.dirname(page) or ".") + (found[2] or "")
 
-    return _LINK.sub(replaced, markdown)
+    def without_absent(found: re.Match[str]) -> str:
+        satellite = re.match(r"satellites/(\w+)/", _path(found[2], page))
+        return found[1] if satellite and satellite[1] not in SATELLITES else found[0]
+
+    return _LINK.sub(replaced, _WHOLE_LINK.sub(without_absent, markdown))
+
+
+def _path(link: str, page: str) -> str:
+    """Return the path in the repository that a link of a page names; "" where it leads elsewhere."""
+    if re.match(r"[a-z]+:|/", link):
+        return ""
+    return posixpath.normpath(posixpath.join(_source(page).relative_to(ROOT).parent, link))
 
 
 def _target(link: str, page: str) -> str | None:
     """Return the file of the repository that a link leads to, if it does."""
-    if re.match(r"[a-z]+:|/", link):
-        return None
-    origin = _source(page).relative_to(ROOT)
-    target = posixpath.normpath(posixpath.join(origin.parent, link))
-    if not (ROOT / target).exists() or target.startswith(".."):
+    target = _path(link, page)
+    if not target or not (ROOT / target).exists() or target.startswith(".."):
         return None
     return f"{target}/README.md" if (ROOT / target / "README.md").exists() and _in_site(target) else target
 

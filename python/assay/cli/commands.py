@@ -14,8 +14,6 @@ from assay.cli import (
     ab,
     bisect,
     browse,
-    compare,
-    export,
     host,
     new,
     plan,
@@ -23,7 +21,6 @@ from assay.cli import (
     replay,
     report,
     run,
-    serve,
     store,
     trend,
 )
@@ -60,13 +57,10 @@ app.command("bisect", cls=Command, rich_help_panel=VERSIONS)(bisect.bisect)
 app.command("trend", cls=Command, rich_help_panel=VERSIONS)(trend.trend)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
 
-in_store = group("store", RESULTS, "List, show, compare, query and export results.", "assay store list")
+in_store = group("store", RESULTS, "Stored results: list, show, query and more.", "assay store list")
 in_store.command("list", cls=Command)(browse.list_)
 in_store.command("show", cls=Command)(browse.show)
-in_store.command("compare", cls=Command)(compare.compare)
 in_store.command("query", cls=Command)(browse.query)
-in_store.command("export", cls=Command)(export.export)
-in_store.command("serve", cls=Command)(serve.serve)
 in_store.command("replay", cls=Command)(replay.replay)
 in_store.command("check", cls=Command)(store.check)
 in_store.command("remove", cls=Command)(store.remove)

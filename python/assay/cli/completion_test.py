@@ -54,7 +54,6 @@ def test_commands_experiments_and_subjects_are_completed(folder: Path) -> None:
 
 def test_campaigns_are_completed_from_the_store_that_is_named(folder: Path) -> None:
     assert offered(folder, "report", "--campaign", "") == ["2", "1"]
-    assert offered(folder, "store", "compare", "1", "2") == ["2"]
     store = str(folder / "results" / "assay.sqlite")
     elsewhere = folder / "experiments"
     assert offered(elsewhere, "report", "--campaign", "") == []

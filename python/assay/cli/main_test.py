@@ -65,7 +65,6 @@ def test_what_a_user_can_put_right_is_a_message_for_each_mistake(
         ("run x --blocks", "assay run: option '--blocks'", "-h"),
         ("report --campaign 1 --campaign 2", "assay report: --campaign:", "once"),
         ("store list subjects --campaign 1", "--campaign:", "leave it out"),
-        ("store compare 1", "assay store compare: SIDE:", "two or more"),
         ("run x --within 1e9h", "assay run: --within:", "write 60s"),
         ("store list --store sqlite:///x.sqlite?mode=ro", "sqlite:///x.sqlite?mode=ro", "name its file"),
         ("store list --store sqlite:x.sqlite", "sqlite:x.sqlite", "name its file"),
@@ -85,7 +84,6 @@ def test_what_a_user_can_put_right_is_a_message_for_each_mistake(
         (f"store show {'9' * 30}", "assay store show: TRIAL:", "or less"),
         (f"store query x --campaign {'9' * 30}", "assay store query: --campaign:", "or less"),
         ("store list planets", "assay store list: WHAT:", "subjects"),
-        ("store export gif", "assay store export: FORMAT:", "svg"),
     ],
 )
 def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
@@ -112,7 +110,6 @@ def test_words_that_are_not_understood_end_in_one_line_with_place_and_remedy(
         "",
         "run",
         "store show",
-        "store compare",
         "store list --store",
         "store list subjects --with",
         "report --campaign",
@@ -196,15 +193,7 @@ def test_output_that_cannot_be_written_is_an_error(words: str, redirection: str,
     assert (ended.returncode, ended.stderr) == (2, f"error: the output could not be written: {why}\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "report --output -",
-        "new subject x --directory -",
-        "store export csv --output -",
-        "store export svg --output -",
-    ],
-)
+@pytest.mark.parametrize("words", ["report --output -", "new subject x --directory -"])
 def test_standard_output_is_no_folder(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = subprocess.run(

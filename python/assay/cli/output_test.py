@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assay.campaign import time_budget
-from assay.cli.commands import app, in_host
+from assay.cli.commands import app, groups
 from assay.versions.testing import Project
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
@@ -86,10 +86,10 @@ MAPS = {
 def is_installed(command: str) -> bool:
     """Tell whether a command is there: those of satellites may not be."""
     first, *more = command.split()
-    if first == "host":
-        return more[0] in [known.name for known in in_host.registered_commands]
-    groups = [group.name for group in app.registered_groups]
-    return first in [*groups, *(known.name for known in app.registered_commands)]
+    if first in groups:
+        return more[0] in [known.name for known in groups[first].registered_commands]
+    names = [group.name for group in app.registered_groups]
+    return first in [*names, *(known.name for known in app.registered_commands)]
 
 
 def printed(command: str) -> Any:

@@ -166,7 +166,7 @@ def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
     if not report.campaign.finished:
         return invocation("resume", *number, store=store.path)
     if verbose:
-        return invocation("store", "serve", store=store.path)
+        return invocation("store", "list", "trials", *number, store=store.path)
     return invocation("report", *number, "--verbose", store=store.path)
 
 

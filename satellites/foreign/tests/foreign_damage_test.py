@@ -51,7 +51,6 @@ COMMANDS = (
     ["report", "--audit", "--campaign", "5"],
     ["store", "list", "trials", "--campaign", "5"],
     ["store", "export", "markdown", "--campaign", "4"],
-    ["store", "compare", "1", "5"],
 )
 
 

@@ -103,9 +103,6 @@ def test_no_verdict_merges_what_is_foreign_with_ours(assay: Assay, tmp_path: Pat
         " with `assay report --campaign 2`, or name a campaign that Assay ran\n"
     )
     for words in (
-        ("store", "compare", "1", "2"),
-        ("store", "compare", "2", "1"),
-        ("store", "compare", "benchmark=a", "benchmark=b", "--campaign", "2"),
         ("store", "export", "hyperfine", "--campaign", "2"),
         ("store", "export", "markdown", "--campaign", "2"),
         ("store", "export", "csv", "--campaign", "2"),

@@ -33,8 +33,8 @@ def serve(
     extras.require("datasette", "assay store serve")
     from assay.report.site import write_site
     from assay.report.verdicts import gather_and_record
-    from assay.serve import serve as serve_store
     from assay.store import Store
+    from assay_serve.server import serve as serve_store
 
     with Store.open(store, create=False) as opened:
         site = write_site(opened, gather=gather_and_record).parent

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis import looks
-from assay.compare import Side, campaign_side, compare, condition_side
 from assay.errors import AssayError
 from assay.experiment import parse
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
 from assay.store.types import StoredTrial
+from assay_compare import Side, campaign_side, compare, condition_side
 
 SOURCE = """
 name = "maps"

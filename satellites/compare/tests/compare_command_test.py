@@ -30,12 +30,20 @@ def test_campaigns_conditions_and_stores_can_be_compared(campaigns: Path) -> Non
     assert "@2" in assay("store", "compare", f"{store}@1", f"{store}@2").stdout
 
 
+def test_campaigns_are_completed(campaigns: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_ASSAY_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "assay store compare 1 2")
+    monkeypatch.setenv("COMP_CWORD", "4")
+    assert assay_in(campaigns)().stdout.split() == ["2"]
+
+
 @pytest.mark.parametrize(
     ("sides", "words"),
     [
         (["1"], "two or more"),
         (["1", "01"], "the same"),
         (["results/assay.sqlite", "./results/assay.sqlite@2"], "the same"),
+        (["sqlite:///results/assay.sqlite", "results/assay.sqlite@2"], "the same"),
         (["subject=noop", "subject=noop"], "the same"),
         (["1", "7"], "campaign 7"),
         (["1", "subject=noop"], "one kind"),

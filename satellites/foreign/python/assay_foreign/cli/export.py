@@ -1,20 +1,15 @@
 """`assay store export`: a campaign's tables for other programs, and its charts for a paper."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import typer
 
 from assay.cli.options import DEFAULT_STORE, CampaignOption, StoreOption
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, write
-from assay.satellites import added
 
-FORMATS = ("csv", "parquet", "markdown", "svg", "png", "pdf")
-if TYPE_CHECKING:
-    Format = str
-else:
-    Format = Literal[(*FORMATS, *added("assay.exports"))]
+Format = Literal["csv", "parquet", "markdown", "svg", "png", "pdf", "google-benchmark", "hyperfine"]
 
 
 def export(
@@ -38,56 +33,49 @@ def export(
     summary that a pull request can quote; or svg, png or pdf for the charts. Each chart is as wide as one
     column of a paper, and the line with its file's name says what it shows.
 
-    google-benchmark and hyperfine (of the satellite assay-foreign) are the JSON of those tools, with a time
-    for each valid trial, which their own scripts read; neither has a place for verdicts.
+    google-benchmark and hyperfine are the JSON of those tools, with a time for each valid trial, which their
+    own scripts read; neither has a place for verdicts.
 
     Example: `assay store export parquet --output data`
     """
     from assay import extras
+    from assay.report import gather
     from assay.store import Store
 
-    if chart and form not in ("svg", "png", "pdf"):
+    charts = form in ("svg", "png", "pdf")
+    if chart and not charts:
         raise AssayError(f"--chart is for svg, png and pdf; {form} has none")
+    if output == STANDARD_OUTPUT and (charts or form in ("csv", "parquet")):
+        raise AssayError(f"--output -: {form} is for files, which may be several; name a folder")
     if form in ("csv", "parquet"):
-        if output == STANDARD_OUTPUT:
-            raise AssayError(f"--output -: {form} is several files; name a folder")
         extras.require("pandas", f"assay store export {form}")
         if form == "parquet":
             extras.require("pyarrow", "assay store export parquet")
-        from assay.frames import Data, write_tables
+        from assay_foreign.frames import Data, write_tables
 
         with Data(store) as data:
-            for file in write_tables(data, campaign, cast(Literal["csv", "parquet"], form), output):
+            for file in write_tables(data, campaign, form, output):
                 typer.echo(file)
         return
-    if form not in FORMATS:
-        with Store.open(store, create=False) as opened:
-            text, what = added("assay.exports")[form].load()(opened, opened.campaign(campaign))
-        _write_one(output, f"{form}.json", text, what)
-        return
-    from assay.report import gather
-
-    if form == "markdown":
-        from assay.report.markdown import summary
-
-        with Store.open(store, create=False) as opened:
-            text = summary(gather(opened, opened.campaign(campaign).id))
-        _write_one(output, "summary.md", text)
-        return
-    if output == STANDARD_OUTPUT:
-        raise AssayError(f"--output -: {form} is for files, which may be several; name a folder")
-    extras.require("vl_convert", f"assay store export {form}")
-    from assay.report.figures import write_figures
-
+    if charts:
+        extras.require("vl_convert", f"assay store export {form}")
     with Store.open(store, create=False) as opened:
-        written = write_figures(
-            gather(opened, opened.campaign(campaign).id),
-            cast(Literal["svg", "png", "pdf"], form),
-            output,
-            chart or (),
-        )
-    for file, figure in written:
-        typer.echo(f"{file}: {figure.title}{f'. {figure.note}' if figure.note else ''}")
+        summary = opened.campaign(campaign)
+        if form in ("svg", "png", "pdf"):
+            from assay.report.figures import write_figures
+
+            for file, figure in write_figures(gather(opened, summary.id), form, output, chart or ()):
+                typer.echo(f"{file}: {figure.title}{f'. {figure.note}' if figure.note else ''}")
+        elif form == "markdown":
+            from assay.report.markdown import summary as in_markdown
+
+            _write_one(output, "summary.md", in_markdown(gather(opened, summary.id)))
+        else:
+            from assay_foreign.export import for_google_benchmark, for_hyperfine
+
+            for_tool = for_hyperfine if form == "hyperfine" else for_google_benchmark
+            text, what = for_tool(opened, summary)
+            _write_one(output, f"{form}.json", text, what)
 
 
 def _write_one(folder: Path, name: str, text: str, what: str = "") -> None:

@@ -18,9 +18,9 @@ from assay.experiment.testing import experiment
 from assay.findings import Finding
 from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
-from assay.serve import datasette
-from assay.serve.connections import MOST_CONNECTIONS
 from assay.store import Store
+from assay_serve.connections import MOST_CONNECTIONS
+from assay_serve.server import datasette
 
 VERDICT = {
     **{"metric": "throughput", "context": "threads=2", "level": "<b>", "baseline": "c", "verdict": "faster"},

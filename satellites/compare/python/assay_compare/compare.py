@@ -29,14 +29,14 @@ from assay.analysis.pairs import (
     value_of,
 )
 from assay.analysis.verdicts import Better, Question, decide
-from assay.compare.changes import Changes, changes
-from assay.compare.rules import RULES
-from assay.compare.sides import Side
 from assay.errors import AssayError
 from assay.experiment.types import ComparisonDesign
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
+from assay_compare.changes import Changes, changes
+from assay_compare.rules import RULES
+from assay_compare.sides import Side
 
 BlockValues = Mapping[int, list[float] | str]
 """Block -> the values of the metric in the trials of a condition that count, or why none does."""

@@ -20,9 +20,9 @@ from assay.cli.options import (
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
-    from assay.compare import Compared, Side
-    from assay.compare.changes import Changes
     from assay.store import Store
+    from assay_compare import Compared, Side
+    from assay_compare.changes import Changes
 
 
 def _two_or_more(sides: list[str]) -> list[str]:
@@ -54,7 +54,7 @@ def compare(
     Example: `assay store compare 3 5`, `assay store compare before.sqlite after.sqlite`,
     `assay store compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
     """
-    from assay.compare import compare as compare_sides
+    from assay_compare import compare as compare_sides
 
     kinds = {_kind(side) for side in sides}
     if len(kinds) > 1:
@@ -75,8 +75,8 @@ def _kind(side: str) -> str:
 
 
 def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened: ExitStack) -> "list[Side]":
-    from assay.compare import campaign_side, condition_side
     from assay.store import Store
+    from assay_compare import campaign_side, condition_side
 
     def of(path: Path | str) -> "Store":
         return opened.enter_context(Store.open(path, create=False))

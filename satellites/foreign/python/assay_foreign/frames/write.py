@@ -8,7 +8,7 @@ from typing import Literal
 import pandas as pd
 
 from assay import files
-from assay.frames.data import Data
+from assay_foreign.frames.data import Data
 
 Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet")

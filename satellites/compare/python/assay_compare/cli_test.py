@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from assay.analysis.verdicts import verdict_word
 from assay.cli.commands import app
-from assay.cli.compare import _print_changes
-from assay.compare.changes import ChangedVerdict, Changes
 from assay.experiment import parse
 from assay.plan.make_plan import make_plan
 from assay.runner.types import Outcome
 from assay.store import Store
+from assay_compare.changes import ChangedVerdict, Changes
+from assay_compare.cli import _print_changes
 
 
 @pytest.mark.parametrize(("metric", "word"), [("peak_resident_bytes", "worse"), ("latency_ns", "slower")])

@@ -37,3 +37,11 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
 
 def test_without_a_store_it_says_so(assay: Assay) -> None:
     assert "no store" in assay("store", "serve", expect=2).stderr
+
+
+def test_without_datasette_it_says_what_to_install(assay: Assay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasette", None)
+    said = assay("store", "serve", expect=2).stderr
+    assert said.startswith("error: assay store serve needs ")
+    assert said.endswith("pip install 'assay[serve]'\n")
+    assert said.count("\n") == 1

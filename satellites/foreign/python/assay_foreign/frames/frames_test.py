@@ -13,13 +13,13 @@ import pytest
 import assay
 from assay.errors import AssayError
 from assay.experiment import parse
-from assay.frames import FORMATS, Data, write_tables
-from assay.frames.write import Format
 from assay.plan.types import Plan, PlannedTrial
 from assay.report import gather
 from assay.report.gather import Report
 from assay.runner.types import Outcome
 from assay.store import Store
+from assay_foreign.frames import FORMATS, Data, write_tables
+from assay_foreign.frames.write import Format
 
 SOURCE = """
 name = "maps"

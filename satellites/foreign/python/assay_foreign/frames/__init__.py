@@ -6,7 +6,7 @@ with assay.open("results/assay.sqlite") as data:
     data.verdicts()
 """
 
-from assay.frames.data import Data
-from assay.frames.write import FORMATS, write_tables
+from assay_foreign.frames.data import Data
+from assay_foreign.frames.write import FORMATS, write_tables
 
 __all__ = ["FORMATS", "Data", "write_tables"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from datasette.app import Datasette  # type: ignore[import-untyped]
 
-from assay.serve.connections import ACCEPTED_AT_ONCE, Connection
+from assay_serve.connections import ACCEPTED_AT_ONCE, Connection
 
 _HERE = Path(__file__).parent
 

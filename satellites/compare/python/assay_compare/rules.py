@@ -2,17 +2,22 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
-from assay.audit import Rule, rule
+from assay.audit import Rule
+from assay.audit import rule as shared_rule
 from assay.audit.host import host_differences
 from assay.audit.sources import ANOMALIES, BENCHMARKING
 from assay.audit.types import of_places
-from assay.compare.sides import Side
 from assay.experiment.question import Difference, asked, differences
 from assay.findings import Finding
 from assay.words import agreed, counted, duration
+from assay_compare.sides import Side
 
 _SHOWN = 3  # settings that differ
+
+rule = partial(shared_rule, guide=Path(__file__).parent / "docs/audit")
 
 
 @rule(
@@ -81,7 +86,7 @@ def different_host_settings(sides: Sequence[Side]) -> Iterator[Finding]:
     )
 
 
-@rule("flawed-on-purpose", "Trials mislead on purpose", f"{ANOMALIES}, sections 4 to 7")
+@shared_rule("flawed-on-purpose", "Trials mislead on purpose", f"{ANOMALIES}, sections 4 to 7")
 def flawed_on_purpose(sides: Sequence[Side]) -> Iterator[Finding]:
     """Find sides whose trials mislead on purpose."""
     yield from of_places(

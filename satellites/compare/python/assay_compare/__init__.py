@@ -6,8 +6,8 @@ compared.changes                    # which verdicts of the first side the other
 compared.findings                   # what to know before believing a verdict
 """
 
-from assay.compare.compare import Compared, compare
-from assay.compare.rules import RULES
-from assay.compare.sides import Side, campaign_side, condition_side
+from assay_compare.compare import Compared, compare
+from assay_compare.rules import RULES
+from assay_compare.sides import Side, campaign_side, condition_side
 
 __all__ = ["RULES", "Compared", "Side", "campaign_side", "compare", "condition_side"]

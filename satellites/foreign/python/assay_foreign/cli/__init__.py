@@ -1,0 +1,1 @@
+"""Commands: `assay store import`, `assay store export`."""
