@@ -21,8 +21,9 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.store import Store
-    from assay_compare import Compared, Side
     from assay_compare.changes import Changes
+    from assay_compare.compare import Compared
+    from assay_compare.sides import Side
 
 
 def _two_or_more(sides: list[str]) -> list[str]:
@@ -54,7 +55,7 @@ def compare(
     Example: `assay store compare 3 5`, `assay store compare before.sqlite after.sqlite`,
     `assay store compare subject=std_map_mutex,threads=1 subject=std_map_mutex,threads=2`
     """
-    from assay_compare import compare as compare_sides
+    from assay_compare.compare import compare as compare_sides
 
     kinds = {_kind(side) for side in sides}
     if len(kinds) > 1:
@@ -76,7 +77,7 @@ def _kind(side: str) -> str:
 
 def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened: ExitStack) -> "list[Side]":
     from assay.store import Store
-    from assay_compare import campaign_side, condition_side
+    from assay_compare.sides import campaign_side, condition_side
 
     def of(path: Path | str) -> "Store":
         return opened.enter_context(Store.open(path, create=False))

@@ -1,5 +1,10 @@
 """Compares sides block by block.
 
+sides = [campaign_side(store, 3, "before"), campaign_side(store, 5, "after")]
+compared = compare(sides)           # every later side against the first
+compared.changes                    # which verdicts of the first side the others do not share
+compared.findings                   # what to know before believing a verdict
+
 The unit is the block. Two conditions of one campaign meet in each of its blocks, within minutes of each
 other. The blocks of two campaigns never ran side by side: the first of one is set against the first of
 the other, and whatever changed in between, in the code or in the host, is in the ratio. A finding says so.

@@ -17,7 +17,8 @@ from assay.plan.types import Plan, PlannedTrial
 from assay.runner.types import Outcome
 from assay.store import Store
 from assay.store.types import StoredTrial
-from assay_compare import Side, campaign_side, compare, condition_side
+from assay_compare.compare import compare
+from assay_compare.sides import Side, campaign_side, condition_side
 
 SOURCE = """
 name = "maps"
