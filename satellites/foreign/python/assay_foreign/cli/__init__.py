@@ -1,1 +1,0 @@
-"""Commands: `assay store import`, `assay store export`."""
