@@ -31,10 +31,9 @@ from typing import Any
 
 import pytest
 
-from assay.report import gather, junit
+from assay.report import gather
 from assay.report.ab import answer_of
-from assay.report.ab_comment import comment
-from assay.report.ab_screen import screen
+from assay.report.ab_writers import comment, junit, screen
 from assay.report.race import race_answer
 from assay.store import Store
 from conftest import ROOT, run_assay
@@ -169,7 +168,7 @@ def test_the_answer_of_ab_is_what_it_was(folder: Path) -> None:
     for name, text in (
         ("ab.txt", "\n".join([*screen(answer, "assay report"), ""])),
         ("ab.md", comment(answer)),
-        ("ab.xml", junit.junit(answer)),
+        ("ab.xml", junit(answer)),
     ):
         compare(folder, f"commands/{name}", text, f"the answer of assay ab, {name}")
 

@@ -536,7 +536,7 @@ def test_a_page_tells_what_other_campaigns_say_of_its_verdicts(tmp_path: Path) -
     with fill_sided(tmp_path / "assay.sqlite") as store:
         site = write_site(store).parent
         page, table = site / "campaign-1" / "index.html", site / "campaign-1" / "records-1.js"
-        assert "no other campaign compares the same" in page.read_text(encoding="utf-8")
+        assert "other campaign agrees" not in page.read_text(encoding="utf-8")
         compared = gather(store, 1).analysis.comparisons[0]
         verdict = {
             "metric": compared.metric,
@@ -553,15 +553,14 @@ def test_a_page_tells_what_other_campaigns_say_of_its_verdicts(tmp_path: Path) -
     assert table.read_text(encoding="utf-8") == "not written again"
 
 
-def test_what_has_not_been_measured_of_verdicts_has_a_command(sided: tuple[Report, str]) -> None:
+def test_what_has_not_been_measured_of_verdicts_is_said_with_a_command(sided: tuple[Report, str]) -> None:
     report, page = sided
     shown = part(page, 'id="meaning"', "</details>")
     rows = len(report.analysis.comparisons)
     table = shown.partition(" predictive ")[2]
     assert table.count("not measured") == 2 * rows  # nothing ran twice, and there is no other campaign
-    for command in ("assay store replay 1 --store", "assay run "):
+    for command in ("assay store replay TRIAL", "assay run FILE --sensitivity"):
         assert command in shown
-    assert "What moving changes" not in shown  # it was measured
     assert shown.count("pairs agree") + shown.count(" pairs; spread") == rows
 
 

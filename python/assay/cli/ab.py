@@ -147,9 +147,7 @@ def _print_result(
     answer: "Answer", store: Path, markdown: Path | None, junit: Path | None, *, as_json: bool
 ) -> None:
     """Print the answer, and write the files that are requested."""
-    from assay.report import junit as as_junit
-    from assay.report.ab_comment import comment
-    from assay.report.ab_screen import screen
+    from assay.report import ab_writers
 
     more = ""
     if answer.campaign is not None:
@@ -157,12 +155,12 @@ def _print_result(
     if as_json:
         print_json(_as_object(answer, store))
     elif STANDARD_OUTPUT not in (markdown, junit):
-        for line in screen(answer, more):
+        for line in ab_writers.screen(answer, more):
             typer.echo(line)
     if markdown:
-        write(markdown, comment(answer), "--markdown")
+        write(markdown, ab_writers.comment(answer), "--markdown")
     if junit:
-        write(junit, as_junit.junit(answer), "--junit")
+        write(junit, ab_writers.junit(answer), "--junit")
 
 
 def _as_object(answer: "Answer", store: Path) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from assay.experiment.types import ComparisonDesign, Level, MeasuredRevision
 from assay.report.gather import Report
 from assay.report.metrics import is_time, name_of_metric, unit_in
 from assay.report.trust import Trust, trust
-from assay.report.words import digits_that_say, size, zeros
-from assay.report.words import ends as ends_of_difference
+from assay.report.words import digits_that_say, zeros
 from assay.words import condition_name, counted, in_unit, listed, number, printable, shortened
 
 _WHY_AT_MOST = 200
@@ -43,25 +42,26 @@ class SkippedBenchmark:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What is known of one benchmark.
+    """What is known of one benchmark, and its words.
 
     Attributes:
         comparison: of the head with the base.
         base, head: medians of the metric; None where no trial counts.
-        unit: of the metric.
+        shown: the medians with their unit.
         verdict: in the words for the metric.
+        change, interval: by how much the metric changes, and the interval's ends.
         why: it is undecided; empty where it is not.
-        design: the requested comparison, which says how many digits an interval takes.
     """
 
     name: str
     comparison: Comparison
     base: float | None
     head: float | None
-    unit: str
+    shown: tuple[str, str]
     verdict: str
+    change: str
+    interval: str
     why: str
-    design: ComparisonDesign
 
     @property
     def is_regression(self) -> bool:
@@ -83,31 +83,17 @@ class Benchmark:
         return gate or self.verdict
 
     @property
-    def change(self) -> str:
-        """By how much the metric changes."""
-        if self.comparison.difference is not None:
-            return size(self.comparison)
-        return "-" if self.comparison.ratio is None else change(self.comparison.ratio)
-
-    @property
-    def interval(self) -> str:
-        """The interval's ends."""
-        if self.comparison.difference is not None and self.comparison.interval is not None:
-            return ends_of_difference(self.comparison, self.design)
-        return ends(self.comparison.interval, self.design)
-
-    @property
     def with_interval(self) -> str:
         """The change and its interval."""
         return f"{self.change} ({self.interval})" if self.interval else self.change
 
-    @property
-    def shown(self) -> tuple[str, str]:
-        """The medians of base and head, with their unit."""
-        base, head = (
-            "-" if median is None else in_unit(median, self.unit) for median in (self.base, self.head)
-        )
-        return base, head
+    def takes(self, than: str) -> str:
+        """Return how it compares: "takes 3.4% more time than base (+2.9% to +3.9%)"."""
+        metric = self.comparison.metric
+        takes = "takes" if is_time(metric) else "has"
+        more = "less" if self.change.startswith("-") or (self.comparison.ratio or 1) < 1 else "more"
+        interval = f" ({self.interval})" if self.interval else ""
+        return f"{takes} {self.change.lstrip('+-')} {more} {name_of_metric(metric)} than {than}{interval}"
 
 
 @dataclass(frozen=True)
@@ -119,6 +105,7 @@ class Answer:
         benchmarks: in the experiment's order; none where nothing could be compared.
         skipped: the benchmarks that are not compared.
         metric: what was compared.
+        slower: the word for a regression of the metric.
         gate_percent: None without a gate.
         smallest_percent: what differs by less is equivalent.
         took_s: how long it was measured.
@@ -135,6 +122,7 @@ class Answer:
     benchmarks: Sequence[Benchmark] = ()
     skipped: Sequence[SkippedBenchmark] = ()
     metric: str = ""
+    slower: str = "slower"
     gate_percent: float | None = None
     smallest_percent: float = 0
     took_s: float = 0
@@ -168,23 +156,20 @@ def benchmarks_of(report: Report) -> list[Benchmark]:
     experiment = report.experiment
     benchmarks = []
     for context in report.answers.contexts:
-        base, head = context.rows[0].condition, context.compared[0].condition
-        comparison = context.compared[0].answer
+        base, row = context.rows[0].condition, context.compared[0]
+        comparison = row.answer
         assert base is not None
-        assert head is not None
+        assert row.condition is not None
         assert isinstance(comparison, Comparison)
-        benchmarks.append(
-            Benchmark(
-                name=name_of(experiment, comparison.context),
-                comparison=comparison,
-                base=base.median,
-                head=head.median,
-                unit=unit_in(experiment, comparison.metric),
-                verdict=context.compared[0].word,
-                why=_why(report, comparison),
-                design=experiment.comparison,
-            )
-        )
+        medians, unit = (base.median, row.condition.median), unit_in(experiment, comparison.metric)
+        first, second = ("-" if median is None else in_unit(median, unit) for median in medians)
+        if comparison.difference is None:
+            by = "-" if comparison.ratio is None else change(comparison.ratio)
+            interval = ends(comparison.interval, experiment.comparison)
+        else:
+            by, interval = row.exact.value, row.exact.interval if comparison.interval else ""
+        name, why = name_of(experiment, comparison.context), _why(report, comparison)
+        benchmarks.append(Benchmark(name, comparison, *medians, (first, second), row.word, by, interval, why))
     return benchmarks
 
 
@@ -203,10 +188,11 @@ def answer_of(
         benchmarks=benchmarks_of(report),
         skipped=skipped,
         metric=analysis.metric,
+        slower=verdict_word("slower", analysis.metric, unit_in(experiment, analysis.metric)),
         gate_percent=experiment.comparison.gate_percent,
         smallest_percent=experiment.comparison.smallest_effect_percent,
         took_s=took_s,
-        blocks=max((trial.block for trial in report.trials), default=-1) + 1,
+        blocks=report.blocks,
         trust=trust(report),
         same_programs=same_programs,
         one_layout=report.campaign.host.get("one_layout", {}),
@@ -238,7 +224,7 @@ def sentence(answer: Answer) -> str:
     of = f"of {counted(len(benchmarks) + len(failed), 'benchmark')}"
     if regressions:
         most = max(regressions, key=_slowdown)
-        word = verdict_word("slower", answer.metric, most.unit)
+        word = answer.slower
         beyond = f" by more than {gate:g}%" if gate else ""
         which = f", most of all {most.name}" if len(regressions) > 1 else f": {most.name}"
         return f"{word}{beyond}: {len(regressions)} {of}{which}, {most.with_interval}"
@@ -257,20 +243,13 @@ def _of_one(answer: Answer, benchmark: Benchmark) -> str:
     gate, comparison = answer.gate_percent, benchmark.comparison
     level, baseline = str(comparison.level), str(comparison.baseline)
     if comparison.ratio is None:
-        said = f"{benchmark.with_interval} {name_of_metric(comparison.metric)} from {baseline} to {level}"
-        differs = comparison.difference is not None
-        return f"{benchmark.result}: {said}" if differs else f"undecided: {benchmark.why}"
-    more = "more" if comparison.ratio >= 1 else "less"
-    takes = "takes" if is_time(comparison.metric) else "has"
-    interval = f" ({benchmark.interval})" if benchmark.interval else ""
-    said = (
-        f"{level} {takes} {benchmark.change.lstrip('+-')} {more} {name_of_metric(comparison.metric)}"
-        f" than {baseline}{interval}"
-    )
+        by = f"{benchmark.with_interval} {name_of_metric(comparison.metric)} from {baseline} to {level}"
+        return f"undecided: {benchmark.why}" if comparison.difference is None else f"{benchmark.result}: {by}"
+    said = f"{level} {benchmark.takes(baseline)}"
     if comparison.gate == "passed":
         return f"no regression beyond {gate:g}%: {said}"
     if comparison.gate == "failed":
-        return f"{verdict_word('slower', comparison.metric, benchmark.unit)} by more than {gate:g}%: {said}"
+        return f"{answer.slower} by more than {gate:g}%: {said}"
     if comparison.gate == "undecided":
         return f"undecided: {said}; the gate is {gate:g}%"
     if comparison.verdict == "equivalent":

@@ -13,9 +13,7 @@ from assay.analysis import Comparison, Interval
 from assay.analysis.types import Estimate, Gate, Verdict
 from assay.experiment.types import ComparisonDesign, MeasuredRevision
 from assay.report.ab import Answer, Benchmark, SkippedBenchmark, benchmarks_of, change, ends, sentence
-from assay.report.ab_comment import comment
-from assay.report.ab_screen import screen
-from assay.report.junit import junit
+from assay.report.ab_writers import comment, junit, screen
 from assay.report.metrics import name_of_metric
 from assay.report.trust import Trust
 from example_report import example_report, experiment_text
@@ -56,8 +54,18 @@ def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = Non
         dropped={},
         all_groups=Estimate(ratio=ratio, interval=interval, p=None, verdict=verdict, pairs=20),
     )
+    why = "why not" if gate == "undecided" else ""
+    shown = ("12.1ms", f"{12.1 * ratio:.4g}ms")
     return Benchmark(
-        name, comparison, 12.1, 12.1 * ratio, "ms", verdict, "why not" if gate == "undecided" else "", DESIGN
+        name,
+        comparison,
+        12.1,
+        12.1 * ratio,
+        shown,
+        verdict,
+        change(ratio),
+        ends(interval, DESIGN),
+        why,
     )
 
 

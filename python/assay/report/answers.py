@@ -241,7 +241,7 @@ def _with_condition(
         condition=condition,
         median=_median(condition, experiment),
         median_in_unit=_median_in_unit(condition, experiment),
-        remarks=words.remarks(condition, comparison, unit),
+        remarks=words.notes(condition, comparison, unit, page=True),
         notes=words.notes(condition, comparison, unit),
     )
 

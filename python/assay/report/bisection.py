@@ -7,8 +7,7 @@ from typing import Literal
 
 from assay.analysis.bisection import Side
 from assay.experiment.types import Revision
-from assay.report.ab import Benchmark, change, named
-from assay.report.metrics import is_time, name_of_metric
+from assay.report.ab import Benchmark, named
 from assay.words import counted, duration, elapsed, listed, printable, shortened
 
 FOUND, NOTHING, UNDECIDED = 0, 1, 3
@@ -126,12 +125,7 @@ def sentence(bisected: BisectionResult) -> str:
         slower = f"{bad.name} is not shown to be slower{beyond} than {good.name}"
         return f"nothing to bisect: {slower}: {name}: {shown}"
     assert bisected.slowed is not None
-    comparison = bisected.slowed.comparison
-    more = "more" if (comparison.ratio or 1) >= 1 else "less"
-    takes = "takes" if is_time(comparison.metric) else "has"
-    by = f"{change(comparison.ratio or 1).lstrip('+-')} {more} {name_of_metric(comparison.metric)}"
-    interval = f" ({bisected.slowed.interval})" if bisected.slowed.interval else ""
-    slower = f"{name} {takes} {by} than at {good.name}{interval}"
+    slower = f"{name} {bisected.slowed.takes(f'at {good.name}')}"
     suspect = bisected.suspects[0]
     if bisected.named:
         merge = ", a merge," if suspect.is_merge else ""

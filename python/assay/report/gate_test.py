@@ -9,7 +9,6 @@ from rich.console import Console
 
 from assay.plan.types import PlannedTrial
 from assay.report import Report
-from assay.report.gate import sentences
 from assay.report.markdown import summary
 from assay.report.screen import print_screen
 from assay.report.terminal import print_report
@@ -43,7 +42,7 @@ def undecided() -> Report:
 def test_what_has_passed_and_failed_is_counted_and_shown_for_each() -> None:
     decided = report(0.001)
     told = "Gate, worse by more than 6%: 1 failed and 1 passed."
-    assert sentences(decided) == told
+    assert decided.gate == told
     assert decided.gate_forecast is None
     for text in (printed(print_screen, decided), printed(print_report, decided), summary(decided)):
         assert told in text
@@ -59,7 +58,7 @@ def test_what_is_undecided_has_a_forecast(undecided: Report) -> None:
     assert slowest is not None
     assert slowest.level == "tbb_hash_map"
     assert slowest.blocks is not None
-    told = sentences(undecided)
+    told = undecided.gate
     assert re.fullmatch(
         r"Gate, worse by more than 6%: 1 failed and 1 undecided. To decide all probably takes"
         rf" {slowest.blocks} blocks, about \d+ minutes in all\.",
@@ -71,6 +70,6 @@ def test_what_is_undecided_has_a_forecast(undecided: Report) -> None:
 
 def test_without_a_gate_nothing_is_said() -> None:
     plain = report(0.001, more="")
-    assert gate(plain.analysis) == sentences(plain) == ""
+    assert gate(plain.analysis) == plain.gate == ""
     assert plain.gate_forecast is None
     assert "Gate" not in printed(print_report, plain) + summary(plain)

@@ -12,6 +12,7 @@ from assay.audit import audit
 from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.plan.types import Level
+from assay.report import words
 from assay.report.answers import Answers, answers_of
 from assay.store import Store
 from assay.store.types import CampaignSummary, Decision, StoredTrial
@@ -55,11 +56,23 @@ class Report:
             return None
         return forecast([self.trials], self.experiment, "gate").slowest
 
+    @property
+    def gate(self) -> str:
+        """Which comparisons have passed the gate, and how long the others take; empty where there is none."""
+        return words.gate(self.analysis, self.gate_forecast)
+
     @cached_property
     def configurations(self) -> list[ConditionSensitivity]:
         """The conditions of a campaign about sensitivity, in the experiment's order."""
         one_layout = self.campaign.host.get("one_layout", {})
         return condition_sensitivities(self.trials, self.experiment, one_layout)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the verdicts rest on; before the first look, how many have begun."""
+        if self.analysis.look is not None:
+            return self.analysis.look.blocks
+        return max((trial.block for trial in self.trials), default=-1) + 1
 
     def number(self, measured: StoredTrial | ConditionSummary) -> int:
         """Return the number of a condition, or of the condition of a trial."""

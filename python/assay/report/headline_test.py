@@ -142,7 +142,7 @@ def test_the_picture_has_a_panel_for_each_context_with_the_best_first() -> None:
     drawn = picture(report())
     assert [panel.context for panel in drawn.panels] == ["threads=1", "threads=2"]
     for panel in drawn.panels:
-        assert [row.level for row in panel.rows] == ["tbb_hash_map", "std_map_mutex"]
+        assert [row.answer.level for row in panel.rows] == ["tbb_hash_map", "std_map_mutex"]
         assert panel.baseline.startswith("noop: 1.0")
         assert panel.baseline.endswith("M op/s")
         places = [row.at for row in panel.rows]
@@ -167,7 +167,7 @@ def test_differences_are_drawn_on_an_axis_of_their_own() -> None:
     assert len(drawn.ticks) > 2
     for panel in drawn.panels:
         better, worse = panel.rows
-        assert (better.level, worse.level) == ("tbb_hash_map", "std_map_mutex")
+        assert (better.answer.level, worse.answer.level) == ("tbb_hash_map", "std_map_mutex")
         assert better.at is not None
         assert worse.at is not None
         assert better.at > sum(drawn.band) > drawn.band[0] > worse.at
@@ -200,7 +200,7 @@ ratio = [10, 100]
     assert not picture(report()).reported
     for panel in drawn.panels:
         mutex, other = panel.rows
-        assert (mutex.level, other.level) == ("std_map_mutex", "tbb_hash_map")
+        assert (mutex.answer.level, other.answer.level) == ("std_map_mutex", "tbb_hash_map")
         assert mutex.reported is not None
         assert other.reported is None
         begin, width = mutex.reported
@@ -221,12 +221,12 @@ ratio = [2.9, 3.1]
     drawn = ladders(seen)
     assert drawn is not None
     for panel, reported in zip(drawn.panels, (False, True), strict=True):
-        assert [row.level for row in panel.rows] == [
+        assert [row.answer.level for row in panel.rows] == [
             "std_map_mutex over noop",
             "tbb_hash_map over std_map_mutex",
         ]
         assert [bool(row.reported) for row in panel.rows] == [False, reported]
-        assert panel.rows[1].ratio.startswith(("3.8", "3.9", "4."))
+        assert panel.rows[1].answer.brief.value.startswith(("3.8", "3.9", "4."))
     assert not picture(seen).reported
     assert ladders(report()) is None
     [others] = seen.answers.reported
@@ -240,8 +240,8 @@ def test_better_is_to_the_right_of_a_metric_of_which_less_is_better() -> None:
     text = experiment_text(FACTORS, trial=MIX).replace("[comparison]", '[comparison]\nbetter = "lower"')
     drawn = picture(example_report(text, metrics))
     for panel in drawn.panels:
-        assert [row.level for row in panel.rows] == ["std_map_mutex", "tbb_hash_map"]
-        assert [row.word for row in panel.rows] == ["faster", "slower"]
+        assert [row.answer.level for row in panel.rows] == ["std_map_mutex", "tbb_hash_map"]
+        assert [row.answer.word for row in panel.rows] == ["faster", "slower"]
         assert panel.rows[0].at > drawn.one > panel.rows[1].at  # type: ignore[operator]
 
 

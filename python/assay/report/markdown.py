@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import astuple
 
-from assay.report import gate, sensitivity, words
+from assay.report import sensitivity, words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.report.headline import headline
@@ -35,7 +35,7 @@ def summary(report: Report) -> str:
         text(headline(report)),
         " ".join([f"**Trust: {trusted.degree}.**", *map(text, trusted.reasons)]),
         text(f"{metric} as a ratio to {analysis.baseline}; {analysis.better} is better."),
-        *([text(gate.sentences(report))] if gated else []),
+        *([text(report.gate)] if gated else []),
         *_sensitivity(report),
         table(
             ["context", analysis.factor, "verdict", *gated, "ratio", "interval", median],

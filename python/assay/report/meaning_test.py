@@ -2,27 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from assay.analysis.meaningfulness import OtherCampaignVerdict, compared, meanings
-from assay.experiment import overridden
 from assay.plan.types import PlannedTrial
 from assay.report.gather import Report
 from assay.report.meaning import MeaningSection, section
 from example_report import example_report, experiment_text
 
-STORE, RESOLVED = Path("/results/my store.sqlite"), Path("/site/experiment.json")
 ONE_CONTEXT = 'subject = ["noop", "other"]'
-COMMANDS = """
-[subjects.noop]
-program = "true"
-protocol = false
-[subjects.other]
-program = "true"
-protocol = false
-"""
 
 
 def campaign(
@@ -48,7 +35,7 @@ def campaign(
 
 def told(report: Report, *elsewhere: OtherCampaignVerdict) -> MeaningSection:
     every = meanings(report.trials, report.experiment, report.analysis, host="", elsewhere=elsewhere)
-    return section(report, STORE, RESOLVED, every)
+    return section(report, every)
 
 
 def other(number: int, host: str, verdict: str) -> OtherCampaignVerdict:
@@ -56,21 +43,16 @@ def other(number: int, host: str, verdict: str) -> OtherCampaignVerdict:
     return OtherCampaignVerdict(number, host, same, verdict)  # type: ignore[arg-type]
 
 
-def test_what_was_measured_is_told_and_the_rest_has_its_command() -> None:
+def test_what_was_measured_is_told() -> None:
     shown = told(campaign(), other(2, "beta", "faster"), other(3, "", "slower"))
-    [row] = shown.rows
-    assert row.cells == (
+    [(_, cells)] = shown.rows
+    assert cells == (
         "",
         "11 of 12 pairs agree; spread 26%",
         "1 of 2 other campaigns agrees, 1 contradicts; on 1 other host",
         "",
     )
     assert shown.moved == ("key range", "environment")
-    where = "--store '/results/my store.sqlite'"
-    assert shown.commands == {
-        "repeatable": f"assay store replay 1 {where}",
-        "predictive": f"assay run {RESOLVED} --set key_range=100,10 {where}",
-    }
 
 
 def test_of_an_undecided_verdict_the_numbers_are_told_without_agreement() -> None:
@@ -82,33 +64,11 @@ def test_of_an_undecided_verdict_the_numbers_are_told_without_agreement() -> Non
             comparisons=tuple(replace(of, verdict="undecided") for of in report.analysis.comparisons),
         ),
     )
-    for row in told(undecided).rows:
-        assert row.cells[3] == "1 other context, no verdict here; they predict 1.871"
+    for _, cells in told(undecided).rows:
+        assert cells[3] == "1 other context, no verdict here; they predict 1.871"
 
 
-def test_where_nothing_was_moved_sensitivity_is_the_command() -> None:
+def test_where_nothing_was_moved_robustness_is_not_measured() -> None:
     shown = told(campaign(drawn={}))
     assert shown.moved == ()
-    assert shown.rows[0].cells[1] == ""
-    assert shown.commands["robust"].startswith(f"assay run {RESOLVED} --sensitivity --store ")
-    assert shown.commands["reproducible"].startswith(f"assay run {RESOLVED} --store ")
-
-
-@pytest.mark.parametrize(
-    ("trial", "option"),
-    [
-        ("mix = { find = 100 }\nthreads = 4", "threads=1,4"),
-        ("mix = { find = 100 }\nthreads = 1", "threads=1,2"),
-        ("mix = { find = 100 }", "key_range=100,10"),
-    ],
-)
-def test_the_option_makes_more_contexts(trial: str, option: str) -> None:
-    report = campaign(trial=trial)
-    assert f" --set {option} " in told(report).commands["predictive"]
-    changed = overridden(report.experiment, settings=[option])
-    assert len(changed.groups()) == 2
-
-
-def test_commands_get_no_setting_that_they_may_not_know() -> None:
-    shown = told(campaign(more=COMMANDS, trial=""))
-    assert "--set" not in shown.commands["predictive"]
+    assert shown.rows[0][1][1] == ""

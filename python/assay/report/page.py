@@ -14,7 +14,7 @@ from assay.analysis.aa import false_alarms
 from assay.analysis.history import History
 from assay.audit import RULES
 from assay.experiment import Experiment
-from assay.report import charts, gate, sensitivity, words
+from assay.report import charts, sensitivity, words
 from assay.report import history as over
 from assay.report.charts.history import figures as over_commits
 from assay.report.gather import Report
@@ -70,7 +70,6 @@ def campaign_files(
         ],
         **charts.page_content(drawn),
         headline=headline(report),
-        gate=gate.sentences(report),
         sensitivity=[
             {
                 "name": sensitivity.name_of(condition),
@@ -84,6 +83,7 @@ def campaign_files(
         picture=picture(report),
         ladders=ladders(report),
         answers=report.answers,
+        all_rows=[row for context in report.answers.contexts for row in context.rows],
         unit=unit_in(report.experiment, report.analysis.metric),
         anchor_of=anchor_of,
         unfolded=UNFOLDED,
@@ -101,7 +101,7 @@ def campaign_files(
             mode for mode in ("fast", "slow") if any(mode in answer.modes for answer in comparisons)
         ],
         false_alarms=false_alarms(report.analysis) if report.experiment.identical else None,
-        meaning=section(report, store.path, folder / "experiment.json", how_far(report, store)),
+        meaning=section(report, how_far(report, store)),
         commands=_commands(report, store, folder / "experiment.json"),
         environments=_environments(report, store, environments.most_common(ENVIRONMENTS_AT_MOST)),
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),

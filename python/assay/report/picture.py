@@ -25,27 +25,22 @@ NARROWEST = 1e-6
 
 @dataclass(frozen=True)
 class PictureRow:
-    """One ratio. Places are percent of the width of the plot; None where there is nothing to draw.
+    """An answer as it is drawn. Places are percent of the width of the plot; None: there is nothing to draw.
 
     Attributes:
-        level: what is compared; of a rung, with the one before it.
+        at: the place of the ratio or the difference.
         interval: where it begins and how wide it is.
         about: all that is known of it, in a sentence.
         lacks: where nothing can be drawn, the difference, or in a word why there is none; `about` says more.
         reported: where the ratios that others report begin, and how wide they are; None where none are given.
-        condition: its number; None over several workloads.
     """
 
-    level: str
-    word: str
+    answer: AnswerRow
     at: float | None
     interval: tuple[float, float] | None
-    ratio: str
-    ends: str
     about: str
     lacks: str
     reported: tuple[float, float] | None = None
-    condition: int | None = None
 
 
 @dataclass(frozen=True)
@@ -180,35 +175,30 @@ class _Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Return round values, that of no change among them, as many as there is room for."""
-        values = self._differences() if self.linear else self._ratios()
+        values = _multiples(self._low, self._high) if self.linear else self._ratios()
         return [(self.place(value), number(value, 3) if self.linear else f"{value:.6g}") for value in values]
 
     def _ratios(self) -> list[float]:
         low, high = exp(self._low), exp(self._high)
         if high < 4 * low:
-            steps = [mantissa * 10.0**power for power in range(-6, 1) for mantissa in (1, 2, 5)]
-            choices = (
-                [place * step for place in range(ceil(low / step), floor(high / step) + 1)]
-                for step in steps
-                if (high - low) / step < 2 * TICKS_AT_MOST
-            )
-        else:
-            powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-            every = [((1, 2, 5), 1), *(((1,), 2**n) for n in range(9))]
-            choices = (
-                [mantissa * 10.0**power for power in powers if power % step == 0 for mantissa in mantissas]
-                for mantissas, step in every
-            )
-        inside = ([ratio for ratio in ratios if low <= ratio <= high] for ratios in choices)
-        return next((ratios for ratios in inside if len(ratios) <= TICKS_AT_MOST), [1.0])
+            return _multiples(low, high)
+        powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+        for mantissas, every in (((1, 2, 5), 1), *(((1,), 2**n) for n in range(9))):
+            chosen = (mantissa * 10.0**n for n in powers if n % every == 0 for mantissa in mantissas)
+            inside = [ratio for ratio in chosen if low <= ratio <= high]
+            if len(inside) <= TICKS_AT_MOST:
+                return inside
+        return [1.0]
 
-    def _differences(self) -> list[float]:
-        size = floor(log10((self._high - self._low) / TICKS_AT_MOST))
-        for step in (mantissa * 10.0**power for power in (size, size + 1) for mantissa in (1, 2, 5)):
-            first, last = ceil(self._low / step), floor(self._high / step)
-            if last - first < TICKS_AT_MOST:
-                return [n * step for n in range(first, last + 1)]
-        return [0]
+
+def _multiples(low: float, high: float) -> list[float]:
+    """Return the multiples between two numbers of the smallest step of 1, 2 or 5 of which there are few."""
+    size = floor(log10((high - low) / TICKS_AT_MOST))
+    for step in (mantissa * 10.0**power for power in (size, size + 1) for mantissa in (1, 2, 5)):
+        first, last = ceil(low / step), floor(high / step)
+        if last - first < TICKS_AT_MOST:
+            return [n * step for n in range(first, last + 1)]
+    return [0]
 
 
 def _contexts(report: Report, axis: _Axis) -> Iterator[Panel]:
@@ -233,7 +223,7 @@ def _sorted(rows: list[PictureRow], report: Report) -> list[PictureRow]:
     """Return the best first and rows without a ratio last; in the file's order if others report ratios."""
     if report.experiment.reported:
         levels = [str(level) for level in report.experiment.factors[report.analysis.factor]]
-        return sorted(rows, key=lambda row: levels.index(row.level))
+        return sorted(rows, key=lambda row: levels.index(row.answer.level))
     return sorted(rows, key=lambda row: -1.0 if row.at is None else row.at, reverse=True)
 
 
@@ -249,16 +239,12 @@ def _row(report: Report, axis: _Axis, row: AnswerRow) -> PictureRow:
         f"{counted(answer.pairs, 'pair')}{median}{row.zeros and f'; {row.zeros}'}"
     )
     return PictureRow(
-        level=row.level,
-        word=row.word,
+        answer=row,
         at=None if change is None else axis.place(change),
         interval=axis.span(*ends) if change is not None and len(ends) == 2 else None,
-        ratio=ratio,
-        ends=interval,
         about=f"{answer.level}: {numbers if answer.pairs else answer.reason or 'no pairs'}",
         lacks=_lacks(row) if change is None else "",
         reported=axis.span(*theirs) if theirs else None,
-        condition=None if row.condition is None else report.number(row.condition),
     )
 
 

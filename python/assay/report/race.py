@@ -13,67 +13,59 @@ from assay.report.aligned import aligned
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.report.metrics import plain_name, unit_in
-from assay.report.trust import short, trust
+from assay.report.trust import trust
 from assay.words import counted, elapsed, in_unit, printable, whole_percent
-
-_FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 
 
 def race_answer(report: Report, took_s: float) -> Iterator[str]:
     """Yield the lines of the answer, the most important first; `took_s` is how long the race took."""
     for context in report.answers.contexts:
         for row in context.compared:
-            comparison = row.answer
-            assert comparison is not None
+            answer = row.answer
+            assert answer is not None
             place = f"{row.context}: " if row.context else ""
-            yield printable(place + _sentence(report, row))
-            if (
-                comparison.verdict == "undecided"
-                and not _holds_1(comparison)
-                and comparison.ratio is not None
-            ):
-                yield printable(f"  why: {comparison.reason}")
+            yield printable(place + _sentence(report, row, answer))
+            holds_1 = answer.interval is not None and answer.interval.low <= 1 <= answer.interval.high
+            if answer.verdict == "undecided" and answer.ratio is not None and not holds_1:
+                yield printable(f"  why: {answer.reason}")
         yield from _medians(report, context.rows)
-    far = trust(report)
-    yield f"{elapsed(took_s)}; {blocks_seen(report)}; trust: {far.summary}"
-    for finding in far.worst:
-        yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
+    yield from trust(report).lines(f"{elapsed(took_s)}; {counted(report.blocks, 'block')}")
 
 
-def _holds_1(comparison: LevelEffect) -> bool:
-    interval = comparison.interval
-    return interval is not None and interval.low <= 1 <= interval.high
-
-
-def _sentence(report: Report, row: AnswerRow) -> str:
+def _sentence(report: Report, row: AnswerRow, answer: LevelEffect) -> str:
     """Return who is faster, and by how much."""
-    analysis, comparison = report.analysis, row.answer
-    assert comparison is not None
-    level, baseline = str(comparison.level), str(comparison.baseline)
+    analysis, level, baseline = report.analysis, str(answer.level), str(answer.baseline)
+    name = plain_name(analysis.metric)
+    if answer.difference is not None:
+        word = {"faster": "better", "slower": "worse"}.get(answer.verdict, answer.verdict)
+        interval = f" ({row.exact.interval})" if answer.interval else ""
+        return f"{word}: {row.exact.value} {name} from {baseline} to {level}{interval}; {row.zeros}"
+    if answer.ratio is None:
+        word = "withheld" if answer.withheld else "undecided"
+        return f"{word}, {level} against {baseline}: {_busy(report, answer) or answer.reason}"
     by_speed = verdict_word("faster", analysis.metric, report.experiment.unit(analysis.metric)) == "faster"
-    if comparison.difference is not None:
-        word = {"faster": "better", "slower": "worse"}.get(comparison.verdict, comparison.verdict)
-        ends = f" ({words.ends(comparison, analysis)})" if comparison.interval else ""
-        answer = (
-            f"{word}: {words.size(comparison)} {plain_name(analysis.metric)} from {baseline} to {level}{ends}"
-        )
-        return f"{answer}; {words.zeros(comparison)}"
-    if comparison.ratio is None:
-        word = "withheld" if comparison.withheld else "undecided"
-        return f"{word}, {level} against {baseline}: {_busy(report, comparison) or comparison.reason}"
+    better = "faster" if by_speed else "better"
+    said = {"faster": better, "slower": better, "equivalent": f"equivalent within {words.effect(analysis)}"}
     # The inverse of a time is a speed; the ratio of another metric stays as it is.
     inverse = by_speed and analysis.better == "lower"
-    better = "faster" if by_speed else "better"
-    effect = words.effect(analysis)
-    said = {"faster": better, "slower": better, "equivalent": f"equivalent within {effect}"}
-    word = said.get(comparison.verdict, comparison.verdict)
-    if comparison.verdict == "slower":  # the other way round, the better one first
+    if answer.verdict == "slower":  # the other way round, the better one first
         level, baseline, inverse = baseline, level, not inverse
-    value, interval = _ratio(report, comparison, inverse)
-    interval += "; " * any(comparison.zeros) + row.zeros
-    if by_speed:
-        return f"{word}: {level} is {value} times as fast as {baseline}{interval}"
-    return f"{word}: {level} has {value} times the {plain_name(analysis.metric)} of {baseline}{interval}"
+    value, interval = words.glance_size(_inverse(answer) if inverse else answer, analysis)
+    rest = f"{baseline}{f' ({interval})' if interval else ''}{'; ' * any(answer.zeros)}{row.zeros}"
+    times = f"is {value} times as fast as" if by_speed else f"has {value} times the {name} of"
+    return f"{said.get(answer.verdict, answer.verdict)}: {level} {times} {rest}"
+
+
+def _inverse(answer: LevelEffect) -> LevelEffect:
+    """Return an answer whose ratio is that of the baseline to the level."""
+    ends = answer.interval and replace(
+        answer.interval, low=_inverted(answer.interval.high), high=_inverted(answer.interval.low)
+    )
+    return replace(answer, ratio=_inverted(answer.ratio or 0.0), interval=ends)
+
+
+def _inverted(value: float) -> float:
+    return 1 / value if value else math.inf
 
 
 def _busy(report: Report, comparison: LevelEffect) -> str:
@@ -88,21 +80,6 @@ def _busy(report: Report, comparison: LevelEffect) -> str:
     if not comparison.withheld or not shares:
         return ""
     return f"other work took {whole_percent(max(shares))} of their processor time; race again on a quiet host"
-
-
-def _ratio(report: Report, comparison: LevelEffect, inverse: bool) -> tuple[str, str]:
-    """Return a ratio and its interval, where there is one; inverse is the baseline over the level."""
-    value, interval = comparison.ratio, comparison.interval
-    assert value is not None
-    if inverse:
-        value = _inverse(value)
-        interval = interval and replace(interval, low=_inverse(interval.high), high=_inverse(interval.low))
-    ends = words.glance_interval(interval, report.analysis)
-    return words.glance(value, report.analysis), f" ({ends})" if ends else ""
-
-
-def _inverse(value: float) -> float:
-    return 1 / value if value else math.inf
 
 
 def _medians(report: Report, rows: Sequence[AnswerRow]) -> Iterator[str]:
@@ -136,10 +113,3 @@ def _runs(report: Report, summary: ConditionSummary) -> str:
     several = f" in {counted(trials, 'trial')}" if runs > len(trials) else ""
     failed = sum(summary.counts.values()) - len(trials)
     return f"{counted(runs, 'run')}{several}" + (f", {failed} not valid" if failed else "")
-
-
-def blocks_seen(report: Report) -> str:
-    """Return how many blocks the verdicts rest on."""
-    seen = report.analysis.look
-    blocks = max((trial.block for trial in report.trials), default=-1) + 1
-    return counted(blocks if seen is None else seen.blocks, "block")

@@ -1,6 +1,7 @@
 """The end of a run: what ran, one table of verdicts and how far to trust them, on a screen of 80 by 24."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from textwrap import wrap
@@ -10,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.analysis.aa import false_alarms
-from assay.analysis.types import LevelEffect, Verdict
+from assay.analysis.types import Verdict
 from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.experiment.events import SIMULATION_S
 from assay.plan.types import Level, Status
-from assay.report import gate, sensitivity, words
+from assay.report import sensitivity, words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.report.terminal import SEVERITY_STYLES, STYLES
@@ -30,6 +31,7 @@ LETTERS: Mapping[Verdict, str] = {"faster": "F", "slower": "S", "equivalent": "=
 _GAP = 2
 _HEADING_AT_MOST = 40
 _OVERALL = "over all"
+_ZEROS_AT_MOST = 3
 _DEGREE_STYLES: dict[Degree, str] = {
     "with confidence": "bold green",
     "with care": "bold yellow",
@@ -97,21 +99,24 @@ def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[T
         legend.append(f"{mark} {word}   ", STYLES[verdict])
     legend.rstrip()
     yield legend
-    yield Text(f"Verdicts: {_counts(analysis.comparisons, report)}", "bold")
-    for text in _zeros(analysis.answers)[:_ZEROS_AT_MOST]:
-        yield from map(Text, wrap(f"  {text}", width))
+    compared = [row for context in report.answers.contexts for row in context.compared]
+    yield Text(f"Verdicts: {_counts(compared)}", "bold")
+    for row in [of for of in (*compared, *report.answers.aggregates) if of.zeros][:_ZEROS_AT_MOST]:
+        assert row.answer is not None
+        place = condition_name({**row.answer.context, "level": row.answer.level})
+        yield from map(Text, wrap(f"  {printable(f'{place}: {row.zeros}')}", width))
     withheld = next((answer for answer in analysis.comparisons if answer.withheld), None)
     if withheld is not None:
         for line in wrap(f"  withheld, as {printable(withheld.reason)}", width):
             yield Text(line)
     for name, answers in (
-        (_OVERALL, analysis.aggregates),
-        ("from rung to rung", analysis.rungs),
-        ("further metrics", analysis.also),
+        (_OVERALL, report.answers.aggregates),
+        ("from rung to rung", report.answers.rungs),
+        ("further metrics", report.answers.also),
     ):
         if answers:
-            yield Text(f"  {name}: {_counts(answers, report)}")
-    for line in wrap(gate.sentences(report), width):
+            yield Text(f"  {name}: {_counts(answers)}")
+    for line in wrap(report.gate, width):
         yield Text(line, "bold")
     if report.experiment.identical:
         yield Text(false_alarms(analysis).summary)
@@ -144,26 +149,11 @@ def _trust(report: Report, width: int) -> Iterator[Text]:
         yield line
 
 
-def _zeros(answers: Sequence[LevelEffect]) -> list[str]:
-    """Return which answers rest on values of 0, or are compared by difference."""
-    said = [(answer, words.zeros(answer)) for answer in answers]
-    places = [condition_name({**answer.context, "level": answer.level}) for answer, _ in said]
-    return [printable(f"{place}: {text}") for place, (_, text) in zip(places, said, strict=True) if text]
-
-
-def _counts(answers: Sequence[LevelEffect], report: Report) -> str:
+def _counts(rows: Iterable[AnswerRow]) -> str:
     """Return how many answers have which verdict, in the words for their metrics."""
-    said: dict[str, int] = {}
-    for verdict in words.VERDICTS:
-        for answer in answers:
-            if answer.verdict == verdict:
-                word = verdict_word(verdict, answer.metric, report.experiment.unit(answer.metric))
-                word = "withheld" if answer.withheld else word
-                said[word] = said.get(word, 0) + 1
+    ordered = sorted(rows, key=lambda row: [*words.VERDICTS, None].index(row.verdict))
+    said = Counter("withheld" if row.lacks == "withheld" else row.word for row in ordered)
     return ", ".join(f"{count} {word}" for word, count in said.items()) or "none"
-
-
-_ZEROS_AT_MOST = 3
 
 
 @dataclass

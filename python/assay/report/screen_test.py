@@ -200,7 +200,7 @@ def test_what_has_no_ratio_says_why() -> None:
     assert re.search("Verdicts: 1 withheld\n  withheld, as .* trials of .* crashed", shown(report))
     ((row,),) = (panel.rows for panel in picture(report).panels)  # on the page: a word, and the reason on it
     assert row.lacks == "withheld"
-    assert row.about == f"{row.level}: {report.analysis.comparisons[0].reason}"
+    assert row.about == f"{row.answer.level}: {report.analysis.comparisons[0].reason}"
 
 
 def test_trust_falls_with_the_worst_finding() -> None:

@@ -1,7 +1,8 @@
 """The report in the terminal: findings first, then the verdicts, readable at 80 columns."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -11,14 +12,14 @@ from rich.text import Text
 from assay.analysis import median
 from assay.analysis.aa import false_alarms
 from assay.findings import Finding, Severity
-from assay.report import gate, sensitivity, words
+from assay.report import sensitivity, words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.words import condition_name, counted, number, printable
 
 STYLES = {"faster": "bold green", "slower": "bold magenta", "equivalent": "bold blue", "undecided": "dim"}
 SEVERITY_STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-_PERCENTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9"}
+_LATENCIES = {"latency_p50_ns": "p50", "latency_p99_ns": "p99", "latency_p99_9_ns": "p99.9"}
 _ROLE = re.compile(r"role_([a-z0-9_]+?)_throughput")
 
 
@@ -52,7 +53,7 @@ def print_report(report: Report, console: Console) -> None:
     )
     console.print(_text(words.look(analysis, report.experiment)))
     console.print(_text(words.layout(report.experiment)))
-    for line in (f"Stopped: {campaign.stopped}." * bool(campaign.stopped), gate.sentences(report)):
+    for line in (f"Stopped: {campaign.stopped}." * bool(campaign.stopped), report.gate):
         if line:
             console.print(_text(line))
     for context in report.answers.contexts:
@@ -62,7 +63,13 @@ def print_report(report: Report, console: Console) -> None:
     for line in (*_further(report), *alarms):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
     _print_pathological(report, console)
-    _print_inside(report, console)
+    if rows := list(_inside(report)):
+        console.print(_text("Roles and latency: medians over trials; times in ns", "bold"))
+        titles = ("op/s", "longest", *_LATENCIES.values())
+        table = _table("condition, role", dict.fromkeys(titles, 6))
+        for name, *cells in rows:
+            table.add_row(_text(name), *cells)
+        console.print(table)
     console.print()
 
 
@@ -70,13 +77,8 @@ def _print_verdicts(report: Report, rows: Sequence[AnswerRow], console: Console)
     """Print the conditions of a context, each but the baseline with its comparison."""
     gated = report.analysis.gate_percent is not None
     # Names have 27 of 80 columns, or 17 if there is a gate.
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
-    table.add_column(_text(report.analysis.factor), overflow="fold", ratio=1)
-    for title, width in (("median", 8), ("ratio", 6), ("interval", 16), ("pairs", 5)):
-        table.add_column(title, justify="right", min_width=width, no_wrap=True)
-    table.add_column("verdict", min_width=10, no_wrap=True)
-    if gated:
-        table.add_column("gate", min_width=9, no_wrap=True)
+    columns = {"median": 8, "ratio": 6, "interval": 16, "pairs": 5, "verdict": 10}
+    table = _table(report.analysis.factor, columns | ({"gate": 9} if gated else {}))
     for row in rows:
         verdict = _text(row.word, "dim" if row.verdict is None else STYLES[row.verdict])
         cells = (_text(f"  {row.level}"), row.median, *row.exact, row.pairs, verdict)
@@ -123,41 +125,38 @@ def _print_pathological(report: Report, console: Console) -> None:
         console.print(Padding(_text(f"{condition_name(condition.levels)}: {line}"), (0, 0, 0, 2)))
 
 
-def _print_inside(report: Report, console: Console) -> None:
-    """Print throughput and longest operation of each role, and latencies: medians over the valid trials.
+def _inside(report: Report) -> Iterator[list[str]]:
+    """Yield throughput, longest operation and latencies of conditions and roles: medians over valid trials.
 
-    A campaign whose trials report neither has no such table.
+    A condition whose trials report neither is left out.
     """
-    rows = []
     for condition in report.experiment.conditions():
-        trials = [
-            trial for trial in report.trials if trial.status == "valid" and trial.levels == dict(condition)
-        ]
-        names = {name for trial in trials for name in trial.metrics}
-        typical = {
-            name: number(median([trial.metrics[name] for trial in trials if name in trial.metrics]))
-            for name in names
-            if name.startswith(("role_", "latency_"))
-        }
-        roles = sorted(match[1] for name in names if (match := _ROLE.fullmatch(name)))
-        latencies = [typical.get(f"latency_{percentile}_ns", "") for percentile in _PERCENTILES]
+        values: dict[str, list[float]] = defaultdict(list)
+        for trial in report.trials:
+            if trial.status == "valid" and trial.levels == dict(condition):
+                for name, value in trial.metrics.items():
+                    values[name].append(value)
+
+        def medians(prefix: str, *names: str, of: Mapping[str, list[float]] = values) -> list[str]:
+            found = (of.get(prefix + name) for name in names)
+            return [number(median(given)) if given else "" for given in found]
+
+        roles = sorted(match[1] for name in values if (match := _ROLE.fullmatch(name)))
+        latencies = medians("", *_LATENCIES)
         if roles or any(latencies):
-            rows.append([condition_name(condition), "", "", *latencies])
-        for role in roles:
-            shown = [typical.get(f"role_{role}_{of}", "") for of in ("throughput", "longest_ns")]
-            # A role's own percentiles, not those over all roles again.
-            of_role = [typical.get(f"role_{role}_latency_{percentile}_ns", "") for percentile in _PERCENTILES]
-            rows.append([f"  {role}", *shown, *of_role])
-    if not rows:
-        return
-    console.print(_text("Roles and latency: medians over trials; times in ns", "bold"))
+            yield [condition_name(condition), "", "", *latencies]
+        for role in roles:  # with its own percentiles, not those over all roles again
+            yield [f"  {role}", *medians(f"role_{role}_", "throughput", "longest_ns", *_LATENCIES)]
+
+
+def _table(first: str, columns: Mapping[str, int]) -> Table:
+    """Return a table whose first column has the room that the others leave: heading -> width of these."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
-    table.add_column("condition, role", overflow="fold", ratio=1)
-    for title in ("op/s", "longest", *_PERCENTILES.values()):
-        table.add_column(title, justify="right", min_width=6, no_wrap=True)
-    for name, *values in rows:
-        table.add_row(_text(name), *values)
-    console.print(table)
+    table.add_column(_text(first), overflow="fold", ratio=1)
+    for title, width in columns.items():
+        left = title in ("verdict", "gate")
+        table.add_column(title, justify="left" if left else "right", min_width=width, no_wrap=True)
+    return table
 
 
 def print_finding(finding: Finding, console: Console) -> None:

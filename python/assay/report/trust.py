@@ -1,16 +1,18 @@
 """How far the verdicts of a campaign may be trusted, and the findings that say most about it."""
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from assay.audit import known_rules
 from assay.findings import Finding, Severity
 from assay.report import words
 from assay.report.gather import Report
-from assay.words import counted, listed, quantity
+from assay.words import counted, listed, printable, quantity
 
 Degree = Literal["with confidence", "with care", "not"]
 BY_SEVERITY: dict[Severity, Degree] = {"error": "not", "warning": "with care", "note": "with confidence"}
 REASONS_AT_MOST = 2
+_FINDING_AT_MOST = 68  # characters: with its severity on one line of 80
 
 
 class Trust(NamedTuple):
@@ -32,6 +34,12 @@ class Trust(NamedTuple):
     def summary(self) -> str:
         """The degree and the counts in one line."""
         return f"{self.degree}{': ' * bool(self.counts)}{self.counts}"
+
+    def lines(self, measured: str) -> Iterator[str]:
+        """Yield what was measured with the summary, and the worst findings, on lines of 80 characters."""
+        yield f"{measured}; trust: {self.summary}"
+        for finding in self.worst:
+            yield f"  {finding.severity}: {printable(short(finding, _FINDING_AT_MOST))}"
 
 
 def trust(report: Report) -> Trust:

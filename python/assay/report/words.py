@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from assay.analysis import Analysis, Comparison, ConditionSummary, Interval
+from assay.analysis.planning import ComparisonForecast
 from assay.analysis.types import Aggregate, Cluster, Estimate, Gate, HostMode, LevelEffect, Pathology, Verdict
 from assay.analysis.verdicts import verdict, verdict_of_difference, verdict_word
 from assay.experiment import Experiment
 from assay.findings import SEVERITIES, Finding
 from assay.plan.types import Status
-from assay.words import condition_name, counted, listed, number, percent, ratio
+from assay.words import condition_name, counted, duration, listed, number, percent, ratio
 
 _FINE_PERCENT = 2
 _MOST_DIGITS = 6
@@ -132,20 +133,17 @@ def glance(value: float | None, effects: Effects) -> str:
 
 
 def glance_size(estimate: Estimate, effects: Effects) -> tuple[str, str]:
-    """Return a ratio as `glance` does and its interval, or a difference with its own."""
+    """Return a ratio as `glance` does, or a difference, and its interval; that is empty where there is none.
+
+    An interval's ends have more digits where rounding would hide on which side of 1 or of the smallest effect
+    they lie.
+    """
     if estimate.difference is not None:
         return size(estimate), ends(estimate, effects) if estimate.interval else ""
-    return glance(estimate.ratio, effects), glance_interval(estimate.interval, effects)
-
-
-def glance_interval(value: Interval | None, effects: Effects) -> str:
-    """Return the ends of the interval of such a ratio; nothing where there is none.
-
-    They have more digits where rounding would hide on which side of 1 or of the smallest effect they lie.
-    """
-    if value is None:
-        return ""
-    return _ends_of_ratio(value, effects.smallest_effect_percent, _digits(effects))
+    value, interval = glance(estimate.ratio, effects), estimate.interval
+    if interval is None:
+        return value, ""
+    return value, _ends_of_ratio(interval, effects.smallest_effect_percent, _digits(effects))
 
 
 def _digits(effects: Effects) -> int:
@@ -178,13 +176,20 @@ def directions(metric: str, experiment: Experiment) -> str:
     return " or ".join(verdict_word(of, metric, experiment.unit(metric)) for of in ("faster", "slower"))
 
 
-def gate(analysis: Analysis) -> str:
-    """Return a sentence on how many comparisons passed and failed the gate; empty where there is none."""
+def gate(analysis: Analysis, slowest: ComparisonForecast | None = None) -> str:
+    """Return how many comparisons passed and failed the gate, and how long the slowest of the others takes.
+
+    It is empty where there is no gate.
+    """
     if analysis.gate_percent is None:
         return ""
     counts = Counter(answer.gate for answer in analysis.answers)
     told = listed([f"{counts[word]} {word}" for word in GATES if counts[word]])
-    return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}."
+    takes = ""
+    if slowest is not None and slowest.blocks is not None and slowest.minutes is not None:
+        minutes = duration(60 * slowest.minutes)
+        takes = f" To decide all probably takes {number(slowest.blocks)} blocks, {minutes} in all."
+    return f"Gate, worse by more than {analysis.gate_percent:g}%: {told}.{takes}"
 
 
 def passes_alone(answer: LevelEffect) -> str:
@@ -311,20 +316,18 @@ def statuses(counts: Mapping[Status, int]) -> str:
     return ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items() if count)
 
 
-def notes(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
-    """Return what a reader has to know with the numbers of a condition."""
+def notes(
+    condition: ConditionSummary, comparison: Comparison | None, unit: str = "", *, page: bool = False
+) -> list[str]:
+    """Return what a reader has to know with the numbers of a condition.
+
+    It is less on a page, where dropped pairs and the shape of values have columns of their own.
+    """
     if comparison is not None and comparison.withheld:
         return reservations(comparison, unit)
     pairs = f"pairs that do not count: {dropped(comparison)}" if comparison and comparison.dropped else ""
-    parts = [_failed(condition), pairs, condition.shape.note, *reservations(comparison, unit)]
-    return [note for note in parts if note]
-
-
-def remarks(condition: ConditionSummary, comparison: Comparison | None, unit: str = "") -> list[str]:
-    """Return what `notes` says, less what has a column of its own on a page."""
-    if comparison is not None and comparison.withheld:
-        return reservations(comparison, unit)
-    return [note for note in (_failed(condition), *reservations(comparison, unit)) if note]
+    more = () if page else (pairs, condition.shape.note)
+    return [note for note in (_failed(condition), *more, *reservations(comparison, unit)) if note]
 
 
 def dropped(answer: LevelEffect) -> str:

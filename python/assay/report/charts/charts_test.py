@@ -91,7 +91,7 @@ def test_every_default_chart_is_there_for_each_panel() -> None:
     assert numbers == {
         "estimates": 2,
         "ratios": 2,
-        "aggregates": 3,
+        "aggregates": 1,
         "distribution": 6,
         "over_time": 6,
         "counters": 1,
@@ -245,22 +245,13 @@ def test_the_band_of_the_smallest_effect_is_drawn_around_one() -> None:
     assert band["encoding"]["x2"]["datum"] == pytest.approx(1.05)
 
 
-def test_a_ratio_over_workloads_stands_beside_those_of_the_workloads() -> None:
-    analysis = report().analysis
-    for figure, threads in zip(by_kind()["aggregates"], (1, 2, 8), strict=True):
-        whole = {point["row"]: point for point in points(figure, "ratio")}
-        for aggregate in analysis.aggregates:
-            if aggregate.context == {"threads": threads}:
-                assert whole[str(aggregate.level)]["ratio"] == pytest.approx(aggregate.ratio, rel=1e-5)
-                assert whole[str(aggregate.level)]["series"] == aggregate.verdict
-        ratios = {(point["row"], point["about"]): point["ratio"] for point in points(figure, "workload")}
-        assert ratios == {
-            (str(comparison.level), f"mix={comparison.context['mix']}"): pytest.approx(
-                comparison.ratio, rel=1e-5
-            )
-            for comparison in analysis.comparisons
-            if comparison.context["threads"] == threads
-        }
+def test_ratios_over_workloads_are_those_of_the_analysis() -> None:
+    (figure,) = by_kind()["aggregates"]
+    charted = {point["row"]: (point["ratio"], point["series"]) for point in points(figure)}
+    assert charted == {
+        f"{whole.context['threads']} · {whole.level}": (pytest.approx(whole.ratio, rel=1e-5), whole.verdict)
+        for whole in report().analysis.aggregates
+    }
 
 
 def test_a_workload_that_goes_the_other_way_is_named() -> None:
@@ -274,13 +265,14 @@ def test_a_workload_that_goes_the_other_way_is_named() -> None:
     given = example_report(text, other_way)
     notes = [figure.note for figure in figures(given) if figure.kind == "aggregates"]
     against = [
-        (aggregate.level, workload["mix"], verdict)
+        (f"{aggregate.context['threads']} · {aggregate.level}", workload["mix"], verdict)
         for aggregate in given.analysis.aggregates
         for workload, verdict in aggregate.against
     ]
     assert against
-    for level, mix, verdict in against:
-        assert any(str(level) in note and f"mix={mix} ({verdict})" in note for note in notes)
+    for row, mix, verdict in against:
+        said = f"{row}: over 2 workloads of mix, contradicted by mix={mix} ({verdict})."
+        assert any(said in note for note in notes)
 
 
 def test_a_cumulative_curve_holds_every_trial_of_its_context() -> None:

@@ -1,25 +1,24 @@
 """The comparison itself: medians over threads with what they have to beat, and ratios to the baseline."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
 import altair as alt
 
-from assay.analysis import Comparison
-from assay.analysis.types import Aggregate
+from assay.analysis.types import Aggregate, LevelEffect
 from assay.plan.types import Level
 from assay.report import words
 from assay.report.charts.axes import Across, Up, drawable
 from assay.report.charts.defaults import over_threads
-from assay.report.charts.drawings import ENDS, of_part, table, tooltip
+from assay.report.charts.drawings import ENDS, table, tooltip
 from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
 from assay.report.charts.panels import Condition, Panels
 from assay.report.charts.style import GREY, VERDICTS, to_dict
 from assay.report.metrics import measured
-from assay.words import condition_name, counted
+from assay.words import condition_name, counted, listed
 
 MANY = 15  # conditions in a panel, beyond which their rows are drawn closer
 CAP = 9  # length of the caps of an interval, pixels
@@ -27,8 +26,8 @@ CAP = 9  # length of the caps of an interval, pixels
 
 def ratios(panels: Panels) -> Iterator[Figure]:
     """Yield the ratios to the baseline for each panel, then those over workloads."""
-    yield from _ratios(panels)
-    yield from _aggregates(panels)
+    yield from _forests(panels, "ratios", panels.report.analysis.comparisons)
+    yield from _forests(panels, "aggregates", panels.report.analysis.aggregates)
 
 
 def medians(panels: Panels) -> Iterator[Figure]:
@@ -92,100 +91,64 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _ratio_row(part: str, name: str, compared: Comparison | Aggregate, about: Mapping[str, Level]) -> Row:
+def _ratio_row(panels: Panels, threads: Level | None, answer: LevelEffect) -> Row:
     """Return a ratio with its interval, each None where a logarithmic axis has no place for it."""
-    shown = compared.ratio if compared.ratio and drawable(compared.ratio) else None
-    interval = compared.interval
-    ends = (interval.low, interval.high) if interval and shown else ()
+    shown = answer.ratio if answer.ratio and drawable(answer.ratio) else None
+    ends = (answer.interval.low, answer.interval.high) if answer.interval and shown else ()
     low, high = ends if ends and ends[0] > 0 and all(map(drawable, ends)) else (None, None)
+    level = panels.names[panels.factor][answer.level]
     return {
-        "part": part,
-        "row": name,
+        "row": level if threads is None else f"{threads} · {level}",
         "ratio": shown,
         "low": low,
         "high": high,
-        "series": compared.verdict,
-        "pairs": compared.pairs,
-        "about": condition_name(about) if about else "",
+        "series": answer.verdict,
+        "pairs": answer.pairs,
+        "about": condition_name(answer.context) if answer.context else "",
     }
 
 
-def _ratios(panels: Panels) -> list[Figure]:
-    """Return for each panel its ratios in rows, by threads where those vary."""
-    analysis = panels.report.analysis
-    order = list(panels.experiment.factors)
-    comparisons = {
-        tuple({**compared.context, panels.factor: compared.level}[factor] for factor in order): compared
-        for compared in analysis.comparisons
-    }
-    threads = list(panels.names["threads"]) if panels.by_threads and panels.factor != "threads" else []
-    cut = panels.apart_from(panels.factor, *(["threads"] if threads else []))
+def _forests(panels: Panels, kind: str, answers: Sequence[LevelEffect]) -> list[Figure]:
+    """Return the ratios of each context in rows, by threads where those vary, on one scale."""
+    order = list(panels.names["threads"]) if panels.by_threads and panels.factor != "threads" else []
+    found: dict[tuple[tuple[str, Level], ...], list[tuple[Level | None, LevelEffect]]] = defaultdict(list)
+    for answer in answers:
+        rest = dict(answer.context)
+        threads = rest.pop("threads", None) if order else None
+        found[tuple(rest.items())].append((threads, answer))
     figures = []
-    for shared, conditions in cut:
-        rows = []
-        by_threads = (
-            sorted(conditions, key=lambda of: threads.index(of.levels["threads"])) if threads else conditions
+    for context, members in found.items():
+        if order:
+            members.sort(key=lambda member: order.index(member[0]) if member[0] in order else 0)
+        rows = [_ratio_row(panels, *member) for member in members]
+        what = f"Ratios of {panels.report.analysis.metric}" + " over workloads" * (kind == "aggregates")
+        left = sum(row["ratio"] is None and row["pairs"] > 0 for row in rows)
+        note = noted(
+            f"Rows: threads · {panels.factor}." * any(threads is not None for threads, _ in members),
+            *(_over(row["row"], answer) for row, (_, answer) in zip(rows, members, strict=True)),
+            f"Not drawn, as there is no ratio above 0: {counted(left, 'comparison')}." * bool(left),
         )
-        for condition in by_threads:
-            if compared := comparisons.get(tuple(condition.levels[factor] for factor in order)):
-                level = panels.level(condition)
-                name = f"{condition.levels['threads']} · {level}" if threads else level
-                rows.append(_ratio_row("ratio", name, compared, compared.context))
-        if rows:
-            note = f"Rows: threads · {panels.factor}." if threads else ""
-            figures.append(Figure("ratios", titled(f"Ratios of {analysis.metric}", shared), rows, note))
-    many = max(len(conditions) for _, conditions in cut) > MANY
-    return _forests(panels, figures, 17 if many else 26)
+        if not numbers(rows, "ratio"):
+            rows = []
+            note = "There is no ratio above 0 to draw: no pair of valid trials, or values of 0 or below."
+        figures.append(Figure(kind, titled(what, dict(context)), rows, note))
+    many = max((len(figure.rows) for figure in figures), default=0) > MANY
+    return together(figures, partial(_forest, panels, 17 if many else 26))
 
 
-def _aggregates(panels: Panels) -> list[Figure]:
-    """Return the ratios over several workloads, and each workload's own."""
-    analysis, names = panels.report.analysis, panels.names[panels.factor]
-    groups: dict[tuple[tuple[str, Level], ...], list[Aggregate]] = {}
-    for aggregate in analysis.aggregates:
-        groups.setdefault(tuple(aggregate.context.items()), []).append(aggregate)
-    figures = []
-    for context, aggregates in groups.items():
-        rows, against = [], []
-        for aggregate in aggregates:
-            level = names[aggregate.level]
-            rows.append(_ratio_row("ratio", level, aggregate, aggregate.context))
-            for compared in analysis.comparisons:
-                if (
-                    compared.level == aggregate.level
-                    and aggregate.context.items() <= compared.context.items()
-                ):
-                    workload = {name: compared.context[name] for name in aggregate.across}
-                    rows.append(_ratio_row("workload", level, compared, workload))
-            against += [
-                f"{level} is contradicted by {condition_name(workload)} ({verdict})."
-                for workload, verdict in aggregate.against
-            ]
-        over = words.workloads(aggregates[0])
-        note = f"Filled: over {over} of {', '.join(aggregates[0].across)}; hollow: each of them."
-        title = titled(f"Ratios of {analysis.metric} over workloads", dict(context))
-        figures.append(Figure("aggregates", title, rows, noted(note, *against)))
-    return _forests(panels, figures, 38)
-
-
-def _forests(panels: Panels, figures: Sequence[Figure], step: int) -> list[Figure]:
-    """Return figures on one scale; those without a ratio say why they have none."""
-    no_pair = "There is no ratio above 0 to draw: no pair of valid trials, or values of 0 or below."
-    shown = []
-    for figure in figures:
-        left = sum(row["ratio"] is None and row["pairs"] > 0 for row in figure.rows)
-        said = f"Not drawn, as there is no ratio above 0: {counted(left, 'comparison')}." if left else ""
-        drawn = bool(numbers(figure.rows, "ratio"))
-        rows, note = (figure.rows, noted(figure.note, said)) if drawn else ((), no_pair)
-        shown.append(replace(figure, rows=rows, note=note))
-    return together(shown, partial(_forest, panels, step))
+def _over(name: str, answer: LevelEffect) -> str:
+    """Return over which workloads a ratio is, and which of them contradict it; empty in one context."""
+    if not isinstance(answer, Aggregate):
+        return ""
+    against = [f"{condition_name(workload)} ({verdict})" for workload, verdict in answer.against]
+    contradicted = f", contradicted by {listed(against)}" if against else ""
+    return f"{name}: over {words.workloads(answer)} of {', '.join(answer.across)}{contradicted}."
 
 
 def _forest(panels: Panels, step: int, rows: Sequence[Row]) -> Specification:
     """Draw ratios with intervals in rows, by verdict, over the band of the smallest effect.
 
-    Columns: part ("ratio", or "workload" for one of those that a ratio sums up), row, ratio, low, high,
-    series (the verdict), pairs, about. `step` is the height of a row, pixels.
+    Columns: row, ratio, low, high, series (the verdict), pairs, about. `step` is the height of a row, pixels.
     """
     analysis = panels.report.analysis
     largest = 1 + analysis.smallest_effect_percent / 100
@@ -202,7 +165,6 @@ def _forest(panels: Panels, step: int, rows: Sequence[Row]) -> Specification:
             {"ratio": "ratio", **ENDS, "pairs": "pairs"},
         ),
     )
-    whole, workload = of_part(base, "ratio"), of_part(base, "workload")
     x = {"x": up.on("x", "ratio", titleAnchor="end"), **verdicts.by("shape")}
     ends = [alt.X(f"{end}:Q", title=up.title) for end in ENDS]
     low, one = (alt.XDatum(value, title=up.title) for value in (inside[0], 1))
@@ -210,10 +172,8 @@ def _forest(panels: Panels, step: int, rows: Sequence[Row]) -> Specification:
         alt.Chart().mark_rect(color=GREY, opacity=0.25).encode(x=low, x2=alt.datum(largest)),
         alt.Chart().mark_rule(color=GREY, strokeWidth=1).encode(x=one),
         # The mark is smaller than the caps, so that an interval narrower than it is still seen.
-        whole.mark_point(filled=True, size=26, opacity=1).encode(**x),
-        whole.mark_rule(strokeWidth=1.5).encode(x=ends[0], x2="high:Q"),
-        *(whole.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(x=end) for end in ends),
+        base.mark_point(filled=True, size=26, opacity=1).encode(**x),
+        base.mark_rule(strokeWidth=1.5).encode(x=ends[0], x2="high:Q"),
+        *(base.mark_tick(orient="vertical", size=CAP, thickness=1.5).encode(x=end) for end in ends),
     ]
-    if any(row["part"] == "workload" for row in rows):
-        layers.append(workload.mark_point(filled=False, size=40, yOffset=9).encode(**x))
     return to_dict(alt.layer(*layers), {"step": step}, verdicts)

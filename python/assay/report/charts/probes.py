@@ -12,7 +12,7 @@ import altair as alt
 from assay.analysis.intervals import median
 from assay.report.charts import style
 from assay.report.charts.axes import Up, ticks
-from assay.report.charts.drawings import HEIGHT, table, tooltip
+from assay.report.charts.drawings import HEIGHT, lines, table, tooltip
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.charts.panels import Condition, Panels, thinned
 from assay.report.charts.style import Series
@@ -37,7 +37,7 @@ def probes(panels: Panels) -> Iterator[Figure]:
             for shared, conditions in panels.apart_from(panels.factor):
                 rows: list[Row] = []
                 for condition in conditions:
-                    mark = {"series": panels.level(condition)}
+                    mark = {"series": panels.level(condition), "condition": condition.number}
                     of_trials = [trial[name] for trial in told[condition.number] if name in trial]
                     rows += [{**mark, **row} for row in rows_of(of_trials)]
                 if rows:
@@ -84,7 +84,7 @@ def _values(told: Sequence[Told]) -> Iterator[Row]:
         for place, values in enumerate(zip_longest(*lists), start=1)
     ]
     for place, values in thinned(places, VALUES)[0]:
-        yield {"at": place, "value": median(values), "values": len(values)}
+        yield {"part": "point", "at": place, "value": median(values), "values": len(values)}
 
 
 def _series_of(panels: Panels, rows: Sequence[Row]) -> Series:
@@ -120,16 +120,5 @@ def _histogram(panels: Panels, what: str, rows: Sequence[Row]) -> Specification:
 
 def _series(panels: Panels, what: str, rows: Sequence[Row]) -> Specification:
     """Draw the values of a series in the order in which threads recorded them."""
-    series = _series_of(panels, rows)
-    up = Up.sharing(what, numbers(rows, "value"), log=False)
-    base = table(
-        x=alt.X("at:Q", title="values of a thread, in their order").axis(grid=False, **ticks("x")),
-        y=up.on("y", "value"),
-        **series.by("color"),
-    )
-    shown = tooltip({"series": series.title}, {"at": "place", "value": what, "values": "threads"})
-    layers = [
-        base.mark_line(strokeWidth=1.2).encode(**series.by("strokeDash")),
-        base.mark_point(filled=True, size=30, opacity=1).encode(**series.by("shape"), **shown),
-    ]
-    return style.to_dict(alt.layer(*layers), HEIGHT, series)
+    across = Up.sharing("values of a thread, in their order", numbers(rows, "at"), log=False)
+    return lines(across, Up.sharing(what, numbers(rows, "value"), log=False), _series_of(panels, rows))
