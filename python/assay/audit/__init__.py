@@ -1,4 +1,4 @@
-"""The audit: each known pitfall is a rule, with limits in numbers, and says what it finds in a campaign."""
+"""The audit: each known pitfall is a rule with numerical limits that reports its findings in a campaign."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -42,26 +42,26 @@ def audit(
     environments: Mapping[str, Any] | None = None,
     texts: Mapping[int, Mapping[str, Sequence[str]]] | None = None,
 ) -> list[Finding]:
-    """Return what the rules say of a campaign: the most severe first, then in the order of the rules.
+    """Return the findings about a campaign: the most severe first, then in the order of the rules.
 
     Args:
-        experiment: the question.
+        experiment: the campaign's experiment.
         trials: the campaign's ended trials.
-        host: what is known of the machine; `processors` is its number of processors.
-        analysis: what `summarise` says of the trials, where that is known already.
-        environments: digest -> what trials report of machine and program, as `Store.environments` gives it.
-        texts: trial -> name -> what it reports in words, as `Store.texts` gives it.
+        host: facts about the machine; `processors` is its number of processors.
+        analysis: the result of `summarise` for the trials, if it exists already.
+        environments: digest -> what trials report about machine and program, from `Store.environments`.
+        texts: trial -> name -> the texts that it reports, from `Store.texts`.
     """
     return findings_of(RULES, Evidence(experiment, trials, host, analysis, environments, texts=texts))
 
 
 def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Finding]:
-    """Return what can be said of an experiment before it runs, in the same order."""
+    """Return the findings about an experiment before it runs, in the same order."""
     return findings_of(DESIGN_RULES, Evidence(experiment, None, host))
 
 
 def known_rules() -> dict[str, Rule[Any]]:
-    """Return id -> rule, of those for campaigns and of those that satellites add (`assay.rules`)."""
+    """Return id -> rule, for campaign rules and for rules that satellites add (`assay.rules`)."""
     further = (rule for point in added("assay.rules").values() for rule in point.load())
     return {rule.id: rule for rule in (*further, *RULES)}
 
@@ -73,7 +73,7 @@ def guide_page(rule: str) -> Path:
 
 
 def findings_of(rules: Iterable[Rule[Seen]], seen: Seen) -> list[Finding]:
-    """Return what rules say of what they look at: the most severe first, then in the order of the rules."""
+    """Return the findings of rules about their object: the most severe first, then in the rules' order."""
     order = list(SEVERITIES)
     findings = (finding for rule in rules for finding in rule.check(seen))
     return sorted(findings, key=lambda finding: order.index(finding.severity))

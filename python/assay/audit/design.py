@@ -1,4 +1,4 @@
-"""Rules about what an experiment asks for. They can be checked before it runs."""
+"""Rules about the design of an experiment. They can be checked before it runs."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
@@ -16,14 +16,14 @@ from assay.findings import Finding, Severity
 from assay.words import agreed, counted
 
 ADVISED = 10
-"""Pairs below which the end of a 95% interval is among the most extreme 2.5% of fewer than 1024 means."""
+"""With fewer pairs, the end of a 95% interval is among the most extreme 2.5% of fewer than 1024 means."""
 
 
 @rule("too-few-blocks", "Too few blocks", f"{TYPICAL_VALUES}; {REASONABLE_TIME}")
 def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
-    """Find comparisons with so few pairs that no verdict is possible, or one odd trial decides it.
+    """Find comparisons with so few pairs that no verdict is possible, or that one odd trial decides it.
 
-    Where sensitivity is measured, blocks are replicates, and what is said rests on the configurations.
+    In a sensitivity experiment, blocks are replicates, and the result rests on the configurations.
     """
     if evidence.experiment.varied:
         return
@@ -57,7 +57,7 @@ def too_few_blocks(evidence: Evidence) -> Iterator[Finding]:
     "Bonferroni's inequality; docs/statistics.md, Families",
 )
 def family_too_large(evidence: Evidence) -> Iterator[Finding]:
-    """Find more comparisons than their pairs can give intervals that hold together."""
+    """Find families with too many comparisons for their pairs: there are no joint intervals."""
     if evidence.experiment.comparison.correction == "none":
         return
     confidence = _confidence(evidence)
@@ -82,9 +82,9 @@ def family_too_large(evidence: Evidence) -> Iterator[Finding]:
 
 
 def too_few_for(experiment: Experiment) -> tuple[int, int] | None:
-    """Return how many comparisons the planned blocks can give no verdict, and the blocks that it takes.
+    """Return how many comparisons can have no verdict after the planned blocks, and how many blocks it takes.
 
-    None where they are enough, if no pair is lost. The rules above say the same, with more words.
+    None if the blocks are enough when no pair is lost. The rules above report the same, in more words.
     """
     blocks = experiment.design.blocks
     answers = len(summarise((), experiment).answers)
@@ -115,9 +115,7 @@ _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
     evidence_name="shortest_ms",
 )
 def short_trials(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> how long its trials measure, where they are told; of a phase, how long
-    it took.
-    """
+    """Return name of condition -> how long its trials measure, if that is set; for a phase, how long it took."""
     phases = {
         name: median(lasted)
         for name, trials in evidence.valid_by_condition.items()
@@ -142,7 +140,7 @@ def short_trials(evidence: Evidence) -> dict[str, float]:
     evidence_name="threads_each",
 )
 def oversubscribed(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> threads for each of its processors, where their number is known."""
+    """Return name of condition -> threads per processor, if the number of its processors is known."""
     return {
         name: settings["threads"] / processors
         for name, settings in evidence.settings_by_condition().items()
@@ -154,7 +152,7 @@ def oversubscribed(evidence: Evidence) -> dict[str, float]:
 def unpinned(evidence: Evidence) -> Iterator[Finding]:
     """Find threads that the operating system may move.
 
-    A command is pinned by what its arguments make of `pinning`, or not at all.
+    A command is pinned only if its arguments use `pinning`.
     """
     experiment = evidence.experiment
     trials: list[str] = []
@@ -190,7 +188,7 @@ def unpinned(evidence: Evidence) -> Iterator[Finding]:
     f"{RANDOMNESS}, section 3.1, principle P1, and section 5.2.5",
 )
 def stands_still(evidence: Evidence) -> Iterator[Finding]:
-    """Find what a measured sensitivity says nothing of, as it is the same in every configuration."""
+    """Find parameters that are equal in all configurations, so that no sensitivity to them is measured."""
     experiment = evidence.experiment
     if not experiment.varied:
         return
@@ -214,21 +212,21 @@ def stands_still(evidence: Evidence) -> Iterator[Finding]:
 
 
 def processors_of(pinning: str | list[int], available: int | None) -> int | None:
-    """Return how many processors the threads of a trial have; None where that is unknown."""
+    """Return how many processors the threads of a trial have; None if unknown."""
     if isinstance(pinning, list):
         return min(len(set(pinning)), available or len(pinning))
     return available
 
 
 def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
-    """Return the pairs that each verdict rests on or, before the campaign, will at most."""
+    """Return the number of pairs for each verdict; before the campaign, the most there can be."""
     if evidence.has_run:
         return [comparison.pairs for comparison in comparisons]
     return [evidence.experiment.design.blocks.most] * len(comparisons)
 
 
 def _more_blocks(evidence: Evidence) -> str:
-    """Return how many blocks are enough for all that an experiment asks, and why fewer are not."""
+    """Return in words how many blocks are enough for the whole experiment, and why fewer are not."""
     family = max(1, _family(evidence))
     if evidence.experiment.comparison.correction != "none":
         family = max(family, len(evidence.analysis.rungs), len(evidence.analysis.also))
@@ -240,7 +238,7 @@ def _more_blocks(evidence: Evidence) -> str:
 
 
 def _confidence(evidence: Evidence) -> float:
-    """Return the confidence at the look that the verdicts rest on, or at the one that sees all blocks."""
+    """Return the confidence at the look on which the verdicts rest, or at the look that sees all blocks."""
     analysis = evidence.analysis
     if evidence.has_run:
         return analysis.look.confidence if analysis.look else CONFIDENCE
@@ -248,6 +246,6 @@ def _confidence(evidence: Evidence) -> float:
 
 
 def _family(evidence: Evidence) -> int:
-    """Return how many comparisons of the main metric, those over workloads included, share a look's level."""
+    """Return how many comparisons of the main metric, including aggregates, share a look's level."""
     experiment = evidence.experiment
     return sharing(experiment.comparison, experiment.design.blocks, len(evidence.analysis.answers))

@@ -1,4 +1,4 @@
-"""Rules about trials whose loop misleads: those that say so, and those whose results show it."""
+"""Rules about trials with a misleading loop: by their own declaration, or shown by their results."""
 
 import math
 from collections.abc import Iterator
@@ -46,9 +46,9 @@ def flawed_on_purpose(evidence: Evidence) -> Iterator[Finding]:
 )
 @typical
 def mix_not_performed(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return by how much the share of an operation differs from its mix, beyond what is chance.
+    """Return how far the share of an operation differs from the mix, beyond chance.
 
-    Left out are conditions with roles, each of which has a mix, and those whose mix was moved at random.
+    None for conditions with roles, as each role has a mix, and for a mix that was perturbed.
     """
     settings = evidence.settings(trial)
     throughput = trial.metrics.get("throughput", 0)
@@ -78,9 +78,9 @@ def mix_not_performed(evidence: Evidence, trial: StoredTrial) -> float | None:
 )
 @typical
 def updates_always_succeed(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how often an update changed something, over how often it would with random keys.
+    """Return how often updates changed something, relative to random keys.
 
-    None of what `effect_of_updates` says nothing of, and of keys that are not uniform.
+    None if `effect_of_updates` gives None, and for keys that are not uniform.
     """
     settings = evidence.settings(trial)
     if not _is_map(evidence, settings) or "distribution" in settings:
@@ -100,7 +100,7 @@ def updates_always_succeed(evidence: Evidence, trial: StoredTrial) -> float | No
 )
 @typical
 def shared_seeds(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the share of threads whose seed is another one's, too; None where seeds are not known."""
+    """Return the share of threads that have the same seed as another thread; None if seeds are unknown."""
     threads = evidence.settings(trial).get("threads")
     seeds = trial.metrics.get("thread_seeds")
     return None if seeds is None or not threads else max(0.0, 1 - seeds / threads)
@@ -118,7 +118,7 @@ def shared_seeds(evidence: Evidence, trial: StoredTrial) -> float | None:
 )
 @typical
 def idle_processors(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how many of the processors that the threads could use at once they may not use, as a share."""
+    """Return the share of the processors that the threads could use at once but are not allowed to use."""
     threads = evidence.settings(trial).get("threads")
     processors = evidence.host.get("processors")
     allowed: float | None = trial.metrics.get("processors_allowed")
@@ -129,14 +129,14 @@ def idle_processors(evidence: Evidence, trial: StoredTrial) -> float | None:
 
 @rule("nominal-time", "Rates are over the requested time", f"{ANOMALIES}, section 4")
 def nominal_time(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions all of whose trials measured for exactly the requested time.
+    """Find conditions in which all trials measured for exactly the requested time.
 
-    No thread ends an operation at that very nanosecond, so nobody has looked when it did.
+    No thread ends an operation at exactly that nanosecond, so the program did not read the clock.
     """
     where = [
         name
         for name, trials in evidence.valid_by_condition.items()
-        if all(trial.metrics.get("measured_ms", -1) == _asked_ms(evidence, trial) for trial in trials)
+        if all(trial.metrics.get("measured_ms", -1) == _requested_ms(evidence, trial) for trial in trials)
     ]
     yield from of_places(
         where,
@@ -148,8 +148,8 @@ def nominal_time(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _asked_ms(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the time that was drawn for a trial; None for a command, which gets none."""
+def _requested_ms(evidence: Evidence, trial: StoredTrial) -> float | None:
+    """Return the requested time of a trial, ms, after its perturbation; None for a command."""
     duration_ms: int | None = evidence.settings(trial).get("duration_ms")
     if duration_ms is None or "duration_ms" not in trial.perturbation:
         return duration_ms
@@ -159,9 +159,9 @@ def _asked_ms(evidence: Evidence, trial: StoredTrial) -> float | None:
 
 @rule("empty-at-start", "Maps are empty when measuring begins", f"{ANOMALIES}, sections 2 and 4.8")
 def empty_at_start(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions in which no thread has filled what is measured, though its mix would fill it.
+    """Find conditions whose structure was empty at the start although its mix would fill it.
 
-    A phase may begin with nothing.
+    A phase may begin with an empty structure.
     """
     where = [
         name
@@ -187,7 +187,7 @@ def _would_hold_some(settings: dict[str, Any]) -> bool:
 
 @rule("prefill-by-one-thread", "One thread fills for all", f"{ANOMALIES}, section 4.8")
 def prefill_by_one_thread(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions of several threads, and a thousand keys or more, in which one has filled the map."""
+    """Find conditions with several threads and at least 1000 keys in which one thread filled the map."""
     where = [
         name
         for name, trials in evidence.valid_by_condition.items()
@@ -212,9 +212,9 @@ _MANY_KEYS = 1000
 
 @rule("prefill-without-erases", "Inserts alone fill the map", f"{ANOMALIES}, section 4.8")
 def prefill_without_erases(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions of maps of many keys that were filled, and from which nothing was erased.
+    """Find conditions whose map with many keys was filled by inserts alone, without erases.
 
-    A mix that inserts and never erases leaves such a map.
+    A mix that inserts and never erases leaves such a map, too.
     """
     where = [
         name
@@ -250,9 +250,9 @@ def _was_filled_by_inserts_alone(evidence: Evidence, trial: StoredTrial) -> bool
 )
 @typical
 def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return by how much the size after the prefill differs from the expected one, beyond what is chance.
+    """Return how far the size after the prefill differs from the expected size, beyond chance.
 
-    As a share of the latter. None of few keys, and where nothing was filled in.
+    It is a share of the expected size; None with few keys, and without a prefill.
     """
     first = _at_first(evidence, trial)
     if first is None or first.elements < _MANY_KEYS / 2 or not trial.metrics.get("prefill_threads"):
@@ -276,9 +276,9 @@ def other_key_range(evidence: Evidence, trial: StoredTrial) -> float | None:
 )
 @typical
 def size_changed(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return by how much the size changed since the prefill, as a share of what it was.
+    """Return the change of the size since the prefill, as a share of the size then.
 
-    None of few elements, without keys, and of a phase, which is to change it.
+    None with few elements, without keys, and for a phase, which must change it.
     """
     settings = evidence.settings(trial)
     first, last = (trial.metrics.get(metric) for metric in ("prefill_size", "final_size"))
@@ -290,7 +290,7 @@ def size_changed(evidence: Evidence, trial: StoredTrial) -> float | None:
 
 
 class _First(NamedTuple):
-    """What a prefill leaves that is made of updates with uniform keys."""
+    """The result of a prefill by updates with uniform keys."""
 
     elements: float
     share: float
@@ -298,10 +298,10 @@ class _First(NamedTuple):
 
 
 def _at_first(evidence: Evidence, trial: StoredTrial) -> _First | None:
-    """Return what the prefill leads to, of the key range that was drawn for the trial.
+    """Return the result of the prefill for the trial's perturbed key range.
 
-    None without keys. Where no prefill says what that is, None of roles, of further operations, of keys that
-    are not uniform, and of a mix that was moved at random.
+    None without keys. If no prefill is set, it follows from the mix, and is None for roles, further
+    operations, keys that are not uniform, and a perturbed mix.
     """
     settings = evidence.settings(trial)
     if "key_range" not in settings:
@@ -341,9 +341,9 @@ def _is_map(evidence: Evidence, settings: dict[str, Any]) -> bool:
 )
 @typical
 def clock_share(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the share of the time that readings of the clock take.
+    """Return the share of the time that clock readings take.
 
-    None where a latency decides, and of operations that are rare: the loop reads the clock for each of these.
+    None if a latency is compared, and for rare operations: the loop reads the clock for each of them.
     """
     settings = evidence.settings(trial)
     rare = any(mix.get(operation) for mix in mixes_of(settings) for operation in _RARE)
@@ -367,10 +367,10 @@ _RARE = ("range", "size", "snapshot", "iterate")
 )
 @typical
 def latency_without_waiting(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the mean latency over what it was by the loop's own account.
+    """Return the mean latency relative to the value that follows from the loop's own counts.
 
-    None of closed loops, and where some operations are timed alone: those that wait long are few, and these
-    meet none of them in most trials.
+    None for closed loops, and if only some operations are timed: few operations wait long, and most trials
+    would time none of these.
     """
     if evidence.settings(trial).get("latency") != "all":
         return None

@@ -1,4 +1,4 @@
-"""Rules about the host and the programs: what should have stayed the same, and what they were."""
+"""Rules about the host and the programs: whether they stayed the same, and were suitable."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ _CALIBRATION_NAMES = {
     "arithmetic_ns": "time of arithmetic",
     "core_to_core_ns": "latency between cores",
 }
-"""Metric of a calibration -> what people call it."""
+"""Metric of a calibration -> its name for people."""
 
 
 @rule(
@@ -101,15 +101,15 @@ def _changed_mode(evidence: Evidence, modes: HostModes) -> Finding:
 
 
 def _contexts(evidence: Evidence, groups: Sequence[Sequence[StoredTrial]]) -> tuple[str, ...]:
-    """Return each context with how many of these groups it has."""
+    """Return each context with the number of its groups among these."""
     counts = Counter(evidence.context_name(group[0]) for group in groups)
     return tuple(f"{name}: {count}" for name, count in counts.items())
 
 
 def _largest_ratio(evidence: Evidence, group: Sequence[StoredTrial], metric: str) -> float | None:
-    """Return the largest ratio of a calibration to another within a group, short of where a double overflows.
+    """Return the largest ratio of two calibrations within a group; it never overflows.
 
-    A calibration depends on the placement, which the compared factor may change.
+    Only calibrations with the same placement are compared; the compared factor may change it.
     """
     placements: dict[str, list[float]] = defaultdict(list)
     for trial in group:
@@ -193,7 +193,7 @@ _DRIFT_LIMIT = 0.05  # the size of the effects that experiments look for
     severity="note",
 )
 def campaign_drift(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> the share by which its results drift, where that is more than chance."""
+    """Return name of condition -> the share by which its results drift, if it is more than chance."""
     metric = evidence.experiment.comparison.metric
     series: dict[str, list[float]] = {}
     for name, trials in evidence.valid_by_condition.items():
@@ -217,7 +217,7 @@ def campaign_drift(evidence: Evidence) -> dict[str, float]:
 
 @rule("environment-changed", "The machine or the program changed", WRONG_DATA)
 def environment_changed(evidence: Evidence) -> Iterator[Finding]:
-    """Find trials of one subject that ran with different programs, or on a machine that was changed."""
+    """Find trials of one subject that ran with different programs, or on a changed machine."""
     environments: dict[str, dict[str, list[StoredTrial]]] = defaultdict(lambda: defaultdict(list))
     for trial in evidence.valid:
         if trial.environment is not None:
@@ -250,7 +250,7 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
 
 @rule("host-settings", "The host's settings changed", f"{BENCHMARKING}, system configuration")
 def host_settings(evidence: Evidence) -> Iterator[Finding]:
-    """Find trials that ran on a host whose settings were others."""
+    """Find trials that ran with different settings of the host."""
     by_host: dict[str, list[StoredTrial]] = defaultdict(list)
     for trial in evidence.valid:
         if trial.host is not None and trial.host in evidence.environments:
@@ -298,7 +298,7 @@ def _different_hosts(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTr
 
 
 def _as_designed(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTrial]]) -> bool:
-    """Return whether hosts differ only in what programs set, and so that each condition met one of them."""
+    """Return whether only programs changed settings, and each condition ran with one state of the host."""
     hosts = [evidence.environments[host] for host in by_host]
     set_by_trials = {name for host in hosts for name in host.get(SET_BY_TRIAL, "").split(", ")}
     differing = {
@@ -312,7 +312,7 @@ def _as_designed(evidence: Evidence, by_host: Mapping[str, Sequence[StoredTrial]
 
 
 def host_differences(hosts: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[str, ...]:
-    """Return in words each setting that differs among hosts: what has it -> the hosts' settings."""
+    """Return in words each setting that differs; `hosts` is: who has it -> the hosts' settings."""
     names = dict.fromkeys(name for settings in hosts.values() for host in settings for name in host)
     values = {
         name: {
@@ -334,7 +334,7 @@ def host_differences(hosts: Mapping[str, Sequence[Mapping[str, str]]]) -> tuple[
     "measurements on a virtual machine, which the page of host-changed gives",
 )
 def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
-    """Find valid trials that do not say whether the host changed."""
+    """Find valid trials without calibrations, which would show a change of the host."""
 
     without: list[StoredTrial] = []
     without_core_to_core: list[StoredTrial] = []
@@ -365,7 +365,7 @@ def missing_calibration(evidence: Evidence) -> Iterator[Finding]:
     "Google Benchmark, which warns of debug builds too; ThreadSanitizer's manual, on its slowdown",
 )
 def unoptimised_build(evidence: Evidence) -> Iterator[Finding]:
-    """Find subjects compiled for finding mistakes rather than for speed."""
+    """Find subjects that were compiled for debugging and not for speed."""
     useless, asserting = [], []
     for subject, contents in _environments(evidence, _as_built).items():
         for content in contents:
@@ -405,7 +405,7 @@ _COMPARED = (
     "different-builds", "Compared programs were built differently", f"{WRONG_DATA}; {ANOMALIES}, section 2.1"
 )
 def different_builds(evidence: Evidence) -> Iterator[Finding]:
-    """Find compared programs that differ in more than the subject."""
+    """Find compared programs that were built differently."""
     factor = evidence.experiment.comparison.factor
     builds: dict[Any, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
     for trial in evidence.valid:
@@ -473,14 +473,14 @@ def frequency_scaling(evidence: Evidence) -> Iterator[Finding]:
     f"{RANDOMNESS}, section 3.1, principle P1, and section 4.3; {WRONG_DATA}",
 )
 def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
-    """Find processes that all have the same layout of memory, by their reports or by request."""
+    """Find processes that all have the same memory layout, by their reports or by request."""
     reported = {
         subject
         for subject, contents in _environments(evidence).items()
         if any(_inside(content, "address_randomisation", "process") is False for content in contents)
     }
-    asked = evidence.experiment.subjects() if evidence.experiment.moved.address_space == "fixed" else ()
-    where = sorted({*reported, *asked})
+    requested = evidence.experiment.subjects() if evidence.experiment.moved.address_space == "fixed" else ()
+    where = sorted({*reported, *requested})
     yield from of_places(
         where,
         "subjects",
@@ -493,7 +493,7 @@ def fixed_layout(evidence: Evidence) -> Iterator[Finding]:
 
 @rule("one-layout", "Layouts could not be drawn", f"{WRONG_DATA}; {STABILIZER}")
 def one_layout(evidence: Evidence) -> Iterator[Finding]:
-    """Find verdicts on programs that were linked once, where their layout was to be drawn for each block."""
+    """Find verdicts on programs that were linked once although each block was to have its own layout."""
     reasons = evidence.host.get("one_layout", {}) if evidence.experiment.perturb.layout else {}
     baselines = evidence.experiment.baseline_by_context()
     where, comparisons = [], 0
@@ -521,9 +521,9 @@ def one_layout(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _environment(evidence: Evidence, trial: StoredTrial, settings: Mapping[str, Any]) -> str:
-    """Return what distinguishes the environment of a trial from others, without a requested allocator.
+    """Return the identity of a trial's environment, without a requested allocator.
 
-    The runner has checked that the process used that one, so that it is a setting like any other.
+    The runner has checked that the process used this allocator, so that it is a setting like any other.
     """
     content = evidence.environments.get(trial.environment or "")
     if "allocator" not in settings or not isinstance(content, dict):
@@ -536,7 +536,7 @@ def _subject(evidence: Evidence, trial: StoredTrial) -> str:
 
 
 def _as_built(evidence: Evidence, trial: StoredTrial) -> str:
-    """Return the subject of a trial, and the condition where its flaws have another program run it."""
+    """Return the subject of a trial, with its condition if another program runs it for its flaws."""
     subject = _subject(evidence, trial)
     return f"{subject}, {condition_name(trial.levels)}" if flaws_of(evidence.settings(trial)) else subject
 
@@ -544,7 +544,7 @@ def _as_built(evidence: Evidence, trial: StoredTrial) -> str:
 def _environments(
     evidence: Evidence, key: Callable[[Evidence, StoredTrial], str] = _subject
 ) -> Mapping[str, list[Any]]:
-    """Return subject, or what `key` makes of a trial -> the different environments of its valid trials."""
+    """Return subject (or another key of a trial) -> the different environments of its valid trials."""
     digests: dict[str, dict[str, None]] = defaultdict(dict)
     for trial in evidence.valid:
         if trial.environment is not None and trial.environment in evidence.environments:
@@ -553,13 +553,13 @@ def _environments(
 
 
 def _inside(content: Any, *keys: str) -> Any:
-    """Return the value at some keys of an environment, which is a program's own and may be anything."""
+    """Return the value at nested keys of an environment, which a program reports and may be anything."""
     for key in keys:
         content = content.get(key) if isinstance(content, dict) else None
     return content
 
 
 def _listed(value: Any) -> list[str]:
-    """Return one name or several as a list; nothing for what is neither."""
+    """Return one or several names as a list; empty for any other value."""
     names = value if isinstance(value, list) else [value] if isinstance(value, str) else []
     return [str(name) for name in names]

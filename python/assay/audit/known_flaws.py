@@ -15,4 +15,4 @@ KNOWN_FLAWS: Mapping[str, str] = {
         " asks for"
     ),
 }
-"""Name -> what is wrong with it, as a clause. That it is complete is tested."""
+"""Name -> what is wrong with it, as a clause. A test checks that the list is complete."""

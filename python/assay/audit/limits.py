@@ -1,4 +1,4 @@
-"""Rules of one shape: each condition has a number, and some numbers are beyond a limit."""
+"""Rules of one kind: each condition has a number, and there is a limit for it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -10,9 +10,9 @@ from assay.store.types import StoredTrial
 from assay.words import counted, in_percent, whole_percent
 
 TIMES_OF_CALLS = ("iteration_p50_ns", "real_time_ns", "cpu_time_ns", "time_ns")
-"""Metrics of fixtures, and of the benchmarks of other tools."""
+"""Metrics of fixtures, and of other tools' benchmarks."""
 SHORTEST_CYCLE_NS = 0.16
-"""A cycle at 6.25 GHz, where nobody measured how long one is."""
+"""A cycle at 6.25 GHz, used if its length was not measured."""
 LEFT_OUT = "The work of a call was left out"
 LEFT_OUT_SAYS = "did no work, as the compiler left it out: a call takes less than a cycle of the processor."
 LEFT_OUT_REMEDY = (
@@ -21,11 +21,11 @@ LEFT_OUT_REMEDY = (
 )
 
 TrialNumber = Callable[[Evidence, StoredTrial], float | None]
-"""From the evidence and a trial to a number of it; None where it has none."""
+"""Returns the number of a trial, given the evidence, or None."""
 
 
 ConditionNumbers = Callable[[Evidence], Mapping[str, float]]
-"""From the evidence to name of condition -> a number of it, where it has one."""
+"""Returns name of condition -> its number, if it has one, given the evidence."""
 
 
 def limited(
@@ -41,13 +41,13 @@ def limited(
     below: bool = False,
     evidence_name: str = "worst_percent",
 ) -> Callable[[ConditionNumbers], Rule[Evidence]]:
-    """Return a decorator that makes a rule of a function that gives a number of each condition.
+    """Return a decorator that makes a rule from a function that returns each condition's number.
 
     Args:
         says: the message, with fields conditions, limit, worst, metric and baseline.
-        limit: up to it (in size) nothing is said; with `below`, from it on.
-        shown: how a number is written.
-        evidence_name: what the worst number is called in the evidence, with its unit.
+        limit: numbers up to this size are fine; with `below`, numbers from it on.
+        shown: formats a number.
+        evidence_name: the name of the worst number in the evidence, with its unit.
     """
 
     def check(numbers: ConditionNumbers, evidence: Evidence) -> Iterator[Finding]:
@@ -80,9 +80,9 @@ def limited(
 
 
 def typical(number: TrialNumber) -> ConditionNumbers:
-    """Return what gives the median of a number of each condition's valid trials.
+    """Return a function for the median of a number over each condition's valid trials.
 
-    The median, because a single trial may be disturbed; what the typical trial shows is systematic.
+    It is the median because a single trial may be disturbed; a typical trial shows what is systematic.
     """
 
     def medians(evidence: Evidence) -> dict[str, float]:

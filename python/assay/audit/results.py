@@ -1,4 +1,4 @@
-"""Rules about what the results allow to be said."""
+"""Rules about the conclusions that the results allow."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,7 @@ def several_clusters(evidence: Evidence) -> Iterator[Finding]:
 
 @rule("verdicts-differ-by-mode", "Verdicts depend on the host's mode", "docs/statistics.md")
 def verdicts_differ_by_mode(evidence: Evidence) -> Iterator[Finding]:
-    """Find comparisons whose answer depends on the mode of the host, or on the groups that are left out."""
+    """Find comparisons whose verdict depends on the host's mode, or on the groups that do not count."""
     analysis = evidence.analysis
     contradicting: list[str] = []
     depending: list[str] = []
@@ -125,7 +125,7 @@ _LEAST_BYTES = 2**20  # a baseline's least: less is pages of code and the alloca
     evidence_name="worst_ratio",
 )
 def memory_use(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> its memory in use over its baseline's, where both are known."""
+    """Return name of condition -> its memory in use relative to its baseline's, if both are known."""
 
     def used(_evidence: Evidence, trial: StoredTrial) -> float | None:
         before, peak = map(trial.metrics.get, ("resident_before_bytes", "peak_resident_bytes"))

@@ -1,4 +1,4 @@
-"""Every rule. `guide/ID.md` explains each: what it sees, why it matters, what to do."""
+"""All rules. `guide/ID.md` explains each one: what it finds, why it matters, what to do."""
 
 from assay.audit import design, flaws, host, results, trials, validations, workload
 from assay.audit.types import Evidence, Rule
@@ -17,7 +17,7 @@ DESIGN_RULES: tuple[Rule[Evidence], ...] = (
     workload.not_replayable,
     workload.reclamation_differs,
 )
-"""Those that can tell from the experiment alone, before it runs."""
+"""The rules that need only the experiment, before it runs."""
 
 RULES: tuple[Rule[Evidence], ...] = (
     trials.invalid_trials,
@@ -71,4 +71,4 @@ RULES: tuple[Rule[Evidence], ...] = (
     trials.unfair,
     trials.generation,
 )
-"""Among findings of the same severity, the order in which they are shown."""
+"""All rules; findings of the same severity are shown in this order."""

@@ -1,4 +1,4 @@
-"""Where pitfalls and limits are described, for several rules."""
+"""The sources of pitfalls and limits that several rules share."""
 
 ANOMALIES = "Kharal & Brown, Performance Anomalies in Concurrent Data Structure Microbenchmarks"
 BENCHMARKING = "On Benchmarking, Part 2 (JayBeams, 2017)"

@@ -1,4 +1,4 @@
-"""For tests of rules: campaigns with nothing wrong but what a test makes wrong, and what pages must have."""
+"""For tests of rules: campaigns that are correct except for a test's change, and a check of pages."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ ENVIRONMENT: dict[str, dict[str, Any]] = {
 }
 
 Change = Callable[[int, str, int], Mapping[str, Any]]
-"""From block, subject and threads to the fields of a trial that are other than usual."""
+"""Returns the changed fields of a trial, given its block, subject and threads."""
 
 
 def unchanged(_block: int, _subject: str, _threads: int) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def experiment(
     trial: str = "",
     more: str = "",
 ) -> Experiment:
-    """Return subjects, two unless others are given, to be compared with each number of threads."""
+    """Return an experiment that compares subjects, by default two, with each number of threads."""
     return parse(
         f"""
 name = "example"
@@ -127,7 +127,7 @@ def findings(
     environments: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, list[Finding]]:
-    """Return rule -> what it finds in a campaign."""
+    """Return rule -> its findings in a campaign."""
     planned = experiment(blocks=max(blocks, 1), **settings)
     by_rule: dict[str, list[Finding]] = {}
     known = {"usual": ENVIRONMENT} if environments is None else environments
@@ -137,7 +137,7 @@ def findings(
 
 
 def check_page(rule: Rule[Any]) -> None:
-    """Check that a rule's page of the guide has all parts, in their order."""
+    """Check that a rule's page in the guide has all parts in the right order."""
     page = guide_page(rule.id).read_text(encoding="utf-8")
     assert page.startswith(f"# {rule.title}\n")
     parts = ["Severity: ", "**Sees**", "**Why.**", "**Do.**", "**Example.**", f"Source: {rule.source}.\n"]

@@ -1,4 +1,4 @@
-"""Rules about what became of trials, and about what the typical trial of a condition reports."""
+"""Rules about the outcomes of trials, and about the reports of a condition's typical trial."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ _STATUSES: dict[str, tuple[Severity, str, str]] = {
 
 @rule("nothing-happens", "Nothing happens in trials", f"{ANOMALIES}, sections 4.5.1 and 4.8")
 def nothing_happens(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions whose trials measure what is empty, full or unchanging, unless that is accepted."""
+    """Find conditions whose structure stays empty, full or unchanged, unless the experiment accepts it."""
     idle = {
         name: what
         for name, trials in evidence.valid_by_condition.items()
@@ -87,14 +87,14 @@ def invalid_trials(evidence: Evidence) -> Iterator[Finding]:
 
 
 def maps_of(trials: Iterable[StoredTrial], experiment: Experiment, host: Mapping[str, Any]) -> list[str]:
-    """Return the subjects of some trials that are maps, as it was noted when the campaign began."""
+    """Return the subjects of trials that are maps, as recorded when the campaign began."""
     subjects = {experiment.settings(trial.levels)["subject"] for trial in trials}
     return sorted(subject for subject in subjects if host.get("subjects", {}).get(subject) == "map")
 
 
 @rule("missing-metric", "The compared metric is missing or not above zero", "docs/statistics.md")
 def missing_metric(evidence: Evidence) -> Iterator[Finding]:
-    """Find valid trials that cannot be compared, and those that are compared in another way."""
+    """Find valid trials that cannot be compared, or that are compared by differences or sums."""
     comparison = evidence.experiment.comparison
     for metric in (comparison.metric, *comparison.also):
         known = sorted({name for trial in evidence.valid for name in trial.metrics} - {metric})
@@ -129,7 +129,7 @@ def missing_metric(evidence: Evidence) -> Iterator[Finding]:
 def less_than_a_cycle(evidence: Evidence) -> Iterator[Finding]:
     """Find trials whose call takes less than a cycle of the processor.
 
-    A time of 0 is one that the clock cannot tell from nothing: `missing_metric` finds it.
+    A time of 0 is below the clock's resolution: `missing_metric` finds it.
     """
     impossible = [
         trial
@@ -140,7 +140,7 @@ def less_than_a_cycle(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _cycle_ns(trial: StoredTrial) -> float:
-    """Return how long a cycle is at most, as the calibrations say: a step of theirs takes four or more."""
+    """Return the longest possible cycle by the calibrations, whose step takes at least four cycles."""
     steps = [
         calibration["arithmetic_ns"]
         for calibration in (trial.calibration_before, trial.calibration_after)
@@ -190,12 +190,12 @@ _LATE = 0.05  # of the measured interval
 
 @rule("warm-up", "Warm-up is measured", f"{WARMUP}; {BENCHMARKING}")
 def warm_up(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions most of whose trials are steady only after a good part of what is measured.
+    """Find conditions in which most trials become steady only late in the measured interval.
 
-    If half of them are late, the host may have changed its speed within those.
+    If only half of them are late, the host may have changed its speed during these trials.
     """
     late: dict[str, float] = {}
-    wanted = 0.0
+    enough_ms = 0.0
     for name, trials in evidence.valid_by_condition.items():
         settings = evidence.settings(trials[0])
         after = [
@@ -206,7 +206,7 @@ def warm_up(evidence: Evidence) -> Iterator[Finding]:
         median_ms = median_low(after) if after else 0.0
         if after and median_ms > _LATE * settings["duration_ms"]:
             late[name] = median_ms
-            wanted = max(wanted, settings.get("warm_up_ms", 0) + median_ms)
+            enough_ms = max(enough_ms, settings.get("warm_up_ms", 0) + median_ms)
     if late:
         soonest, latest = min(late.values()), max(late.values())
         span = f"{latest:.0f}" if round(soonest) == round(latest) else f"{soonest:.0f} to {latest:.0f}"
@@ -215,19 +215,19 @@ def warm_up(evidence: Evidence) -> Iterator[Finding]:
             f" only after {span} ms of what is measured.",
             tuple(f"{name}: {median_ms:.0f} ms" for name, median_ms in late.items()),
             {"conditions": len(late), "latest_ms": latest},
-            f"Set trial.warm_up_ms to {ceil(wanted)}, the same for all that is compared.",
+            f"Set trial.warm_up_ms to {ceil(enough_ms)}, the same for all that is compared.",
         )
 
 
 def _of_closed_loop(name: str) -> TrialNumber:
-    """Return what gives a metric of a trial none of whose threads wait for arrivals."""
+    """Return a function for a trial's metric, which is None if threads wait for arrivals."""
     return lambda evidence, trial: None if _waits(evidence, trial) else trial.metrics.get(name)
 
 
 def _waits(evidence: Evidence, trial: StoredTrial) -> bool:
     """Return whether threads of a trial wait for arrivals.
 
-    Then chance decides how many operations fall into an interval: 10 on average vary by 32%.
+    Then the number of operations in an interval is random: an average of 10 varies by 32%.
     """
     settings = evidence.settings(trial)
     return any("arrivals" in role for role in (settings, *settings.get("roles", ())))
@@ -279,7 +279,7 @@ changing_throughput = limited(
 )
 @typical
 def preempted(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how often a second a thread lost its processor; None where there are too few processors."""
+    """Return how often per second a thread lost its processor; None if there are too few processors."""
     settings = evidence.settings(trial)
     switches = trial.metrics.get("involuntary_context_switches")
     threads: int = settings["threads"]
@@ -303,7 +303,7 @@ def preempted(evidence: Evidence, trial: StoredTrial) -> float | None:
 )
 @typical
 def migrated(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how often pinned threads changed processors; None where none is pinned."""
+    """Return how often pinned threads changed processors; None if none is pinned."""
     pinned = evidence.settings(trial)["pinning"] != "none"
     return trial.metrics.get("migrations") if pinned else None
 
@@ -346,6 +346,6 @@ paged = limited(
 )
 @typical
 def unfair(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how much the slowest thread has of the mean; None where threads have different things to do."""
+    """Return the slowest thread's share of the mean; None if threads have different roles."""
     several = len(evidence.settings(trial).get("roles", ())) > 1
     return None if several else trial.metrics.get("slowest_thread_share")

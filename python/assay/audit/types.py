@@ -1,4 +1,4 @@
-"""The plain types of the audit: what a rule looks at and what it says."""
+"""The plain types of the audit: rules and their evidence."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,18 +20,18 @@ GUIDE = Path(__file__).parent / "guide"
 
 Seen = TypeVar("Seen")
 Finder = Callable[[Seen], Iterable[Finding]]
-"""From what a rule looks at to what is wrong: one finding for each kind of thing."""
+"""Returns the findings of a rule about its object."""
 
 
 @dataclass(frozen=True)
 class Rule(Generic[Seen]):
-    """One known pitfall, of what a campaign or a comparison of several shows.
+    """A rule about one known pitfall, for a campaign or for a comparison of several.
 
     Attributes:
         id: its name in lower case with hyphens.
-        title: what it is about, a few words.
-        source: where the pitfall is described or its limit comes from.
-        check: yields what is wrong.
+        title: its subject in a few words.
+        source: the source of the pitfall or of its limit.
+        check: yields the findings.
         guide: the folder with the page that explains it, `ID.md`.
     """
 
@@ -43,7 +43,7 @@ class Rule(Generic[Seen]):
 
 
 def rule(rule_id: str, title: str, source: str, guide: Path = GUIDE) -> Callable[[Finder[Seen]], Rule[Seen]]:
-    """Return a decorator that makes a rule of a function, whose findings get the rule's id."""
+    """Return a decorator that makes a rule from a function; its findings get the rule's id."""
 
     def decorated(find: Finder[Seen]) -> Rule[Seen]:
         def check(seen: Seen) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ def rule(rule_id: str, title: str, source: str, guide: Path = GUIDE) -> Callable
 
 
 class Evidence:
-    """What the rules look at: what `audit` is given, `trials` being None before there are any."""
+    """The object of campaign rules: the arguments of `audit`; `trials` is None before the campaign."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Evidence:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """The verdicts and what they rest on."""
+        """The analysis of the trials."""
         return self._analysis or summarise(self.trials, self.experiment)
 
     @cached_property
@@ -95,14 +95,11 @@ class Evidence:
 
     @cached_property
     def valid_by_condition(self) -> Mapping[str, list[StoredTrial]]:
-        """Name of condition -> its valid trials, where there are any; in the experiment's order."""
+        """Name of condition -> its valid trials, if it has any; in the experiment's order."""
         return self.by_condition(self.valid)
 
     def by_condition(self, trials: Iterable[StoredTrial]) -> dict[str, list[StoredTrial]]:
-        """Return name of condition -> which of some trials ran in it, where any did.
-
-        The conditions are in the experiment's order.
-        """
+        """Return name of condition -> the trials that ran in it, if any; in the experiment's order."""
         conditions: dict[str, list[StoredTrial]] = {
             condition_name(condition): [] for condition in self.experiment.conditions()
         }
@@ -111,7 +108,7 @@ class Evidence:
         return {name: members for name, members in conditions.items() if members}
 
     def counted(self, trials: Iterable[StoredTrial]) -> tuple[str, ...]:
-        """Return each condition in which some trials ran, with their number."""
+        """Return in words each condition of the trials, with their number."""
         return tuple(f"{name}: {len(members)}" for name, members in self.by_condition(trials).items())
 
     def settings(self, trial: StoredTrial) -> dict[str, Any]:
@@ -126,7 +123,7 @@ class Evidence:
     def of_trials(
         self, trials: Sequence[StoredTrial], says: str, remedy: str, severity: Severity = "warning"
     ) -> Iterator[Finding]:
-        """Yield what is said of some valid trials, where there are any, after how many they are."""
+        """Yield a finding about valid trials, if there are any; its message begins with their number."""
         if trials:
             yield Finding(
                 f"{len(trials)} of {counted(self.valid, 'valid trial')} {says}",
@@ -143,7 +140,7 @@ class Evidence:
         return condition_name({factor: levels[factor] for factor in self.experiment.factors})
 
     def verdict_word(self, verdict: Verdict, metric: str) -> str:
-        """Return what people read for a verdict on a metric."""
+        """Return the word for a verdict on a metric."""
         return verdict_word(verdict, metric, self.experiment.unit(metric))
 
     def context_name(self, trial: StoredTrial) -> str:
@@ -155,12 +152,12 @@ class Evidence:
 def of_places(
     where: Iterable[str], what: str, says: str, remedy: str, severity: Severity = "warning"
 ) -> Iterator[Finding]:
-    """Yield what is said of some places, where there are any; their number is evidence called `what`."""
+    """Yield a finding about places, if there are any; their number is evidence with the name `what`."""
     places = tuple(where)
     if places:
         yield Finding(says, places, {what: len(places)}, remedy, severity)
 
 
 def numbers(trials: Iterable[StoredTrial]) -> tuple[int, ...]:
-    """Return the numbers of some trials, in order."""
+    """Return the numbers of trials, sorted."""
     return tuple(sorted(trial.id for trial in trials))

@@ -1,4 +1,4 @@
-"""The rules of the user's own: what an experiment's [[validate]] tables ask of metrics and texts."""
+"""The user's own rules: what an experiment's [[validate]] tables require of metrics and texts."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from assay.words import agreed, condition_name, counted, printable
 
 @rule("validate", "A rule of the experiment is violated", "the experiment's file")
 def validate(evidence: Evidence) -> Iterator[Finding]:
-    """Find what the experiment itself says must hold and does not."""
+    """Find violations of the experiment's own rules."""
     for validation in evidence.experiment.validations:
         if not evidence.valid:
             return
@@ -54,9 +54,9 @@ def _trials(evidence: Evidence, validation: Validation) -> Iterator[Finding]:
 
 
 def _trend(evidence: Evidence, validation: Validation, factor: str) -> Iterator[Finding]:
-    """Neighbouring medians may be out of order by chance; only intervals that do not overlap count.
+    """Find medians that violate a trend over a factor's levels, in their order.
 
-    Conditions come in the order of a factor's levels.
+    Neighbouring medians may be out of order by chance; only intervals that do not overlap count.
     """
     lines: dict[tuple[Level, ...], list[Mapping[str, Level]]] = {}
     for condition in evidence.experiment.conditions():
@@ -105,7 +105,7 @@ def _trend(evidence: Evidence, validation: Validation, factor: str) -> Iterator[
 
 
 def _stated(validation: Validation) -> str:
-    """Write what a validation demands."""
+    """Return in words what a validation requires."""
     if validation.factor is not None:
         demand = f"not {'fall' if validation.increases_with else 'rise'} with {validation.factor}"
     elif validation.between is not None:
@@ -121,7 +121,7 @@ def _stated(validation: Validation) -> str:
 
 
 def _reported(evidence: Evidence, trial: StoredTrial, validation: Validation) -> Sequence[float | str]:
-    """Return the metric of a trial, or each text of that name; nothing where it reports none."""
+    """Return the value of a trial's metric, or each text with that name; empty if it reports none."""
     if validation.text is not None:
         return evidence.texts.get(trial.id, {}).get(validation.text, ())
     return [trial.metrics[validation.about]] if validation.about in trial.metrics else []
@@ -134,7 +134,7 @@ def _shown(value: float | str) -> str:
 
 
 def _violates(evidence: Evidence, trial: StoredTrial, validation: Validation) -> bool:
-    """Return whether a trial reports nothing, or anything that breaks the rule."""
+    """Return whether a trial reports nothing, or a value that violates the rule."""
     reported = _reported(evidence, trial, validation)
     return not reported or not all(_holds(value, validation) for value in reported)
 

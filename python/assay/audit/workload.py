@@ -1,4 +1,4 @@
-"""Rules about what the threads of trials were given to do, and whether they could."""
+"""Rules about the workload of trials, and whether their threads could perform it."""
 
 import math
 from collections import defaultdict
@@ -47,9 +47,9 @@ _SEARCHES = frozenset({"find", "contains", "find_many", "lower_bound", "next", "
 
 @rule("mix-without-finds", "Nothing is searched for", "satellites/rig/docs/rig.md")
 def mix_without_finds(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions of maps in which no thread searches.
+    """Find conditions with maps in which no thread searches.
 
-    What a subject is was noted when the campaign began; of a program that does not say, nothing is found.
+    Which subjects are maps was recorded when the campaign began; others are not checked.
     """
     kinds = evidence.host.get("subjects", {})
     where = [
@@ -80,7 +80,7 @@ _WALKS = frozenset({"range", "snapshot", "iterate"})
 
 @rule("ranges-among-updates", "The same threads update and query ranges", f"{ANOMALIES}, section 7.1")
 def ranges_among_updates(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions in which several threads do both updates and operations that walk over many keys."""
+    """Find conditions in which several threads perform both updates and operations over many keys."""
     where = [
         condition
         for condition, settings in evidence.settings_by_condition().items()
@@ -108,10 +108,10 @@ def ranges_among_updates(evidence: Evidence) -> Iterator[Finding]:
     "reclamation-differs", "What is compared reclaims memory differently", f"{ANOMALIES}, sections 5 and 7.1"
 )
 def reclamation_differs(evidence: Evidence) -> Iterator[Finding]:
-    """Find subjects that are compared with each other and free what was erased in different ways.
+    """Find compared subjects that reclaim erased elements in different ways.
 
-    How a subject does was noted when the campaign began. Of one that does not say, nothing is known, and one
-    that has nothing to free differs from none.
+    The way was recorded when the campaign began. Subjects that do not report it, or have nothing to free,
+    are not checked.
     """
     ways = {name: way for name, way in evidence.host.get("reclaims", {}).items() if way != "nothing"}
     compared = evidence.experiment.comparison.factor
@@ -142,7 +142,7 @@ _NEVER = "never"
 
 
 def _by_context(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
-    """Return name of a context -> the settings of its conditions, which differ in the compared factor."""
+    """Return name of context -> the settings of its conditions, which differ in the compared factor."""
     compared = evidence.experiment.comparison.factor
     contexts: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for condition in evidence.experiment.conditions():
@@ -189,9 +189,9 @@ def not_replayable(evidence: Evidence) -> Iterator[Finding]:
 )
 @typical
 def array_repeats(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how often a thread went through its array, from the numbers that its operations drew.
+    """Return how often, at least, a thread went through its array of random numbers; None without an array.
 
-    At least: keys of a distribution other than uniform take more numbers. None without an array.
+    Keys with a distribution other than uniform use more numbers.
     """
     array = evidence.settings(trial).get("engine", {}).get("array")
     drawn = _numbers_of_a_thread(evidence, trial)
@@ -203,7 +203,7 @@ def _threads(settings: Mapping[str, Any]) -> int:
 
 
 def _numbers_of_a_thread(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return how many numbers a thread drew at least, warm-up included; None where nobody knows."""
+    """Return how many numbers a thread drew at least, including the warm-up; None if unknown."""
     settings = evidence.settings(trial)
     if "throughput" not in trial.metrics or "duration_ms" not in settings:  # as commands have none
         return None
@@ -223,12 +223,12 @@ def _numbers_of_a_thread(evidence: Evidence, trial: StoredTrial) -> float | None
 )
 @typical
 def engine_state(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the chance that a trial draws the same numbers twice, from the bits of its engine's state.
+    """Return the probability that a trial draws the same numbers twice, from the bits of its engine's state.
 
-    A thread's numbers repeat once it has drawn 2^bits. Two threads begin at places of one cycle of that
-    length at best: of t threads that draw n numbers each, two overlap with a chance of about t (t - 1) n /
-    2^bits. Of an engine that is not a bijection (mm3), streams of N numbers together run into one with
-    1 - e^(-N^2 / 2^(bits + 1)). None without a state, from an array, and where new seeds come in.
+    A thread's numbers repeat after 2^bits draws. At best, all threads are on one cycle of this length: of t
+    threads that draw n numbers each, two overlap with a probability of about t (t - 1) n / 2^bits. If the
+    engine is not a bijection (mm3), streams with N numbers in total merge with probability
+    1 - e^(-N^2 / 2^(bits + 1)). None without a state, with an array, and with reseeding.
     """
     engine = evidence.settings(trial).get("engine", {})
     bits, drawn = trial.metrics.get("engine_state_bits"), _numbers_of_a_thread(evidence, trial)
@@ -247,7 +247,7 @@ def engine_state(evidence: Evidence, trial: StoredTrial) -> float | None:
     "Bonnichsen, An Adaptive Middleware for Improved Computational Performance, 2016, section 4.1.1",
 )
 def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions with elided locks none of whose sections ran as a transaction, unasked."""
+    """Find conditions with elided locks in which, without a request, no section ran as a transaction."""
     found = {
         name: trials
         for name, trials in evidence.valid_by_condition.items()
@@ -278,10 +278,10 @@ def nothing_elided(evidence: Evidence) -> Iterator[Finding]:
 )
 @typical
 def overloaded(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the share of arrivals that had not begun at the end; None of a closed loop.
+    """Return the share of arrivals that had not begun at the end; None for a closed loop.
 
-    It is 0 where as many were served as arrived, within 5%: then a thread has lost its processor near the
-    end, and no queue has grown.
+    It is 0 if all but 5% of the arrivals were served: then a thread lost its processor near the end, and no
+    queue grew.
     """
     rate = trial.metrics.get("arrival_rate", 0)
     if "backlog" not in trial.metrics or rate <= 0:
@@ -316,7 +316,7 @@ def _duration_ms(evidence: Evidence, trial: StoredTrial) -> float:
 )
 @typical
 def mean_of_latencies(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the largest ratio of a compared mean of latencies to the median of the same ones."""
+    """Return the largest ratio of a compared mean of latencies to the median of the same latencies."""
     comparison = evidence.experiment.comparison
     ratios = [
         trial.metrics[metric] / middle
@@ -339,7 +339,7 @@ def mean_of_latencies(evidence: Evidence, trial: StoredTrial) -> float | None:
 )
 @typical
 def starved(evidence: Evidence, trial: StoredTrial) -> float | None:
-    """Return the longest operation of any role as a share of the measured interval; 1 where one got none."""
+    """Return the longest operation of any role as a share of the measured interval; 1 if a role had none."""
     waits = [
         1.0 if name.endswith("_throughput") else value / 1e6 / _duration_ms(evidence, trial)
         for name, value in trial.metrics.items()
@@ -366,9 +366,9 @@ def updates_without_effect(evidence: Evidence, trial: StoredTrial) -> float | No
 
 
 def effect_of_updates(settings: Mapping[str, Any], trial: StoredTrial) -> float | None:
-    """Return how often an update changed something, over how often it would with random keys.
+    """Return how often updates changed something, relative to random keys.
 
-    Conditions with roles, which have mixes of their own, or without either kind of update are left out.
+    None with roles, which have their own mixes, or without one of the two kinds of updates.
     """
     mix = settings.get("mix", {})
     inserts, erases = mix.get("insert", 0), mix.get("erase", 0)

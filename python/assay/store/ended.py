@@ -1,4 +1,4 @@
-"""What is kept of an outcome for analysis: the numbers, without the raw record."""
+"""Turns an outcome into what the store keeps: numbers for analysis, and the record."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,22 +8,22 @@ from assay.runner.types import Outcome
 from assay.store.types import StoredTrial
 
 _NOT_IN_RECORD = {"status", "started_at", "wall_s", "host"}
-"""Fields of an outcome that have a column of their own."""
+"""Fields of an outcome with their own column."""
 
 
 def metrics_of(outcome: Outcome) -> dict[str, float]:
-    """Return what a trial reported, and what was derived where it reported nothing of that name."""
+    """Return the metrics that a trial reported, and derived ones with other names."""
     reported = {} if outcome.result is None else outcome.result.get("metrics", {})
     return {**outcome.derived, **reported}
 
 
 def calibrated(message: Mapping[str, Any] | None) -> dict[str, float]:
-    """Return the numbers of a calibration: what it measured, and how long it took."""
+    """Return the numbers of a calibration: its metrics, and how long it took."""
     return {} if message is None else {**message["metrics"], "elapsed_ms": message["elapsed_ms"]}
 
 
 def kept_of(outcome: Outcome) -> dict[str, Any]:
-    """Return the columns of an ended trial that its outcome gives, by their names."""
+    """Return column -> value, for the columns of an ended trial that come from its outcome."""
     return {
         "status": outcome.status,
         "reason": outcome.reason,
@@ -36,12 +36,12 @@ def kept_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def content_of(outcome: Outcome) -> dict[str, Any]:
-    """Return what an ended trial's record holds of its outcome."""
+    """Return the part of an outcome that is stored in the trial's record."""
     return {name: value for name, value in vars(outcome).items() if name not in _NOT_IN_RECORD}
 
 
 def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredTrial:
-    """Return a trial that has just been recorded as `Store.trials` will, except for its `environment`."""
+    """Return a trial that has just been recorded, as `Store.trials` returns it but without `environment`."""
     return StoredTrial(
         id=trial_id,
         ordinal=trial.ordinal,

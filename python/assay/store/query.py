@@ -19,16 +19,16 @@ LONGEST_S = 60
 """The most seconds that a query may run."""
 
 _READ = re.compile(r'\b(?:from|join)\s+(?:"([^"]+)"|(\w+))', re.IGNORECASE)
-"""What a query reads: the first table is the one that a missing column was looked for in, most often."""
+"""The tables of a query; a missing column was most often meant for the first one."""
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
 
 
 class _Aggregate:
-    """Collects numbers for SQLite; NULLs are left out.
+    """Collects numbers for SQLite; NULLs are ignored.
 
-    SQLite does not pass on what an aggregate raises, so the reason is kept in `mistakes`.
+    SQLite does not pass on an aggregate's exceptions, so their reasons are added to `mistakes`.
     """
 
     def __init__(self, name: str, mistakes: list[str]) -> None:
@@ -63,7 +63,7 @@ class _Aggregate:
 
 
 def add_aggregates(connection: sqlite3.Connection, mistakes: list[str]) -> None:
-    """Give a connection `median(x)` and `quantile(x, p)`; why one of them fails is appended to `mistakes`."""
+    """Add `median(x)` and `quantile(x, p)` to a connection; their errors are added to `mistakes`."""
     connection.create_aggregate("median", 1, lambda: _Aggregate("median", mistakes))
     connection.create_aggregate("quantile", 2, lambda: _Aggregate("quantile", mistakes))
 
@@ -74,7 +74,7 @@ def run_query(path: Path, sql: str, trials: str | None) -> Rows:
     Args:
         path: the store's file.
         sql: the query.
-        trials: the SELECT that stands behind the name `trials`, if there is a campaign.
+        trials: the SELECT for the name `trials`, if there is a campaign.
 
     Raises:
         AssayError: SQLite refuses the query, it goes beyond a limit, or it is not a query.
@@ -133,7 +133,7 @@ def _explain(
     has_trials: bool,
     late: bool,
 ) -> None:
-    """Raise an AssayError for what is wrong with the query, not with the file."""
+    """Raise an AssayError if the query is wrong, and not the file."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_INTERRUPT:
         if not late:

@@ -1,4 +1,4 @@
-"""Reads the rows of a store, each of which may be damaged: every value is checked before anybody gets it."""
+"""Reads the rows of a store, which may be damaged: every value is checked before it is returned."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from assay.words import shortened
 
 
 class UnreadableError(AssayError):
-    """A campaign has no experiment that can be read: another tool made it, or another version of Assay."""
+    """A campaign's experiment cannot be read: another tool or another version of Assay wrote it."""
 
 
 class DamagedError(UnreadableError):
@@ -38,21 +38,21 @@ class DamagedError(UnreadableError):
 
 @dataclass(frozen=True)
 class Unfit:
-    """What stands for a value that cannot be read."""
+    """A placeholder for a value that cannot be read."""
 
     reason: str
 
     def __repr__(self) -> str:
-        """Return the reason, which then stands in what pydantic says."""
+        """Return the reason, which is then part of pydantic's message."""
         return self.reason
 
 
 _BEYOND = re.compile(r"\d{309}")
-"""What a whole number has that a double cannot express; it may also be text."""
+"""A whole number that a double cannot express has such digits; text may have them, too."""
 
 
 def from_json(text: Any) -> Any:
-    """Return what a JSON text says; `Unfit` where it is none, or holds a number that is not finite."""
+    """Return the value of a JSON text; `Unfit` if it is not JSON, or has a number that is not finite."""
     try:
         return (_SLOW_DECODER if _BEYOND.search(text) else _DECODER).decode(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -88,7 +88,7 @@ class _Commit:
 
 @dataclass
 class _Host:
-    """What is read of a campaign's host."""
+    """The parts of a campaign's host that are read."""
 
     name: str = ""
     processors: int = 0
@@ -102,7 +102,7 @@ class _Host:
 
 @dataclass
 class _Result:
-    """What is read of a trial's result beside its JSON as a whole."""
+    """The parts of a trial's result that are read separately."""
 
     metrics: Mapping[str, Number] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -134,9 +134,9 @@ FINDINGS = TypeAdapter(list[dict[str, Any]])
 
 
 def check_result(result: Any) -> None:
-    """Check what is read of a trial's result, if it has one.
+    """Check the parts of a trial's result that are read, if it has one.
 
-    Its other keys are left out: pydantic refuses halves of surrogate pairs there, and programs print them.
+    Other keys are not checked: pydantic refuses halves of surrogate pairs, which programs may print there.
 
     Raises:
         ValidationError: it is not as Assay writes it.
@@ -147,7 +147,7 @@ def check_result(result: Any) -> None:
 
 
 def reason_of(error: ValidationError) -> str:
-    """Return why a row is damaged: the place in it, and what is wrong there."""
+    """Return why a row is damaged: the place and the error."""
     first = error.errors(include_url=False)[0]
     value = first["input"]
     place = ".".join(map(str, first["loc"]))
@@ -157,7 +157,7 @@ def reason_of(error: ValidationError) -> str:
 
 @contextmanager
 def row_of(campaign: int, row: str) -> Iterator[None]:
-    """Turn what validation finds wrong with a row of a campaign into a DamagedError that names both."""
+    """Turn a validation error into a DamagedError that names the campaign and the row."""
     try:
         yield
     except ValidationError as error:

@@ -34,8 +34,8 @@ metadata = MetaData()
 def to_json(value: Any) -> str:
     """Return `value` as compact JSON that SQLite can hold.
 
-    Text stays as it is, because SQLite's JSON paths find only keys that are written without escapes; where
-    it holds half a surrogate pair, which UTF-8 cannot express, everything outside ASCII is escaped.
+    Text is not escaped, because SQLite's JSON paths find only keys without escapes. If it has half a
+    surrogate pair, which UTF-8 cannot express, everything outside ASCII is escaped.
 
     Raises:
         ValueError: a number in it is not finite (the protocol admits none).
@@ -52,17 +52,17 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 class Utc(TypeDecorator[datetime]):
-    """A moment, kept as text in UTC such as `2025-01-31 12:00:00.000000`, which SQLite's functions read."""
+    """A moment, stored as text in UTC such as `2025-01-31 12:00:00.000000`, which SQLite's functions read."""
 
     impl = DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Drop the time zone after a change to UTC."""
+        """Convert to UTC and drop the time zone."""
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
-        """Say again that it is UTC; `Unfit` stands for what is not a moment."""
+        """Add the time zone UTC; return `Unfit` if the text is not a moment."""
         return _moment
 
 
@@ -74,7 +74,7 @@ def _moment(value: Any) -> Any:
 
 
 class ExperimentColumns(TypedColumns):
-    """One row for each name of an experiment; `view_name` is what its view is called."""
+    """One row for each experiment name; `view_name` is the name of its view."""
 
     id = Column(Integer, primary_key=True)
     name = Column(Text, nullable=False, unique=True)
@@ -82,7 +82,7 @@ class ExperimentColumns(TypedColumns):
 
 
 class ViewColumnColumns(TypedColumns):
-    """The names that make columns of an experiment's view, in the order in which they first came."""
+    """The names of the columns of an experiment's view, in the order of their first occurrence."""
 
     id = Column(Integer, primary_key=True)
     experiment_id = Column(Integer, ForeignKey("experiment.id"), nullable=False)
@@ -93,7 +93,7 @@ class ViewColumnColumns(TypedColumns):
 class CampaignColumns(TypedColumns):
     """One execution of an experiment.
 
-    `resolved` is the experiment as JSON, which alone is read again; `source` is the text that it came from.
+    `resolved` is the experiment as JSON; `source` is its original text, which is never read again.
     """
 
     id = Column(Integer, primary_key=True)
@@ -140,8 +140,8 @@ class TrialColumns(TypedColumns):
 
 
 class RecordColumns(TypedColumns):
-    """The rest of a trial's outcome; the result's environment and the host's settings stand apart, since most
-    trials share them."""
+    """The rest of a trial's outcome, without the result's environment and the host's settings, which most
+    trials share."""
 
     trial_id = Column(Integer, ForeignKey("trial.id"), primary_key=True)
     outcome: Column[dict[str, Any]] = Column(JSON, nullable=False)
@@ -150,14 +150,14 @@ class RecordColumns(TypedColumns):
 
 
 class EnvironmentColumns(TypedColumns):
-    """What machine and program were, or a host's settings; `sha256` is that of `content`, keys sorted."""
+    """Facts about machine and program, or a host's settings; `sha256` is that of `content`, keys sorted."""
 
     sha256 = Column(String(64), primary_key=True)
     content: Column[Any] = Column(JSON, nullable=False)
 
 
 class DecisionColumns(TypedColumns):
-    """What the runner decided in the course of a campaign."""
+    """The runner's decisions during a campaign."""
 
     id = Column(Integer, primary_key=True)
     campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)

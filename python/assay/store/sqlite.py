@@ -1,4 +1,4 @@
-"""What is SQLite's own: how a store's file is located, opened, written and locked, and what can go wrong."""
+"""SQLite's part: how a store's file is located, opened, written and locked, and its errors."""
 
 import fcntl
 import os
@@ -23,11 +23,11 @@ from assay.store.reading import from_json
 from assay.store.schema import metadata, to_json
 
 APPLICATION_ID = 0x41737379
-"""What marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
+"""Marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
 
 VERSION = 8
-"""Of the tables of `schema.py` and of the view and triggers below, in SQLite's `user_version`; stores of
-other versions are refused. From the first release on, a change migrates the stores of the version before."""
+"""The version of the tables in `schema.py` and of the view and triggers below, in SQLite's `user_version`.
+Stores of other versions are refused. From the first release on, a change migrates older stores."""
 
 _FINDINGS = """
 CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'rule' AS rule,
@@ -60,7 +60,7 @@ _KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decisio
 """Tables whose rows are never changed or deleted."""
 
 BUSY_TIMEOUT_S = 30.0
-"""How long a process waits for another that is writing."""
+"""The longest time that a process waits for another one that is writing."""
 
 _SAVED_AT_MOST = 1000
 
@@ -77,10 +77,10 @@ class Database:
     quicker, but the kernel would then write the data back while a later trial is being measured.
 
     Attributes:
-        path: the file as it was named when it was opened; links are followed.
+        path: the path with which it was opened; links are followed.
         file: the file itself.
-        engine: what connects to it.
-        identity: of the file, which another one at the same path does not have.
+        engine: connects to the file.
+        identity: identifies the file; another file at the same path has a different one.
     """
 
     path: Path
@@ -117,15 +117,15 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Give a connection that sees the store as it is at one moment."""
+        """Yield a connection that sees the store at one moment."""
         with explained(self.path), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self, after_full: str) -> Iterator[Connection]:
-        """Give the one connection that may write; all that is written with it is, or nothing.
+        """Yield the only connection that may write: one transaction.
 
-        `after_full` says what to do once there is space on a full disk.
+        `after_full` says what the user should do when a full disk has space again.
         """
         # IMMEDIATE takes the write lock at once, so that nothing read inside can be out of date.
         engine = self.engine.execution_options(assay_begin="BEGIN IMMEDIATE")
@@ -134,13 +134,13 @@ class Database:
         self.check_in_place(after_full)
 
     def check_in_place(self, go_on: str) -> None:
-        """Refuse to go on where the file is not at its path any more: what is written to it would be lost.
+        """Check that the file is still at its path: otherwise, everything written to it would be lost.
 
-        All that it holds is then written to a new file beside it.
+        If it is not, its content is written to a new file next to the path.
 
         Raises:
             AssayError: somebody deleted, moved or replaced the file, or its disk is gone; `go_on` says what
-                to do with the new one.
+                to do with the new file.
         """
         with suppress(OSError):
             if self.identity == _identity(self.file) == _identity(self.path):
@@ -165,20 +165,20 @@ def _identity(file: Path) -> tuple[int, int]:
 
 
 def insert_new(table: Table) -> Insert:
-    """Return the statement that inserts rows, but for those that are there."""
+    """Return the statement that inserts rows that do not exist yet."""
     return insert(table).on_conflict_do_nothing()
 
 
 def taken_names(connection: Connection) -> list[str]:
-    """Return what a new view cannot be called."""
+    """Return the names that a new view cannot have."""
     return [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
 
 
 def path_of(name: str | Path) -> Path:
-    """Return the path of a store that is named by it or by a URL, such as sqlite:///results/assay.sqlite.
+    """Return the path of a store from a path or a URL, such as sqlite:///results/assay.sqlite.
 
     Raises:
-        AssayError: it is empty, or the URL of something else.
+        AssayError: the name is empty, or another kind of URL.
     """
     text = str(name)
     path = text.removeprefix("sqlite:///")
@@ -195,9 +195,9 @@ def path_of(name: str | Path) -> Path:
 
 
 def located(path: Path) -> Path:
-    """Return the file that a store's path leads to, all links followed, whether it is there or not.
+    """Return the file at a store's path, with all links followed, whether it exists or not.
 
-    SQLite keeps its own files beside that one, and two names of one file must mean one lock.
+    SQLite keeps its own files next to this one, and two names of one file must mean one lock.
 
     Raises:
         AssayError: it leads to something that is not a regular file.
@@ -218,7 +218,7 @@ def located(path: Path) -> Path:
 
 
 def make_folder(file: Path) -> None:
-    """Make the folder that a store's file is to be in.
+    """Make the folder of a store's file.
 
     Raises:
         AssayError: it cannot be made.
@@ -238,11 +238,11 @@ def make_folder(file: Path) -> None:
 
 @contextmanager
 def runner_lock(name: str | Path) -> Iterator[None]:
-    """Hold the right to run trials into a store, which two campaigns on one host would share badly.
+    """Hold the right to run trials into a store: two campaigns on one host would disturb each other.
 
-    It is a lock of the kernel on a file beside the store's, whose name has `.lock` added and which holds the
-    owner's process id. The kernel releases it when its owner ends, however it ends; the file stays and means
-    nothing by itself.
+    It is a lock of the kernel on a file next to the store's, whose name ends in `.lock` and which contains
+    the owner's process id. The kernel releases it when its owner ends, however it ends; the file stays and
+    has no meaning by itself.
 
     Raises:
         AssayError: another process holds it, it cannot be a store, or the file cannot be written.
@@ -299,7 +299,7 @@ def _engine(file: Path) -> Engine:
 
 
 def _is_current(engine: Engine, path: Path, file: Path) -> bool:
-    """Tell whether the file holds a store of this version; an AssayError says that it never can."""
+    """Return whether the file has a store of this version; raise an AssayError if it never can."""
     with engine.connect() as connection:
         application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
         if application == APPLICATION_ID:
@@ -327,7 +327,7 @@ def _is_current(engine: Engine, path: Path, file: Path) -> bool:
 
 
 def _has_its_length(connection: Connection, file: Path) -> bool:
-    """Tell whether the file has its last page whole; SQLite would read what is missing as zeros."""
+    """Return whether the file's last page is complete; SQLite would read missing bytes as zeros."""
     pages, page_size = (
         connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
     )
@@ -364,7 +364,7 @@ def _create(engine: Engine) -> None:
 
 
 def _refuse(connection: Connection, table: str, change: str) -> None:
-    """Have SQLite refuse a kind of change of a table."""
+    """Make SQLite refuse a kind of change to a table."""
     connection.exec_driver_sql(
         f"CREATE TRIGGER {table}_refuses_{change.lower()} BEFORE {change} ON {table} "
         f"BEGIN SELECT RAISE(ABORT, 'a store only grows: {table} rows are never changed'); END"
@@ -382,7 +382,7 @@ def deletable(connection: Connection) -> Iterator[None]:
 
 
 def integrity(connection: Connection) -> list[str]:
-    """Return what SQLite itself finds wrong with the file; nothing of a sound one."""
+    """Return the errors that SQLite itself finds in the file."""
     found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
     return [] if found == ["ok"] else [*found]
 
@@ -400,9 +400,9 @@ def foreign_keys(connection: Connection) -> Iterator[tuple[int | None, str]]:
 
 @contextmanager
 def explained(path: Path, after_full: str = "try again") -> Iterator[None]:
-    """Turn what goes wrong with a store's file into an AssayError.
+    """Turn errors with a store's file into an AssayError.
 
-    `after_full` says what to do once there is space on a full disk.
+    `after_full` says what the user should do when a full disk has space again.
     """
     try:
         yield

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 _RECORDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
 _OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
-"""Tables whose rows name their campaign, those first that refer to another."""
+"""Tables whose rows name their campaign; a table comes before those that it refers to."""
 
 
 class Store:
@@ -85,7 +85,7 @@ class Store:
     Each transaction is kept before its method returns.
 
     Attributes:
-        path: its file, as it was named when it was opened.
+        path: the path with which it was opened.
     """
 
     def __init__(self, database: Database) -> None:
@@ -123,7 +123,7 @@ class Store:
     ) -> int:
         """Write a new campaign with its whole plan in one transaction, and return its number.
 
-        A campaign is resumed from what is written here; nothing is planned twice, and no text read again.
+        A resumed campaign uses what is written here: it is not planned twice, and no file is read again.
 
         Raises:
             AssayError: a text or path of the experiment is not UTF-8.
@@ -150,7 +150,7 @@ class Store:
         """Return a transaction for `add_campaign`, `extend_view` and rows of a satellite.
 
         Args:
-            remedy: what the user is to do where it fails.
+            remedy: what the user should do if it fails.
         """
         return self._database.write(remedy)
 
@@ -190,7 +190,7 @@ class Store:
         return row
 
     def decide(self, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial] = ()) -> None:
-        """Write a decision and, in the same transaction, add the trials that it asks for to the plan.
+        """Write a decision and, in the same transaction, add its trials to the plan.
 
         Raises:
             AssayError: there is no such campaign, or one of the ordinals is planned already; nothing is
@@ -210,10 +210,9 @@ class Store:
             )
 
     def pending(self, campaign_id: int) -> list[PlannedTrial]:
-        """Return the trials of a campaign that have not ended, in the order in which they are to run.
+        """Return the trials of a campaign that have not ended, in the order in which they will run.
 
-        A repetition runs right after the group that it repeats. Nothing is pending of a campaign that was
-        stopped.
+        A repetition runs directly after the group that it repeats. A stopped campaign has no pending trials.
         """
         done = select(trial.c.ordinal).where(trial.c.campaign_id == campaign_id)
         stopped = select(decision.c.id).where(
@@ -226,7 +225,7 @@ class Store:
         return self._planned(campaign_id, planned_trial.c.ordinal.in_(ordinals))
 
     def decisions(self, campaign_id: int) -> list[Decision]:
-        """Return what was decided in the course of a campaign, the first decision first."""
+        """Return the decisions of a campaign, the first one first."""
         columns = _columns(Decision, decision)
         statement = select(*columns).where(decision.c.campaign_id == campaign_id).order_by(decision.c.id)
         rows = self.rows(campaign_id, statement)
@@ -235,21 +234,21 @@ class Store:
     def write_findings(self, campaign_id: int, findings: Sequence["Finding"]) -> None:
         """Write the findings of an audit of a campaign, which the view `findings` then shows.
 
-        Nothing is written where the findings of the campaign's latest audit are the same.
+        Nothing is written if the findings of the campaign's latest audit are the same.
         """
         self._write_latest(audit, "audited_at", campaign_id, [vars(finding) for finding in findings])
 
     def write_verdicts(self, campaign_id: int, verdicts: Sequence[Mapping[str, Any]]) -> None:
         """Write the verdicts of a campaign, which the view `verdicts` then shows, a row for each.
 
-        Nothing is written where the latest ones are the same.
+        Nothing is written if the latest verdicts are the same.
         """
         self._write_latest(schema.conclusion, "concluded_at", campaign_id, verdicts)
 
     def verdicts(self, experiment: str) -> dict[int, list[dict[str, Any]]]:
-        """Return campaign -> what `write_verdicts` wrote last, of the campaigns of an experiment.
+        """Return campaign -> the verdicts that were last written, for the campaigns of an experiment.
 
-        What is damaged is not among it: `damages` tells of it, and the next report writes it again.
+        Damaged verdicts are omitted: `damages` reports them, and the next report writes them again.
         """
         conclusion = schema.conclusion
         statement = (
@@ -264,7 +263,7 @@ class Store:
         return {number: rows for number, rows in latest.items() if not _unfit(reading.VERDICTS, rows)}
 
     def _write_latest(self, table: Table, moment: str, campaign_id: int, rows: Sequence[Any]) -> None:
-        """Write what was found of a campaign now, unless it is what was found the last time."""
+        """Write rows about a campaign, unless they are the same as the last time."""
         content = json.loads(storable(json_text(rows)))
         kept = next(column for column in table.columns if isinstance(column.type, JSON))
         latest = select(kept).where(table.c.campaign_id == campaign_id).order_by(table.c.id.desc())
@@ -275,10 +274,10 @@ class Store:
                 connection.execute(insert(table), row)
 
     def record(self, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
-        """Write what became of a planned trial in one transaction, and return the trial's number.
+        """Write the outcome of a planned trial in one transaction, and return the trial's number.
 
-        A metric that the laboratory derived stands beside those that the trial reported; where names are
-        the same, the reported one counts.
+        Derived metrics are added to those that the trial reported; if names are equal, the reported one
+        counts.
 
         Raises:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
@@ -288,7 +287,7 @@ class Store:
             return _add_ended(connection, experiment_id, campaign_id, ordinal, outcome)
 
     def check_in_place(self, campaign_id: int) -> None:
-        """Raise an AssayError, with all that it holds saved, if the store is not where it was opened."""
+        """Save the store and raise an AssayError if its file is no longer at its path."""
         self._database.check_in_place(f"run `assay resume --campaign {campaign_id}`")
 
     def check_ended(self, campaign_id: int, ended: int) -> None:
@@ -316,7 +315,7 @@ class Store:
         return [summary for summary in self._summaries() if damaged or not summary.damage]
 
     def campaign(self, campaign_id: int | None = None) -> CampaignSummary:
-        """Return one campaign, the latest where no number is given.
+        """Return one campaign, by default the latest.
 
         Raises:
             AssayError: there is no such campaign, or none at all.
@@ -335,7 +334,7 @@ class Store:
         return summary
 
     def _summaries(self, *conditions: ColumnElement[bool]) -> list[CampaignSummary]:
-        """Return the campaigns of some conditions, the oldest first."""
+        """Return the campaigns that match conditions, the oldest first."""
         planned = select(func.count()).where(planned_trial.c.campaign_id == campaign.c.id)
         stopped = select(decision.c.reason).where(
             decision.c.campaign_id == campaign.c.id, decision.c.kind == "stop"
@@ -346,10 +345,10 @@ class Store:
             planned.scalar_subquery().label("planned"),
             func.coalesce(stopped.limit(1).scalar_subquery(), "").label("stopped"),
         )
-        wanted = select(campaign.c.id).where(*conditions)
+        numbers = select(campaign.c.id).where(*conditions)
         by_status = (
             select(trial.c.campaign_id, trial.c.status, func.count())
-            .where(trial.c.campaign_id.in_(wanted))
+            .where(trial.c.campaign_id.in_(numbers))
             .group_by(trial.c.campaign_id, trial.c.status)
         )
         statement = select(*columns).join_from(campaign, experiments, isouter=True).where(*conditions)
@@ -365,7 +364,7 @@ class Store:
         return list(self.each_trial(campaign_id))
 
     def each_trial(self, campaign_id: int) -> Iterator[StoredTrial]:
-        """Yield what `trials` returns; a few hundred are in memory at a time."""
+        """Yield the trials that `trials` returns; a few hundred are in memory at a time."""
         statement = (
             select(*_columns(StoredTrial, trial, planned_trial, record), record.c.trial_id)
             .select_from(trial)
@@ -379,7 +378,7 @@ class Store:
             yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
-        """Return digest -> content: what trials report of machine and program, and their hosts' settings."""
+        """Return digest -> content: what trials report about machine and program, and their hosts' settings."""
         statement = (
             select(environment.c.sha256, environment.c.content)
             .distinct()
@@ -395,19 +394,19 @@ class Store:
         return found
 
     def texts(self, trials: Iterable[StoredTrial], experiment: Experiment) -> dict[int, dict[str, list[str]]]:
-        """Return trial -> name -> what it reports in words, of the texts that [[validate]] rules name.
+        """Return trial -> name -> the texts that it reports, for the names in [[validate]] rules.
 
         A text is a string of the result's details, or the data of each line NAME=DATA that a command printed.
         """
         names = {rule.text for rule in experiment.validations if rule.text is not None}
         valid = [trial.id for trial in trials if trial.status == "valid"] if names else []
         found: dict[int, dict[str, list[str]]] = {}
-        for of in self.records_of(valid):
-            details = (of["result"] or {}).get("details", {})
+        for stored in self.records_of(valid):
+            details = (stored["result"] or {}).get("details", {})
             of_trial = {name: [text] for name in names if isinstance(text := details.get(name), str)}
-            for name, text in pairs(of["stdout"], "|".join(map(re.escape, names))):
+            for name, text in pairs(stored["stdout"], "|".join(map(re.escape, names))):
                 of_trial.setdefault(name, []).append(text)
-            found[of["trial"]] = of_trial
+            found[stored["trial"]] = of_trial
         return found
 
     def record_of(self, trial_id: int) -> dict[str, Any]:
@@ -419,20 +418,20 @@ class Store:
         return next(self.records_of([trial_id]))
 
     def records_of(self, trial_ids: Iterable[int]) -> Iterator[dict[str, Any]]:
-        """Yield what `record_of` returns for each of some trials, in the order in which they are named.
+        """Yield the record of each trial, as from `record_of`, in the given order.
 
-        It reads a few hundred at a time, so any number may be named.
+        It reads a few hundred at a time, so there may be any number of trials.
 
         Raises:
             AssayError: there is no such trial.
             DamagedError: it cannot be read.
         """
         numbers = iter(trial_ids)
-        while wanted := list(islice(numbers, _RECORDS_AT_ONCE)):
+        while some := list(islice(numbers, _RECORDS_AT_ONCE)):
             with self._database.read() as connection:
-                held = [number for number in wanted if abs(number) <= LARGEST]
+                held = [number for number in some if abs(number) <= LARGEST]
                 rows = {row["trial"]: row for row in connection.execute(_select_records(held)).mappings()}
-            for number in wanted:
+            for number in some:
                 if number not in rows:
                     raise AssayError(
                         f"{self.path} has no trial {number}: `assay store list trials` shows its trials"
@@ -440,9 +439,9 @@ class Store:
                 yield _record(rows[number])
 
     def remove(self, campaign_id: int) -> dict[str, int]:
-        """Delete a campaign in one transaction, readable or not; return table -> how many rows it had there.
+        """Delete a campaign in one transaction, readable or not; return table -> number of deleted rows.
 
-        The last campaign of an experiment takes the experiment and its view along.
+        With the last campaign of an experiment, the experiment and its view are deleted, too.
 
         Raises:
             AssayError: the store has nothing of such a campaign.
@@ -450,9 +449,9 @@ class Store:
         trials = select(trial.c.id).where(trial.c.campaign_id == campaign_id)
         orphaned = experiments.c.id.not_in(select(campaign.c.experiment_id))
         used = union(
-            *(select(of).where(of.is_not(None)) for of in (record.c.environment, record.c.host))
+            *(select(column).where(column.is_not(None)) for column in (record.c.environment, record.c.host))
         ).subquery()
-        wanted: dict[Table, ColumnElement[bool]] = {
+        rows_of: dict[Table, ColumnElement[bool]] = {
             record: record.c.trial_id.in_(trials),
             **{table: table.c.campaign_id == campaign_id for table in _OF_CAMPAIGN},
             campaign: campaign.c.id == campaign_id,
@@ -460,7 +459,7 @@ class Store:
         with self._database.write("try again") as connection, deletable(connection):
             counts = {
                 table.name: connection.execute(delete(table).where(condition)).rowcount
-                for table, condition in wanted.items()
+                for table, condition in rows_of.items()
             }
             if not any(counts.values()):
                 raise self._no_campaign(campaign_id)
@@ -475,12 +474,12 @@ class Store:
     def damages(
         self, read_imported: Callable[[int], object] | None = None
     ) -> Iterator[tuple[int | None, str]]:
-        """Read every row, and yield what is damaged: the campaign (None of the file itself), and why.
+        """Read every row, and yield the campaign (None: the file itself) and the reason of each damage.
 
-        Of each kind of row of a campaign it names the first.
+        For each kind of row of a campaign, it yields only the first damage.
 
         Args:
-            read_imported: reads what a satellite stored of a campaign that was imported.
+            read_imported: reads a satellite's rows about an imported campaign.
         """
         with self._database.read() as connection:
             yield from ((None, what) for what in integrity(connection))
@@ -524,9 +523,9 @@ class Store:
     def query(self, sql: str, *, campaign: int | None = None) -> Rows:
         """Return the columns and rows of one SQL query, which cannot change the store.
 
-        `trials` is the view of the campaign's experiment with the rows of that campaign alone; without a
-        number, with those of every campaign of the experiment that was run last. `median(x)` and
-        `quantile(x, p)` are there beside SQLite's own functions.
+        `trials` is the view of the campaign's experiment with only this campaign's rows; without a number, it
+        has the rows of all campaigns of the experiment that ran last. `median(x)` and `quantile(x, p)` exist
+        in addition to SQLite's functions.
 
         Raises:
             AssayError: there is no such campaign, or SQLite refuses the query.
@@ -564,7 +563,7 @@ class Store:
         return (_checked_plan(campaign_id, row) for row in rows)
 
     def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
-        """Return the number of the experiment of a campaign; an AssayError if there is no such campaign."""
+        """Return the number of a campaign's experiment; raise an AssayError if there is no such campaign."""
         statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
         held = abs(campaign_id) <= LARGEST
         experiment_id = connection.execute(statement).scalar_one_or_none() if held else None
@@ -573,7 +572,7 @@ class Store:
         return experiment_id
 
     def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
-        """Return the rows of a statement on a campaign; an AssayError if there is no such campaign."""
+        """Return the rows of a statement on a campaign; raise an AssayError if there is no such campaign."""
         with self._database.read() as connection:
             self._experiment_of(connection, campaign_id)
             return connection.execute(statement).mappings().all()
@@ -581,7 +580,7 @@ class Store:
     def each(
         self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
     ) -> Iterator[RowMapping]:
-        """Yield the rows of a statement on a campaign by a number that no two have, some at a time."""
+        """Yield the rows of a statement on a campaign, some at a time, ordered by a unique number."""
         ordered = statement.order_by(number).limit(_ROWS_AT_ONCE)
         rows = self.rows(campaign_id, ordered)
         while rows:
@@ -596,7 +595,7 @@ class Store:
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
-    """Return the number of the experiment of a name; add a new one, with a view that has no names yet."""
+    """Return the number of the experiment with a name; add it, with an empty view, if it is new."""
     held = connection.execute(select(experiments.c.id).where(experiments.c.name == name))
     experiment_id = held.scalar_one_or_none()
     if experiment_id is not None:
@@ -627,7 +626,7 @@ def add_campaign(
 def _add_ended(
     connection: Connection, experiment_id: int, campaign_id: int, ordinal: int, outcome: Outcome
 ) -> int:
-    """Write what became of a planned trial, and return the trial's number."""
+    """Write the outcome of a planned trial, and return the trial's number."""
     result = dict(outcome.result) if outcome.result is not None else None
     kept = {
         "campaign_id": campaign_id,
@@ -695,7 +694,7 @@ def extend_view(connection: Connection, experiment_id: int, names: Iterable[tupl
 
 
 def _summary(values: dict[str, Any]) -> CampaignSummary:
-    """Return a campaign's summary; where its row is damaged, one that says so."""
+    """Return a campaign's summary; if its row is damaged, the summary says so."""
     try:
         summary = reading.SUMMARY.validate_python(values)
         reading.HOST.validate_python(values["host"])
@@ -717,7 +716,7 @@ def _summary(values: dict[str, Any]) -> CampaignSummary:
 
 
 def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: RowMapping) -> Any:
-    """Return a row of a campaign as the type that it is read as."""
+    """Return a row of a campaign as a type; raise a DamagedError if it does not fit."""
     with row_of(campaign_id, name):
         return kind.validate_python(dict(row))
 
@@ -728,7 +727,7 @@ def _checked_plan(campaign_id: int, row: RowMapping) -> PlannedTrial:
 
 
 def _unfit(kind: TypeAdapter[Any], value: Any) -> str:
-    """Return why a value cannot be read as a type; empty where it can."""
+    """Return why a value cannot be read as a type; empty if it can."""
     try:
         kind.validate_python(value)
     except ValidationError as error:
@@ -806,7 +805,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
 
 
 def _environment_digest(connection: Connection, content: Any) -> str:
-    """Keep an environment once, and return its digest."""
+    """Store an environment once, and return its digest."""
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     connection.execute(insert_new(environment), {"sha256": digest, "content": content})
     return digest

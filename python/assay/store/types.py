@@ -19,13 +19,13 @@ class StoredTrial:
     Attributes:
         id: the trial's number in the store, for links and `assay store show`.
         group: number of the group in the campaign; the column `group_number` of views.
-        metrics: name -> value as the trial reported them; use them only where `status` is valid.
-        calibration_before, calibration_after: name -> value, `elapsed_ms` among them; empty where calibration
+        metrics: name -> value as the trial reported them; use them only if `status` is valid.
+        calibration_before, calibration_after: name -> value, including `elapsed_ms`; empty if calibration
             failed.
-        environment: digest of what it reported of machine and program; None where it reported nothing.
-        host: digest of the settings that the host had when it started; None where they are not known.
+        environment: digest of what it reported about machine and program; None if it reported nothing.
+        host: digest of the host's settings when it started; None if unknown.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
-        perturbation: what was drawn for it besides its seed, as `PlannedTrial` has it.
+        perturbation: its random perturbations, as in `PlannedTrial`.
     """
 
     id: int
@@ -47,30 +47,30 @@ class StoredTrial:
 
     @property
     def unperturbed(self) -> bool:
-        """Whether nothing was moved: every percent and number of bytes is 0, and nothing was chosen.
+        """Whether it has no perturbation: every percent and number of bytes is 0, and nothing was chosen.
 
-        Addresses that the experiment fixes for all of its trials move nothing either.
+        Addresses that the experiment fixes for all of its trials are not a perturbation.
         """
         moved = {name: drawn for name, drawn in self.perturbation.items() if drawn != "fixed"}
         return all(drawn == 0 for drawn in moved.values())
 
 
 def representative(trials: Sequence[StoredTrial]) -> list[StoredTrial]:
-    """Return the trials of the distribution over perturbed configurations: all where none was perturbed."""
+    """Return the perturbed trials; all trials if none was perturbed."""
     return [trial for trial in trials if not trial.unperturbed] or [*trials]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the runner decided in the course of a campaign, kept so that it can be read and resumed.
+    """A decision of the runner during a campaign, stored so that the campaign can be resumed.
 
     Attributes:
         kind: look: the results were looked at, as planned; repeat: a group is repeated; stop: the campaign
             is finished although planned trials have not run.
         block: number of blocks that had ended.
         reason: in words.
-        content: what it rests on, JSON values; for repeat the `group`, for look the `confidence` and the
-            number of comparisons still `undecided`, that of those `withheld`, and the widest interval.
+        content: the facts behind it, JSON values; for repeat the `group`, for look the `confidence`, the
+            numbers of comparisons still `undecided` and `withheld`, and the widest interval.
     """
 
     kind: Literal["look", "repeat", "stop"]
@@ -86,11 +86,11 @@ READ_BY = "foreign"
 
 @dataclass(frozen=True)
 class Imported:
-    """Where a campaign came from that another tool measured.
+    """The origin of a campaign that another tool measured.
 
     Attributes:
-        file: as it was named.
-        sha256: digest of what the file held, by which it is known again.
+        file: the file's path when it was imported.
+        sha256: digest of the file's content, by which it is recognised.
     """
 
     tool: str
@@ -100,7 +100,7 @@ class Imported:
 
     @classmethod
     def of(cls, host: Mapping[str, Any]) -> Self | None:
-        """Return where a campaign with this host came from; None of one that Assay ran."""
+        """Return the origin of a campaign with this host; None if Assay ran it."""
         return cls(**host[READ_BY]) if READ_BY in host else None
 
 
@@ -112,11 +112,11 @@ class CampaignSummary:
         source: the experiment's TOML text as it was when the campaign began.
         planned: number of trials in its plan.
         counts: status -> number of ended trials.
-        host: what the laboratory knew at the start: of the machine its name, processors and kernel, of
-            `subjects` which are a map, a multimap, a queue or nothing, and the `commit` of the experiment's
-            folder: hash, subject, committed_at and the files of git's that are changed; None outside of git.
-        stopped: why it ended before all of its plan had run; empty if it did not.
-        damage: why its row cannot be read; empty where it can.
+        host: facts at the start: the machine's name, processors and kernel; `subjects`: whether each is a
+            map, a multimap, a queue or nothing; the `commit` of the experiment's folder: hash, subject,
+            committed_at and the changed files in git; None outside git.
+        stopped: why it ended before its whole plan had run; else empty.
+        damage: why its row cannot be read; empty if it can.
     """
 
     id: int
@@ -133,12 +133,12 @@ class CampaignSummary:
 
     @property
     def imported(self) -> Imported | None:
-        """Where it came from, if another tool measured it; such a campaign has no experiment."""
+        """Its origin, if another tool measured it; such a campaign has no experiment."""
         return Imported.of(self.host)
 
     @property
     def ended(self) -> int:
-        """Number of trials that have ended, in whatever way."""
+        """Number of trials that have ended, whatever their status."""
         return sum(self.counts.values())
 
     @property

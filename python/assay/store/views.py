@@ -22,7 +22,7 @@ FIXED = {
     "wall_s": "t.wall_s",
     "flaws": "CASE WHEN c.deliberate THEN coalesce(json_extract(p.request, '$.flaws'), '[]') END",
 }
-"""The columns that every view begins with, and what they are made of."""
+"""The first columns of every view, and their expressions."""
 
 MOST_COLUMNS = 1000
 """Names beyond this many get no column: SQLite reads at most 2000, and a program may invent new ones."""
@@ -56,16 +56,16 @@ def free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def expressible(name: str) -> bool:
-    """Tell whether a JSON path can name it: SQLite finds only keys that are written without escapes."""
+    """Return whether a JSON path can name it: SQLite finds only keys without escapes."""
     return json.dumps(name, ensure_ascii=False) == f'"{name}"'
 
 
 def view_columns(names: Iterable[tuple[Kind, str]]) -> Iterator[tuple[str, str]]:
-    """Yield each column of a view and the expression that it stands for.
+    """Yield each column of a view with its expression.
 
-    The fixed columns come first, then factors, metrics and calibrations, each kind in the order given. A
-    calibration `x` becomes `before_x` and `after_x`. Where a name is taken already, a factor becomes
-    `factor_x` and a metric `metric_x`.
+    The fixed columns come first, then factors, metrics and calibrations, each kind in the given order. A
+    calibration `x` becomes `before_x` and `after_x`. If a name is already taken, a factor becomes `factor_x`
+    and a metric `metric_x`.
     """
     yield from FIXED.items()
     taken = {*FIXED, "true", "false"}  # SQLite takes these two for values even where they are quoted
