@@ -115,7 +115,7 @@ _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
     evidence_name="shortest_ms",
 )
 def short_trials(evidence: Evidence) -> dict[str, float]:
-    """Return name of condition -> how long its trials measure, if that is set; for a phase, how long it took."""
+    """Return name of condition -> how long its trials measure, if set; for a phase, how long it took."""
     phases = {
         name: median(lasted)
         for name, trials in evidence.valid_by_condition.items()

@@ -378,7 +378,7 @@ class Store:
             yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
-        """Return digest -> content: what trials report about machine and program, and their hosts' settings."""
+        """Return digest -> content: what trials report about machine and program, and hosts' settings."""
         statement = (
             select(environment.c.sha256, environment.c.content)
             .distinct()

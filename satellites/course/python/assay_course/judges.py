@@ -33,11 +33,11 @@ from assay_course.lesson import Judge
 from assay_course.outcome import FLAWED, HONEST, VERSION, LessonCampaign, LessonResult, Observations
 
 Number = Callable[[StoredTrial], float | None]
-"""From a trial to a number of it; None where it has none."""
+"""Returns the number of a trial, or None."""
 
 
 def metric(name: str, over: str = "", less: str = "") -> Number:
-    """Return what gives a metric of a valid trial, less another one or as a share of it."""
+    """Return a function for a valid trial's metric, minus another metric or as a share of it."""
 
     def of(trial: StoredTrial) -> float | None:
         if trial.status != "valid" or name not in trial.metrics:
@@ -177,7 +177,7 @@ def many_comparisons(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
 
 CAMPAIGNS, COMPARISONS = 100, 100
 FEW = 8
-"""Blocks after which somebody stops who tests each comparison alone."""
+"""Number of blocks after which a naive experimenter stops."""
 
 
 def _logs_of_blocks(run: LessonCampaign) -> NDArray[np.float64]:
@@ -190,7 +190,7 @@ def _logs_of_blocks(run: LessonCampaign) -> NDArray[np.float64]:
 
 
 def few_blocks(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
-    """Judge what three blocks say of identical code, by what all of them say."""
+    """Judge three blocks of identical code by all of the blocks."""
     [run] = runs
     differences = _differences(run)
     few = [math.exp(mean(differences[i : i + 3])) for i in range(0, len(differences) - 2, 3)]
@@ -282,7 +282,7 @@ MEAN = "latency_mean_ns"
 
 
 def placements(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
-    """Judge where threads ran that nobody had told where to, by those that were pinned."""
+    """Judge the placement of threads without pinning by pinned ones."""
     [run] = runs
     caught, clean = _of_versions(rule, runs)
     sides = [
@@ -312,7 +312,7 @@ def placements(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
 
 
 def idle_processors(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
-    """Judge by the processors that threads ran on, and say what came of it."""
+    """Judge by the processors that threads ran on, and report the throughput."""
     [run] = runs
     throughput = levels("operations a second, in millions", metric("throughput"), times=0.8, per=1e6)
     outcome = throughput(rule, runs)
@@ -369,7 +369,7 @@ def cut(run: LessonCampaign, blocks: int) -> LessonCampaign:
 
 
 FIRST_LOOK = 6
-"""After how many pairs somebody begins to test who tests after every one: fewer can have no p below 5%."""
+"""Number of pairs at the first test of somebody who tests after every pair: fewer cannot give p below 5%."""
 
 
 def peeked(campaigns: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ COURSE = Path(__file__).parent / "course"
 """The experiments and texts; `satellites/course/docs` leads here."""
 
 Judge = Callable[[str, Sequence[LessonCampaign]], LessonResult]
-"""From the id of a rule and the campaigns of a lesson, in the order of its files, to what they show."""
+"""Returns a lesson's result from a rule's id and the lesson's campaigns, in the order of its files."""
 
 
 class LessonError(AssayError):
@@ -30,9 +30,9 @@ class Lesson:
         number: from 1; its files begin with it.
         part: the part of the course that it belongs to.
         rule: the id of the audit rule that catches the flaw.
-        judge: what it makes of its campaigns.
-        needs: what the machine must have, of `machine.NEEDS`.
-        certain: the effect is a count or is so large that it shows on a busy host too.
+        judge: judges its campaigns.
+        needs: what the machine must have, as keys of `machine.NEEDS`.
+        certain: the effect is a count, or so large that it shows on a busy host, too.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Lesson:
 
     @property
     def stem(self) -> str:
-        """What the names of its files begin with."""
+        """The start of its files' names."""
         return f"{self.number:02}-{self.name}"
 
     @property
@@ -79,12 +79,12 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Its title."""
         return self.sections[""]
 
     @property
     def believed(self) -> str:
-        """What people believe who measure so."""
+        """What people believe who measure in the flawed way."""
         return self.sections["What was believed"]
 
     @property
@@ -93,16 +93,16 @@ class Lesson:
         return self.sections["What is true"]
 
 
-def find(lessons: Sequence[Lesson], asked: str) -> Lesson:
+def find(lessons: Sequence[Lesson], requested: str) -> Lesson:
     """Return the lesson with a number or a name.
 
     Raises:
         LessonError: there is none.
     """
     for lesson in lessons:
-        if asked in (lesson.name, str(lesson.number), f"{lesson.number:02}"):
+        if requested in (lesson.name, str(lesson.number), f"{lesson.number:02}"):
             return lesson
-    if asked.isdigit():
-        raise LessonError(f"there is no lesson {asked}; they are numbered 1 to {len(lessons)}")
-    hint = nearest(asked, [lesson.name for lesson in lessons])
-    raise LessonError(f"there is no lesson {asked}; {hint}")
+    if requested.isdigit():
+        raise LessonError(f"there is no lesson {requested}; they are numbered 1 to {len(lessons)}")
+    hint = nearest(requested, [lesson.name for lesson in lessons])
+    raise LessonError(f"there is no lesson {requested}; {hint}")

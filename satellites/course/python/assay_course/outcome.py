@@ -1,4 +1,4 @@
-"""What a lesson found: how far the flawed version is from the honest one, and what the audit says of each."""
+"""The result of a lesson: how much the flawed and the honest version differ, and their findings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from assay.findings import Finding
 from assay.store.types import StoredTrial
 
 VERSION = "version"
-"""The factor of lessons' experiments whose levels are these two."""
+"""The factor of lessons' experiments with the levels `FLAWED` and `HONEST`."""
 FLAWED, HONEST = "flawed", "honest"
 
 
@@ -20,8 +20,8 @@ class LessonCampaign:
     """A campaign of a lesson.
 
     Attributes:
-        host, environments: as `Store` gives them.
-        result: from the number of a trial to what its process printed.
+        host, environments: as from `Store`.
+        result: returns the output of a trial's process, given its number.
     """
 
     experiment: Experiment
@@ -31,7 +31,7 @@ class LessonCampaign:
     result: Callable[[int], Mapping[str, Any]] = field(default=lambda _: {})
 
     def findings(self) -> list[Finding]:
-        """Return what the audit says of the whole campaign."""
+        """Return the audit's findings about the whole campaign."""
         return audit(self.experiment, self.trials, self.host, environments=self.environments)
 
     def trials_of(self, version: str) -> list[StoredTrial]:
@@ -42,11 +42,11 @@ class LessonCampaign:
 
 @dataclass(frozen=True)
 class Observations:
-    """The single numbers behind an outcome, as its picture shows them.
+    """The single numbers behind a result, for its picture.
 
     Attributes:
-        what: what they are, with their unit.
-        rows: whose they are -> the numbers.
+        what: their name, with the unit.
+        rows: version or group -> its numbers.
     """
 
     what: str
@@ -55,17 +55,17 @@ class Observations:
 
 @dataclass(frozen=True)
 class LessonResult:
-    """What was measured just now.
+    """The result of a lesson.
 
     Attributes:
-        measured: in words, with the numbers.
-        shows: the effect is there in these trials, in the direction that the lesson teaches.
-        caught: what the rule says of the flawed version; empty where it is silent.
-        clean: the rule is silent about the honest version.
-        flawed, honest: the numbers that are compared; None where there is none.
+        measured: the measurement in words, with the numbers.
+        shows: these trials show the effect, in the direction that the lesson teaches.
+        caught: the rule's findings about the flawed version.
+        clean: the rule finds nothing in the honest version.
+        flawed, honest: the compared numbers; None if there are none.
         ratio: flawed over honest.
-        interval: of the ratio; None with fewer than 6 pairs.
-        seen: the numbers of single trials, or of what was made of them; None where there is none.
+        interval: the ratio's interval; None with fewer than 6 pairs.
+        seen: the numbers of single trials, or numbers derived from them; None if there are none.
     """
 
     measured: str
@@ -80,5 +80,5 @@ class LessonResult:
 
     @property
     def taught(self) -> bool:
-        """Whether all of the lesson was seen: the effect, and the rule that tells the two apart."""
+        """Whether the lesson succeeded: the effect shows, and the rule distinguishes the two versions."""
         return self.shows and bool(self.caught) and self.clean

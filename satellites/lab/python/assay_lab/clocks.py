@@ -28,16 +28,16 @@ class Clock:
     """A clock and how good it is.
 
     Attributes:
-        name: as programs call it.
+        name: its name in programs.
         measures: "time" or "processor time".
-        cost_ns: of one reading.
-        resolution_ns: its least step; None where it did not move while it was watched.
-        readings: how often it was read in one thread.
-        backwards: how many of these readings lay before the one before them.
-        agreements: of pairs of processors, `a` and `b`, the bounds of how far `b` is ahead (`offset_ns`), the
-            `exchanges` that tell, and how many of them went `backwards`; None of a clock that each thread has
-            for itself.
-        unusable_because: why it may not be used; None where nothing speaks against it.
+        cost_ns: the cost of one reading.
+        resolution_ns: its smallest step; None if it did not move.
+        readings: number of readings in one thread.
+        backwards: number of readings that were earlier than the reading before.
+        agreements: for pairs of processors `a` and `b`, bounds for how far `b` is ahead (`offset_ns`), the
+            number of `exchanges` that gave them, and how many of these went `backwards`; None for a clock
+            that each thread has for itself.
+        unusable_because: why it must not be used; None if it may.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to time a duration with.
+    """How to time a duration.
 
     Attributes:
-        clock: its name.
-        batch: how many of what lasts that long are timed together.
-        why: in a sentence.
+        clock: the clock's name.
+        batch: number of such durations to time together.
+        why: the reason in a sentence.
     """
 
     clock: str
@@ -86,10 +86,10 @@ def measure() -> tuple[list[Clock], dict[str, Any]]:
 
 
 def recommend(clocks: Sequence[Clock], duration_ns: float) -> Recommendation:
-    """Return what to time something with that lasts this long.
+    """Return how to time a duration.
 
-    That is the steady clock, unless the duration is too short for it and the time stamp counter passes its
-    checks and costs less; and where that is too coarse as well, a batch.
+    The clock is the steady clock, unless the duration is too short for it and the time stamp counter passes
+    its checks and costs less. If that is too coarse as well, a batch is timed.
     """
     usable = {clock.name: clock for clock in clocks if clock.unusable_because is None and clock.shortest_ns}
     if DEFAULT not in usable:

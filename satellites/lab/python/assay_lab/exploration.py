@@ -35,17 +35,17 @@ from assay.store.types import StoredTrial
 from assay.words import condition_name, counted
 
 RATE = 1 - CONFIDENCE
-"""The share of what is found that is expected to be false, at most."""
+"""The largest expected share of false findings."""
 
 SUBSETS_AT_MOST = 5
-"""Names of a factor up to which every subset is split off; of more, each name alone."""
+"""With up to this many names of a factor, every subset is split off; with more, only single names."""
 
 PARTITIONS_AT_MOST = 300
 """Beyond this many, pairs of factors are not tried: they would take longer than they are worth."""
 
 Array = NDArray[np.float64]
 Sides = Mapping[str, tuple[Level, ...]]
-"""Factor -> those of its levels that belong to a part."""
+"""Factor -> its levels that belong to a part."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,9 @@ class PartitionSide:
     """One of the two parts of a partition.
 
     Attributes:
-        levels: factor -> its levels in this part; empty for all that is not in the other part of a partition
-            by two factors.
+        levels: factor -> its levels in this part; empty for the remainder of a partition by two factors.
         ratio: the geometric mean of the ratio to the baseline over its contexts; None without blocks.
-        interval: of that ratio by itself; None with too few blocks.
+        interval: the ratio's interval, uncorrected; None with too few blocks.
     """
 
     levels: Sides
@@ -69,14 +68,14 @@ class Partition:
     """The contexts of a comparison in two parts, and whether its ratio differs between them.
 
     Attributes:
-        level, baseline: whose ratio it is.
-        inside, outside: the parts.
-        change: the ratio inside over that outside; None without blocks.
-        interval: of the change by itself; None with too few blocks.
-        blocks: those in which every context has a pair that counts.
-        p: two-sided, of a change of 1; None without blocks.
-        p_adjusted: corrected for the number of partitions and for looks, so that of all partitions that have
-            5% or less, 5% or less are expected to be false.
+        level, baseline: the two levels of the ratio.
+        inside, outside: the two parts.
+        change: the ratio inside over the ratio outside; None without blocks.
+        interval: the change's interval, uncorrected; None with too few blocks.
+        blocks: number of blocks in which every context has a pair that counts.
+        p: two-sided p-value of a change of 1; None without blocks.
+        p_adjusted: p corrected for the number of partitions and for looks: among partitions with at most 5%,
+            at most 5% are expected to be false.
     """
 
     level: Level
@@ -97,15 +96,15 @@ class Partition:
 
 @dataclass(frozen=True)
 class Exploration:
-    """What a search for levels at which a difference differs has found.
+    """The result of a search for partitions between which a ratio differs.
 
     Attributes:
-        metric, factor: whose ratio is asked about, and which factor's levels are compared.
-        factors: the others, by which contexts are parted.
+        metric, factor: the compared metric, and the factor whose levels are compared.
+        factors: the other factors, which split the contexts.
         pairs_of_factors: whether partitions by two factors were tried, too.
-        partitions: all that were tried, what is found first, and of that the most certain first.
-        blocks: those in which every context of a partition has a pair that counts.
-        fewest: blocks that it takes to find a partition that differs alone.
+        partitions: all partitions that were tried; findings first, the most certain of them first.
+        blocks: number of blocks in which every context of a partition has a pair that counts.
+        fewest: number of blocks needed to find a single partition that differs.
         left_out: contexts whose comparison is withheld, and why, in words.
     """
 

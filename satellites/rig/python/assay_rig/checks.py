@@ -1,4 +1,4 @@
-"""Runs the checks of a rig program, each a process of its own, and reads what came of them."""
+"""Runs the checks of a rig program, each in its own process, and reads their results."""
 
 import os
 import re
@@ -20,15 +20,15 @@ LISTING_S = 60.0
 GRACE_S = 120.0
 """How much longer than twice its time a check may take before it is killed: it has a watchdog of its own."""
 HUNG = 3
-"""Exit code of a check in which nothing went on."""
+"""Exit code of a check that made no progress."""
 _FRAME = re.compile(r"\s*#\d+ ")
 _PLACE = re.compile(r"\s*#\d+ (?:0x\w+ in )?(.+) (/\S+:\d+)(?: \(.*\))?")
-"""Of a call stack that a sanitizer prints: the function, and the file with the line."""
+"""A frame in a sanitizer's call stack: the function, and the file with the line."""
 _PLACELESS = re.compile(
     r"\s*#\d+ (?:0x\w+ in )?(.+\(.*\)(?: const|)(?: \[\S+ \S+\])*)"
     r" (?:<null> )?\((?:\S*/)?([^/\s]+)\+0x\w+\)(?: \(BuildId: \w+\))?"
 )
-"""Of such a stack: the function, which C++ compiled, and the program or library, where no line is known."""
+"""A frame without a known line: the C++ function, and the program or library."""
 _LIBRARIES_OWN = re.compile(r"(assay|std|__\w+)::|new\b|delete\b")
 RANDOMISED = ("linearizability", "owners", "stress")
 """Checks that delay threads, which they can do with more randomness."""
@@ -46,19 +46,18 @@ _SANITIZERS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What came of one check.
+    """The result of one check.
 
     Attributes:
         check: its name.
-        result: what came of it; a crash and a hang are failures. "incomplete" is a check that found no
-            mistake and had no time for some of what it looks for, "not_checked" is a check that could not be
-            made, "not_run" one that was not reached.
-        histories: that were recorded and judged.
-        operations: that it performed.
-        exit_code: of its process, negative for a signal; None where it was not run or was killed.
+        result: its result; a crash and a hang are failures. "incomplete": it found no mistake, but had no
+            time for all of its cases; "not_checked": it could not be made; "not_run": it was not reached.
+        histories: number of histories that were recorded and judged.
+        operations: number of operations that it performed.
+        exit_code: its process's exit code, negative for a signal; None if it was not run or was killed.
         seconds: how long it took.
-        found: in a line, what it found, or why it was not made; empty where there is nothing to say.
-        text: all that the program printed about it.
+        found: a line that says what it found, or why it was not made; may be empty.
+        text: all output of the program about it.
     """
 
     check: str
@@ -140,7 +139,7 @@ def run_checks(
 
 
 def outcome_of(check: str, ended: Ended, limit_s: float) -> CheckResult:
-    """Read what a check left behind."""
+    """Return the result of a check whose process has ended."""
     printed = ended.stdout.decode(errors="replace").splitlines()
     said = ended.stderr.decode(errors="replace").splitlines()
     last = _fields(printed[-1]) if printed else {}

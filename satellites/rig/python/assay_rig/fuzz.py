@@ -31,18 +31,18 @@ _KINDS: tuple[tuple[str, Result], ...] = (
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """What the search for different answers came to.
+    """The result of the search for different answers.
 
     Attributes:
-        result: "same" where no input was found; a sanitizer's complaint is a crash.
-        inputs: how many were tried.
-        covered: places of the code that they reached, as libFuzzer counts.
+        result: "same" if no failing input was found; a sanitizer's complaint is a crash.
+        inputs: number of inputs that were tried.
+        covered: number of places in the code that they reached, as libFuzzer counts.
         seconds: how long it took.
-        input: the smallest input that was found to fail, as text.
-        answer, reference: to it, where they differ.
-        said: what a sanitizer said, its summary in a line.
-        file: the bytes of the input that fails; None where none does.
-        again: the command that repeats it; empty where nothing failed.
+        input: the smallest failing input, as text.
+        answer, reference: the two answers to it, if they differ.
+        said: a sanitizer's summary in a line.
+        file: the file with the failing input; None if there is none.
+        again: the command that repeats the failure; empty if there is none.
     """
 
     result: Result

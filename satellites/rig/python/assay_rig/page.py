@@ -17,14 +17,14 @@ from assay_rig.profile import Profile
 
 @dataclass(frozen=True)
 class Inspection:
-    """All that is known of a function beside its reference version.
+    """The results for a function and its reference version.
 
     Attributes:
-        name: of the function.
-        fuzzed: what the search for different answers came to.
-        report: of the trials of both versions; None where they were not timed.
-        costs: of a call.
-        profiles: name of a version -> where it spends what.
+        name: the function's name.
+        fuzzed: the result of the search for different answers.
+        report: the report of both versions' trials; None if they were not timed.
+        costs: the costs of a call.
+        profiles: name of a version -> its profile.
     """
 
     name: str

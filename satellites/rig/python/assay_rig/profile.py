@@ -13,14 +13,14 @@ from assay.runner.process import Ended, StopSignals, run_process
 from assay.runner.temporary import Temporary
 
 CALLS = 10_000
-"""That callgrind counts."""
+"""Number of calls that callgrind counts."""
 PERF_S = 1
 PERF_HZ = 1999
 """Samples a second: no divisor or multiple of what programs do at regular times."""
 MOST_LINES = 10
 MOST_FUNCTIONS = 5
 LOOP = "the loop that calls it, with what is inlined there"
-"""What functions are called whose code a compiler puts into Assay's own loop."""
+"""The name for functions whose code a compiler inlines into Assay's own loop."""
 _TIMEOUT_S = 120.0
 _INSTRUCTIONS, _WRITES = "Ir", "Dw"
 
@@ -33,8 +33,8 @@ class SourceLine:
     """A line of the user's source.
 
     Attributes:
-        share: of all the time or work.
-        instructions, writes: of a call, as callgrind counts; None without it.
+        share: its share of all time or work.
+        instructions, writes: their number per call, as callgrind counts; None without it.
     """
 
     file: str
@@ -47,14 +47,14 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Profile:
-    """Where it spends what.
+    """Where a function spends its time or work.
 
     Attributes:
-        by: the tool that says what share is; "" where there is none.
-        of: what the shares are of; work is counted in instructions.
-        lines: of the user's sources, the largest share first.
-        functions: of the whole program, wherever they are from -> share.
-        missing: why something is not known, in words.
+        by: the tool that measured the shares; "" without one.
+        of: whether shares are of time, or of work in instructions.
+        lines: lines of the user's sources, the largest share first.
+        functions: function of the whole program -> its share.
+        missing: why something is unknown, in words.
     """
 
     by: Literal["perf", "callgrind", ""]
@@ -68,9 +68,9 @@ def profiled(program: Path, name: str, *, folder: Path, stop: StopSignals) -> Pr
     """Profile a fixture.
 
     Args:
-        program: that has it.
-        name: of the fixture.
-        folder: the sources in it are the user's own.
+        program: the fixture's program.
+        name: the fixture's name.
+        folder: the folder of the user's own sources.
         stop: ends it.
 
     Raises:

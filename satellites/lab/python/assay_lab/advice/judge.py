@@ -1,4 +1,4 @@
-"""Which guidelines the transactions of a record break, and what of it says so."""
+"""Finds the guidelines that the transactions of a record break, with the evidence."""
 
 import re
 from collections import Counter, defaultdict
@@ -22,9 +22,9 @@ from assay_lab.advice.types import (
 )
 
 SHARE_THAT_ENDS = 0.05
-"""A cause that ends so many of a section's transactions is worth advice."""
+"""A cause that ends this share of a section's transactions deserves advice."""
 CHANCE_OF_CONFLICT = 0.10
-"""So likely do transactions of two threads conflict on a line, if they run at once, where there is advice."""
+"""There is advice if two threads' simultaneous transactions conflict on a line with this probability."""
 LONG_EXPOSED = 100
 """Instructions from the first write to the commit, from which on there is advice..."""
 SHARE_EXPOSED = 0.5
@@ -33,7 +33,7 @@ SHORT = 300
 """Instructions of a transaction, with those up to the next, below which XBEGIN and XEND cost more (46 ns)."""
 SHARE_FOLLOWED = 0.5
 _LIMITS = ("system_call", "page_fault", "exception", "breakpoint")
-"""What the hardware does not do in a transaction."""
+"""Events that the hardware does not support in a transaction."""
 _ALLOCATES = re.compile(
     r"\b(malloc|calloc|realloc|free|posix_memalign|aligned_alloc)\b|operator (new|delete)"
 )

@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay_lab.advice.types import CodeLocation, Range
 
 _SYSTEM = ("/lib/", "/lib64/", "/usr/", "linux-vdso")
-"""Where what is not the user's own comes from."""
+"""Path prefixes of code that is not the user's own."""
 _DATA = frozenset("bBdDrRvVuC")
 """Kinds of symbols, as `nm` has them, that are variables."""
 
@@ -30,10 +30,10 @@ class _Object:
 
 
 class Symbols:
-    """The names of what a record has addresses of."""
+    """The names of the addresses in a record."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
-        """Ask for all instructions of a record at once."""
+        """Look up all instructions of a record at once."""
         self._objects = [_Object(**entry) for entry in record["objects"]]
         wanted: dict[_Object, set[int]] = {}
         for address in _instructions(record):
@@ -69,7 +69,7 @@ class Symbols:
         return names
 
     def data(self, first: int, last: int) -> Range:
-        """Return what a range of bytes belongs to."""
+        """Return the variable that a range of bytes belongs to."""
         found = self._object_of(first)
         if found:
             starts, entries = _variables(found.path)

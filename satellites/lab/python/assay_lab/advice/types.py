@@ -1,4 +1,4 @@
-"""What is seen of transactions, and what is said about them."""
+"""The plain types for observed transactions and for advice about them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class Observed:
     """A program that was run.
 
     Attributes:
-        record: what `assay-rtm --record` wrote (docs/reference/json.md); None where there was no transaction.
-        command: what was run, for people.
-        trouble: how it ended, where it did not end well; empty otherwise.
+        record: what `assay-rtm --record` wrote (docs/reference/json.md); None without a transaction.
+        command: the command, for people.
+        trouble: how it failed, or "".
     """
 
     record: Mapping[str, Any] | None
@@ -41,7 +41,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class CodeLocation:
-    """Where an instruction comes from: a function, and the file and line where they are known."""
+    """The source of an instruction: a function, with file and line if they are known."""
 
     function: str
     file: str
@@ -56,7 +56,7 @@ class CodeLocation:
 
 @dataclass(frozen=True)
 class Range:
-    """Addresses of data, from the first to the last, and the variable there, where it has a name."""
+    """Addresses of data, from the first to the last, and the variable there, if it has a name."""
 
     first: int
     last: int
@@ -94,17 +94,18 @@ class Section:
     Attributes:
         place: where it is.
         begins: where its XBEGIN is.
-        ended: how many came to which end; "committed" is one.
-        instructions: of those that committed, the mean.
-        after_write: of these, those after the first write that others can see, the mean; None without one.
-        read_lines: of 64 bytes, mean of those that committed.
-        written_lines: the same.
-        most_read_lines: of all, those that did not commit, too.
-        most_written_lines: the same.
-        fullest_read: lines in the set of the cache that had most.
-        fullest_written: the same.
-        advice: what is said about it.
-        limits: what kept it from being judged, in sentences.
+        ended: how they ended -> their number; "committed" is one way.
+        instructions: mean number of instructions of committed transactions.
+        after_write: mean number of their instructions after the first write that others can see; None
+            without such a write.
+        read_lines: mean number of 64-byte lines that committed transactions read.
+        written_lines: the same for written lines.
+        most_read_lines: the most lines that any transaction read, committed or not.
+        most_written_lines: the same for written lines.
+        fullest_read: lines in the fullest set of the cache.
+        fullest_written: the same for written lines.
+        advice: the advice about it.
+        limits: why it could not be judged completely, in sentences.
     """
 
     place: CodeLocation
@@ -139,18 +140,18 @@ class ProgramAdvice:
 
 
 def says_something(judged: ProgramAdvice) -> bool:
-    """Say whether there is advice, or something went wrong."""
+    """Return whether there is advice, or something went wrong."""
     return bool(judged.trouble) or any(section.advice or section.limits for section in judged.sections)
 
 
 @dataclass(frozen=True)
 class SettingAdvice:
-    """What is said of one setting of a campaign.
+    """The advice about one setting of a campaign.
 
     Attributes:
         trial: the number of the trial that was run again.
-        levels: factor -> level of it.
-        judged: its sections; None where it began no transaction.
+        levels: the setting: factor -> level.
+        judged: the advice about its sections; None if it began no transaction.
     """
 
     trial: int
@@ -160,7 +161,7 @@ class SettingAdvice:
 
 @dataclass(frozen=True)
 class CampaignAdvice:
-    """What is said of each setting of a campaign."""
+    """The advice about each setting of a campaign."""
 
     campaign: int
     settings: tuple[SettingAdvice, ...]

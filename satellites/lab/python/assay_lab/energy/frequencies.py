@@ -17,7 +17,7 @@ from assay.host.tune import outcome_in_words, restore, tune
 
 _POLICY = "/sys/devices/system/cpu/cpufreq/policy*"
 _STEP_KHZ = 200_000
-"""Between the frequencies of drivers that take any, such as intel_pstate."""
+"""The step between frequencies for drivers that accept any, such as intel_pstate."""
 
 
 class _Held(Setting):

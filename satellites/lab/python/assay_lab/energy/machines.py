@@ -20,33 +20,33 @@ class MachineModel(Table):
     """A machine; `[machines.NAME]` in a file."""
 
     frequencies_ghz: Annotated[list[Positive], Field(min_length=1, max_length=100)]
-    """That its processor can be set to."""
+    """The frequencies that its processor can be set to."""
     memory_ns: Positive
     """One read from memory that depends on the one before it."""
     cores: Annotated[int, Field(ge=1, le=4096)]
     idle_watts: NotNegative
-    """Of the machine without work."""
+    """Power of the machine without work."""
     core_watts: Positive | Annotated[list[Positive], Field(min_length=1)]
-    """That a computing core adds at each frequency; one number: at the highest, less by the cube of the
-    frequency at others."""
+    """Power that a computing core adds at each frequency; a single number is for the highest frequency, and
+    falls with the cube of the frequency."""
     stalled_share: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Of `core_watts`, that a core takes while it waits for memory."""
+    """The share of `core_watts` that a core uses while it waits for memory."""
     domains: Annotated[int, Field(ge=1, le=64)] = 1
-    """Groups of cores that have a frequency each."""
+    """Number of groups of cores; each group has its own frequency."""
     bandwidth_gb_s: Positive | None = None
-    """Of memory, shared by all that runs; left out: more than is asked for."""
+    """Bandwidth of the memory, shared by all programs; by default without limit."""
     cycles: Positive = 1.0
-    """That it takes for what takes one cycle on the machine that measured."""
+    """Cycles for the work of one cycle on the measuring machine."""
 
     def core_watts_at(self, gigahertz: float) -> float:
-        """Return what a computing core adds at one of the frequencies."""
+        """Return the power that a computing core adds at one of the frequencies."""
         if isinstance(self.core_watts, list):
             return self.core_watts[self.frequencies_ghz.index(gigahertz)]
         return self.core_watts * (gigahertz / max(self.frequencies_ghz)) ** 3
 
     @property
     def cores_of_domain(self) -> int:
-        """Return how many cores have their frequency together."""
+        """Return how many cores share a frequency."""
         return self.cores // self.domains
 
 

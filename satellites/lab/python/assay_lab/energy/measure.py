@@ -1,9 +1,9 @@
-"""What a program comes to on this machine: from runs at two frequencies, or from its cache misses.
+"""Measures a program's work on this machine: from runs at two frequencies, or from its cache misses.
 
-Of each of several runs there is a `Work`, so that what is predicted has an interval. Where no frequency can
-be set, the time outside of the chip is the number of reads that miss the last cache, which valgrind counts
-once, times what a read takes, which is calibrated before each run. That is the most that it can be: misses
-that are waited for together or are prefetched take less, and valgrind sees neither.
+Each run gives a `Work`, so that predictions have an interval. If no frequency can be set, the time outside of
+the chip is the number of reads that miss the last cache, which valgrind counts once, times the time of a
+read, which is calibrated before each run. That is an upper bound: overlapping or prefetched misses take less,
+and valgrind sees neither.
 """
 
 import math
@@ -33,7 +33,7 @@ from assay_lab.energy.one_run import ended_in_words
 SHORTEST_S = 0.02
 """A shorter run is mostly the start of its process."""
 _WIDEST = 6
-"""Instructions of a cycle at most, so that even what waits for memory has this part on the chip."""
+"""The most instructions per cycle: even a program that waits for memory spends this time on the chip."""
 RunCampaign = Callable[[Experiment], Sequence[StoredTrial]]
 _LARGEST_CACHE = 32 * 2**20
 """A larger one is shared by the guests of a host, and no program has it for itself."""
@@ -41,15 +41,15 @@ _LARGEST_CACHE = 32 * 2**20
 
 @dataclass(frozen=True)
 class ProgramMeasurement:
-    """What a program comes to.
+    """A measured program.
 
     Attributes:
         command: its words.
-        works: one of each run.
-        memory_ns: of a read here.
-        how: in a sentence, from what it is known.
-        frequencies: that can be set here, in GHz; empty where none can.
-        watts: frequency -> power there, of the two that it ran at; empty where it is not known.
+        works: the work of each run.
+        memory_ns: time of a memory read here.
+        how: a sentence that says how it was measured.
+        frequencies: the frequencies that can be set here, in GHz; empty if none can.
+        watts: frequency -> power, for the two frequencies that it ran at; empty if unknown.
         overlaps: its misses would take longer than it ran, so that it waits for several at once.
     """
 

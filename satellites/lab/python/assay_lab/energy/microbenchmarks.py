@@ -1,7 +1,7 @@
-"""How far the model of time is off for each microbenchmark: from two frequencies, at all others.
+"""The errors of the time model for each microbenchmark: from two frequencies, at all others.
 
-As Bonnichsen (2016, figure 3.4), whose two were 2.0 and 3.4 GHz. Where no frequency can be set here, the
-times are those of a simulated machine, which has what the model leaves out: a queue for memory.
+This repeats Bonnichsen (2016, figure 3.4), whose two frequencies were 2.0 and 3.4 GHz. If no frequency can be
+set here, the times are those of a simulated machine, which has what the model ignores: a queue for memory.
 """
 
 import json
@@ -52,11 +52,11 @@ class Of:
 
 @dataclass(frozen=True)
 class Errors:
-    """How far the model is off.
+    """The errors of the model.
 
     Attributes:
-        each: of each microbenchmark.
-        source: says in a sentence which times it was compared with.
+        each: the errors for each microbenchmark.
+        source: a sentence that says which times it was compared with.
         missing: why others could not be measured.
     """
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Work:
-    """What a run of a program comes to, on any machine.
+    """The work of a program's run, on any machine.
 
     Attributes:
-        gigacycles: on the chip, of the thread that takes longest.
-        outside_s: waiting for memory, which no frequency changes.
-        misses: of the last cache, by all threads together.
-        cores: how many it keeps busy.
+        gigacycles: cycles on the chip of the slowest thread.
+        outside_s: time waiting for memory, which is the same at each frequency.
+        misses: misses of the last cache by all threads.
+        cores: number of cores that it keeps busy.
     """
 
     gigacycles: float
@@ -49,12 +49,12 @@ def memory_boundness(one: tuple[float, float], other: tuple[float, float]) -> fl
 
 
 def relative_time(m: float, gigahertz: float) -> float:
-    """Return what time is proportional to (equation 2)."""
+    """Return the relative time at a frequency (equation 2)."""
     return m + 1 / gigahertz
 
 
 def from_two_runs(one: tuple[float, float], other: tuple[float, float], cores: float = 1.0) -> Work:
-    """Return the work of two runs, each a frequency in GHz and seconds, with the mean of what each says."""
+    """Return the work from two runs, each a frequency in GHz and seconds; it is the mean of the two."""
     m = memory_boundness(one, other)
     if math.isinf(m):
         return Work(0.0, (one[1] + other[1]) / 2, cores=cores)
@@ -64,7 +64,7 @@ def from_two_runs(one: tuple[float, float], other: tuple[float, float], cores: f
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a program is predicted to take at a frequency."""
+    """The predicted time and energy of a program at a frequency."""
 
     gigahertz: float
     seconds: float
@@ -78,7 +78,7 @@ class Predicted:
 def predicted(
     work: Work, frequencies: Sequence[float], watts: Callable[[float], float]
 ) -> tuple[Predicted, ...]:
-    """Return what some work takes at each frequency; `watts` is the power at one of them."""
+    """Return the time and energy of some work at each frequency; `watts` gives the power at a frequency."""
     return tuple(
         Predicted(gigahertz, seconds := work.seconds(gigahertz), seconds * watts(gigahertz))
         for gigahertz in frequencies

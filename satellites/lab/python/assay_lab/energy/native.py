@@ -13,7 +13,7 @@ from assay_lab.energy.model import Work
 
 _FEWEST_CYCLES = 1e-6  # the simulated machine takes no program that only waits
 _RUN_S = 5.0
-"""How long the programs are about that are simulated for their power, in simulated seconds."""
+"""The approximate length of programs that are simulated for their power, in simulated seconds."""
 
 
 def ask(program: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,10 +48,10 @@ class Simulated:
     """A simulated machine.
 
     Attributes:
-        name: of it.
+        name: its name.
         frequencies: in GHz, ascending.
-        processors: how many threads it runs at once.
-        memory_ns: of it.
+        processors: number of threads that it runs at once.
+        memory_ns: time of a memory read.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Simulated:
         return [(run["seconds"], run["joules"]) for run in answer["runs"]]
 
     def watts(self, work: Work) -> dict[float, float]:
-        """Return frequency -> power of the machine while it runs what waits for memory as some work does."""
+        """Return frequency -> power of the machine while it runs work with this memory boundness."""
         threads = min(max(round(work.cores), 1), self.processors)
         waits_only = math.isinf(work.memory_boundness)
         cycles, outside_ns = (_FEWEST_CYCLES, 1.0) if waits_only else (1.0, work.memory_boundness)

@@ -27,11 +27,11 @@ class Placement:
     """Programs on a machine.
 
     Attributes:
-        domains: of each program, the number of its domain, or of those that it needs together; empty: one
-            after another.
-        gigahertz: of each such number, or of the machine where they run one after another.
-        seconds: until the last one has ended.
-        joules: of the machine, until then.
+        domains: for each program, the number of its domain, or of its group of domains; empty if programs run
+            one after another.
+        gigahertz: the frequency for each such number, or of the machine if they run one after another.
+        seconds: time until the last program has ended.
+        joules: energy of the machine in this time.
     """
 
     domains: tuple[int, ...]
@@ -45,7 +45,7 @@ class Placement:
 
 
 def cores_of(work: Work) -> int:
-    """Return how many cores a program is given."""
+    """Return how many cores a program gets."""
     return max(1, round(work.cores))
 
 
@@ -63,7 +63,7 @@ class _Running:
 
 
 def on(work: Work, machine: MachineModel, memory_ns: float) -> Work:
-    """Return what some work is on a machine, that was measured where a read takes `memory_ns`."""
+    """Convert work to another machine; it was measured on one whose reads take `memory_ns`."""
     turns = max(1.0, cores_of(work) / machine.cores)  # fewer cores than it has threads
     return Work(
         work.gigacycles * machine.cycles * turns,
@@ -76,7 +76,7 @@ def on(work: Work, machine: MachineModel, memory_ns: float) -> Work:
 def together(
     works: Sequence[Work], domains: Sequence[int], gigahertz: Sequence[float], machine: MachineModel
 ) -> Placement:
-    """Return what programs take that begin together; each work is one on this machine."""
+    """Return the time and energy of programs that begin together; `works` are those on this machine."""
     bandwidth = math.inf if machine.bandwidth_gb_s is None else machine.bandwidth_gb_s * 1e9
     left = {
         number: (
@@ -137,8 +137,8 @@ def placements(works: Sequence[Work], machine: MachineModel, name: str) -> list[
     """Return every way to place programs on a machine: in its domains at each frequency, and one by one.
 
     Args:
-        works: the programs, as they are on this machine (`on`).
-        machine: it.
+        works: the programs' work on this machine (`on`).
+        machine: the machine.
         name: its name, for the message.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a measured program is predicted to take at other frequencies, with intervals over its runs."""
+"""Predicts a measured program's time and energy at other frequencies, with intervals over its runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ EXPONENTS = {"E": 0, "ED": 1, "ED^2": 2}
 
 @dataclass(frozen=True)
 class Row:
-    """A frequency, and what is predicted there.
+    """The prediction for a frequency.
 
     Attributes:
-        gigahertz: it.
-        seconds: the median of what follows from each run, with its interval.
-        joules: likewise.
-        costs: of "E", "ED" and "ED^2", likewise.
-        best: of which it is the best frequency.
+        gigahertz: the frequency.
+        seconds: the median over the predictions from each run, with its interval.
+        joules: the same for energy.
+        costs: the same for "E", "ED" and "ED^2".
+        best: the costs for which it is the best frequency.
     """
 
     gigahertz: float
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a program is predicted to take; `power` says in a sentence from where its power is known."""
+    """A program's predictions; `power` is a sentence that names the source of its power."""
 
     rows: tuple[Row, ...]
     power: str
@@ -44,8 +44,8 @@ def predict(measured: ProgramMeasurement, machine: Simulated | None) -> Predicti
     """Predict a program at each frequency.
 
     Args:
-        measured: it.
-        machine: whose frequencies and power are taken for what this one does not offer.
+        measured: the program.
+        machine: gives the frequencies and the power that this machine does not offer.
 
     Raises:
         AssayError: power is not known, and no machine is given.

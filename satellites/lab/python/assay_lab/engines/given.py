@@ -22,21 +22,21 @@ from assay_lab.engines.types import SEED_BITS, Counts, Engine, EngineExamination
 SEED = "{seed}"
 """Stands for the seed in a command."""
 _FEW = 64
-"""Numbers: equal by chance in no two streams."""
+"""This many numbers are never equal in two streams by chance."""
 _SOME = 0x15_5555_5555_5555
 """Some seed of 53 bits."""
 _SEED_BITS_TRIED = (0, 1, 2, 4, 7, 8, 12, 15, 16, 20, 24, 28, 31, 32, 40, 48, 52)
 FEWEST = 10_000
-"""Numbers: with fewer most tests say nothing."""
+"""The fewest numbers: with fewer, most tests have no result."""
 _MOST_DIGITS = 20
-"""Of a number below 2^64."""
+"""The most decimal digits of a number below 2^64."""
 SILENT_S = 60.0
 """Seconds that a program may take for all of its numbers, and as much again for each million."""
 _NUMPY = b"\x93NUMPY"
 _ZIP = b"PK\x03\x04"
-"""What an archive of arrays (.npz) begins with, and good binary numbers in 1 of 4 billion files."""
+"""The first bytes of an archive of arrays (.npz); good binary numbers begin so in 1 of 4 billion files."""
 _BROKEN = (ValueError, TypeError, ArithmeticError, SyntaxError, MemoryError, RecursionError, TokenError)
-"""What numpy raises of a header that is none: it reads it as Python."""
+"""Exceptions of numpy for an invalid header, which it reads as Python."""
 _DECIMAL = b"0123456789 \r\n\t"
 _LAST_WORDS = 1000
 """Bytes: the end of what a program said is on its last lines."""
@@ -93,12 +93,12 @@ def of_program(command: str, *, seed: int, numbers: int, bits: int, text: bool) 
 
 
 def seeds_of_program(command: str, *, seed: int, bits: int, text: bool) -> Counts | None:
-    """Return whether the seed of a program counts, as `assay-engines` does of an engine.
+    """Return whether the seed of a program has an effect, in the format of `assay-engines`.
 
-    Seeds that the program refuses say nothing; it may take only small ones.
+    Seeds that the program refuses do not count; it may accept only small ones.
 
     Returns:
-        None where the command takes no seed, or refuses all that are tried.
+        None if the command takes no seed, or refuses all that are tried.
 
     Raises:
         AssayError: it cannot be started.
@@ -106,9 +106,9 @@ def seeds_of_program(command: str, *, seed: int, bits: int, text: bool) -> Count
     if SEED not in command:
         return None
 
-    def first(of: int) -> bytes | None:
+    def first(number: int) -> bytes | None:
         with suppress(AssayError):
-            return _written(command, seed=of, numbers=_FEW, bits=bits, text=text)
+            return _written(command, seed=number, numbers=_FEW, bits=bits, text=text)
         return None
 
     for some in ((seed + _SOME) % 2**53, (seed + _SOME) % 2**31, seed):
@@ -179,9 +179,9 @@ def judge_numbers(
     """Judge numbers by all tests but those of several streams; nothing is timed.
 
     Args:
-        given: they.
-        title: what they are called.
-        seeds: whether the seed that they come from counts; None where that is not known.
+        given: the numbers.
+        title: their name.
+        seeds: whether their seed has an effect; None if unknown.
         notice: what could not be judged.
 
     Raises:

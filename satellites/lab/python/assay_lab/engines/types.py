@@ -1,4 +1,4 @@
-"""What there is to know of an engine: its facts, and how it was judged."""
+"""The plain types for an engine: its properties, and its verdict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class Engine:
     """An engine, as the program that has it describes it.
 
     Attributes:
-        name: as experiments name it.
+        name: its name in experiments.
         description: a few words, with its source.
-        state_bits: of its state; 0 where it has none of its own.
-        bits: of each number that it draws.
-        available: whether this processor has what it needs.
+        state_bits: number of bits of its state; 0 if it has no state.
+        bits: number of bits of each number.
+        available: whether this processor supports it.
         replayable: whether the same seed gives the same numbers.
         shared: whether all threads of a process draw from one state.
     """
@@ -65,9 +65,9 @@ class KindTests:
 
     Attributes:
         kind: what they look at.
-        subjects: of each test; the same may occur more than once.
-        p: its p-value.
-        adjusted: the same, corrected for the number of all tests of the engine.
+        subjects: the subject of each test; one may occur more than once.
+        p: the p-value of each test.
+        adjusted: the p-values, corrected for the number of all tests of the engine.
     """
 
     kind: Kind
@@ -88,7 +88,7 @@ class KindTests:
 
 @dataclass(frozen=True)
 class EngineVerdict:
-    """What became of one engine.
+    """The verdict on one engine.
 
     Attributes:
         word: the verdict.
@@ -108,8 +108,8 @@ class Speed:
     """Nanoseconds a number: medians with 95% intervals.
 
     Attributes:
-        source: of drawing it.
-        floor: of the same loop without drawing.
+        source: the time to draw a number.
+        floor: the time of the same loop without drawing.
     """
 
     source: float
@@ -120,18 +120,18 @@ class Speed:
 
 @dataclass(frozen=True)
 class EngineExamination:
-    """One engine with all that was found.
+    """One engine with all results.
 
     Attributes:
-        engine: which.
-        reseed_every: numbers between two draws of new entropy; None where there was none.
+        engine: the engine.
+        reseed_every: numbers between two draws of new entropy; None without reseeding.
         notice: what could not be judged.
         unavailable: why it could not be judged; then the rest is None.
-        counts: what was counted.
-        other_reseed_every, other: the sums of the same engine with reseeding where `counts` are without, and
-            without where they are with.
-        verdict: what that means.
-        speed: what a number costs.
+        counts: the counts of its tests.
+        other_reseed_every, other: the sums of the same engine with reseeding if `counts` are without it, and
+            without it if they are with it.
+        verdict: the verdict.
+        speed: the cost of a number.
     """
 
     engine: Engine
@@ -146,10 +146,10 @@ class EngineExamination:
 
     @property
     def title(self) -> str:
-        """Return the engine's name, with how it is drawn from."""
+        """Return the engine's name, with its reseeding."""
         return titled(self.engine.name, self.reseed_every)
 
 
 def titled(name: str, reseed_every: int | None) -> str:
-    """Return the name of an engine, with how it is drawn from."""
+    """Return the name of an engine, with its reseeding."""
     return name if reseed_every is None else f"{name} reseeded every {reseed_every:,}"

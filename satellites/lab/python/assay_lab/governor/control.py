@@ -23,7 +23,7 @@ from assay.host.tune import Restored, outcome_in_words
 from assay.host.tune import restore as restore_host
 
 SETTING = "frequency"
-"""The name that the journal has for what a governor changes."""
+"""The journal's name for a governor's changes."""
 
 PROGRAM = "assay-govern"
 USERSPACE = "userspace"
@@ -98,16 +98,16 @@ def put_back(system: System, journal: Journal) -> list[Restored]:
 
 
 def governed(system: System, folder: Path, request: dict[str, Any], say: Say) -> dict[str, Any]:
-    """Have `assay-govern` carry out a request that changes frequencies, and put everything back.
+    """Let `assay-govern` execute a request that changes frequencies, and restore everything.
 
     Args:
         system: the machine.
-        folder: of the journal.
-        request: of the program: its protocol is added.
-        say: is told what cannot be put back.
+        folder: the journal's folder.
+        request: the program's request, without its protocol.
+        say: gets what cannot be restored.
 
     Returns:
-        What it answered.
+        The program's answer.
 
     Raises:
         AssayError: the machine lacks something, another governor runs, or the program failed. Nothing is left
@@ -170,7 +170,7 @@ def _prepare(system: System, journal: Journal, planned: Sequence[SettingChange])
 def _run_driver(command: list[str], request: dict[str, Any], locks: Sequence[int]) -> dict[str, Any]:
     """Run the program until it ends, and pass on signals that end it. It dies with this process.
 
-    It holds the journal's locks too: while it lives, no other one begins.
+    It also holds the journal's locks: while it runs, no other one can begin.
     """
     # setpriv cannot ask in time where this process dies at once: then the shell finds another parent.
     launcher = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"']
@@ -223,9 +223,9 @@ def _forwarded(process: subprocess.Popen[str]) -> Callable[[], None]:
 
 @contextmanager
 def _ends_are_held() -> Iterator[None]:
-    """Hold back signals that would end this process between a change and its being put back.
+    """Block signals that would end this process between a change and its restoration.
 
-    One that came meanwhile is let go by: everything has ended then.
+    A signal that comes meanwhile is ignored: everything has ended by then.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     try:
