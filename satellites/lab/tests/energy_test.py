@@ -185,7 +185,7 @@ def test_the_figures_say_that_they_are_simulated(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_memory_is_cheapest_at_a_lower_frequency() -> None:
-    beside = figures.beside_highest(
+    beside = figures.relative_to_highest(
         [row for row in figures.simulated_rows("xeon") if row["name"] in figures.WORKLOADS]
     )
     cheapest = {

@@ -65,18 +65,18 @@ def invalid(trial: StoredTrial) -> float:
     return float(trial.status != "valid")
 
 
-def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
+def levels(what: str, value_of: Number, *, times: float, per: float = 1) -> Judge:
     """Return a judge of two versions by a number of their trials.
 
     Args:
         what: the number in words, with its unit.
-        of: from a trial to the number.
-        times: the ratio of flawed to honest from which on the effect shows; below 1 it shows from there down.
-        per: what a unit of `what` is, such as 1e6 for millions.
+        value_of: returns the number of a trial.
+        times: the effect shows if flawed over honest reaches this ratio, from below if it is below 1.
+        per: the unit of `what`, such as 1e6 for millions.
     """
 
     def judge(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
-        flawed, honest = ([of(trial) for trial in trials] for trials in _versions(runs))
+        flawed, honest = ([value_of(trial) for trial in trials] for trials in _versions(runs))
         pairs = [
             a / b for a, b in zip(flawed, honest, strict=False) if a is not None and b is not None and b > 0
         ]
@@ -86,14 +86,14 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
             return LessonResult(f"{what}: nothing could be measured.", False, caught, clean)
         ours, theirs = map(median, values)
         seen = _of_both(what, [[value / per for value in side] for side in values])
-        told = f"{what}: {number(ours / per)} with the flaw, {number(theirs / per)} without it"
+        numbers = f"{what}: {number(ours / per)} with the flaw, {number(theirs / per)} without it"
         if not pairs:
             shows = ours > theirs if times > 1 else ours < theirs
-            return LessonResult(f"{told}.", shows, caught, clean, ours, theirs, seen=seen)
+            return LessonResult(f"{numbers}.", shows, caught, clean, ours, theirs, seen=seen)
         typical, interval = median(pairs), median_interval(pairs)
         shows = typical >= times if times > 1 else typical <= times
         return LessonResult(
-            f"{told}: {ratio(typical)} times{_within(interval)}.",
+            f"{numbers}: {ratio(typical)} times{_within(interval)}.",
             shows,
             caught,
             clean,
@@ -107,12 +107,13 @@ def levels(what: str, of: Number, *, times: float, per: float = 1) -> Judge:
     return judge
 
 
-def spread(what: str, of: Number) -> Judge:
+def spread(what: str, value_of: Number) -> Judge:
     """Return a judge of how far two versions' trials lie apart: the standard deviation over the mean."""
 
     def judge(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
         sides = [
-            [value for trial in trials if (value := of(trial)) is not None] for trials in _versions(runs)
+            [value for trial in trials if (value := value_of(trial)) is not None]
+            for trials in _versions(runs)
         ]
         caught, clean = _of_versions(rule, runs)
         if any(len(side) < 2 or mean(side) <= 0 for side in sides):
@@ -182,9 +183,9 @@ FEW = 8
 
 def _logs_of_blocks(run: LessonCampaign) -> NDArray[np.float64]:
     """Return the logarithms of the compared metric, a row for each block in which all levels have it."""
-    of = metric(run.experiment.comparison.metric)
+    value_of = metric(run.experiment.comparison.metric)
     levels = [str(level) for level in run.experiment.factors[run.experiment.comparison.factor]]
-    values = {(trial.block, str(trial.levels[VERSION])): of(trial) or 0 for trial in run.trials}
+    values = {(trial.block, str(trial.levels[VERSION])): value_of(trial) or 0 for trial in run.trials}
     rows = [[values.get((block, level), 0) for level in levels] for block in sorted({at for at, _ in values})]
     return np.log([row for row in rows if min(row) > 0])
 
@@ -427,9 +428,9 @@ REPLAYS = 300
 
 
 def _differences(run: LessonCampaign) -> list[float]:
-    of = metric(run.experiment.comparison.metric)
+    value_of = metric(run.experiment.comparison.metric)
     pairs = zip(*_versions([run]), strict=False)
-    values = [(of(a), of(b)) for a, b in pairs]
+    values = [(value_of(a), value_of(b)) for a, b in pairs]
     return [math.log(a / b) for a, b in values if a and b and a > 0 and b > 0]
 
 
@@ -467,14 +468,14 @@ def baseline_first(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     baseline, and the second half what is compared with it.
     """
     [run] = runs
-    of = metric(run.experiment.comparison.metric)
+    value_of = metric(run.experiment.comparison.metric)
     honest = _differences(run)
     if not honest:
         return LessonResult("too few pairs could be measured.", False, (), clean=False)
     in_time = [
         (str(trial.levels[VERSION]), value)
         for trial in sorted(run.trials, key=lambda trial: trial.started_at)
-        if (value := of(trial)) is not None and value > 0
+        if (value := value_of(trial)) is not None and value > 0
     ]
     logs = [math.log(value) for _, value in in_time]
     claim, by_turns = halves(logs), math.exp(mean(honest))
@@ -526,8 +527,8 @@ def _series(run: LessonCampaign, trial: StoredTrial) -> list[float]:
 def two_modes(rule: str, runs: Sequence[LessonCampaign]) -> LessonResult:
     """Judge a mean of values that gather in two places by how far it is from any value."""
     caught, clean = _of_versions(rule, runs)
-    of = metric(runs[0].experiment.comparison.metric)
-    sides = [[value for trial in run.trials if (value := of(trial)) is not None] for run in runs]
+    value_of = metric(runs[0].experiment.comparison.metric)
+    sides = [[value for trial in run.trials if (value := value_of(trial)) is not None] for run in runs]
     if not all(sides):
         return LessonResult("nothing could be measured.", False, caught, clean)
     flawed, honest = map(distance_to_mean, sides)

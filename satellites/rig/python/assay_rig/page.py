@@ -39,17 +39,17 @@ class Inspection:
         return list(dict.fromkeys(why for profile in self.profiles.values() for why in profile.missing))
 
 
-def write_inspection(of: Inspection, trials: Path | None, directory: Path) -> Path:
+def write_inspection(inspection: Inspection, trials: Path | None, directory: Path) -> Path:
     """Write the page into a folder, and return it; `trials` is the page of the trials."""
     write_scripts(directory, "style.css", "tables.js")
     page = render(
         "inspection.html",
         Path(__file__).parent / "templates",
         root="",
-        of=of,
-        answer=headline(of.report) if of.report else "",
-        trust=trust(of.report).summary if of.report else "",
-        comparison=of.report.analysis.comparisons[0] if of.report else None,
+        of=inspection,
+        answer=headline(inspection.report) if inspection.report else "",
+        trust=trust(inspection.report).summary if inspection.report else "",
+        comparison=inspection.report.analysis.comparisons[0] if inspection.report else None,
         trials=os.path.relpath(trials, directory) if trials else "",
     )
     return write(directory / "index.html", page)

@@ -65,13 +65,13 @@ def draw(machine: str, folder: Path, system: System | None = None) -> list[Path]
     ]
     # What has one frequency says nothing by frequency.
     if fixed:
-        beside = beside_highest([row for row in rows if row["name"] in WORKLOADS])
+        relative = relative_to_highest([row for row in rows if row["name"] in WORKLOADS])
         figures += [
             ("power-by-frequency", "Power by instruction, threads and frequency", powers, _by_frequency),
-            ("energy-by-frequency", "Energy of two workloads", beside, _energies),
-            ("energy-of-best", "Energy at the frequency that is best for each", best(beside), _bests),
-            ("power-and-throughput", "Power and throughput of two workloads", beside, _powers_and_rates),
-            ("prediction-error", _error_title(beside), beside, _errors),
+            ("energy-by-frequency", "Energy of two workloads", relative, _energies),
+            ("energy-of-best", "Energy at the frequency that is best for each", best(relative), _bests),
+            ("power-and-throughput", "Power and throughput of two workloads", relative, _powers_and_rates),
+            ("prediction-error", _error_title(relative), relative, _errors),
         ]
     return [
         write_figure(
@@ -98,7 +98,7 @@ def simulated_rows(machine: str) -> list[Row]:
     ]
 
 
-def beside_highest(rows: Sequence[Row]) -> list[Row]:
+def relative_to_highest(rows: Sequence[Row]) -> list[Row]:
     """Return energy, power and throughput relative to those at the highest frequency, and the model's error.
 
     The error is none at the two frequencies that it is predicted from.
@@ -125,13 +125,13 @@ def beside_highest(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def best(beside: Sequence[Row]) -> list[Row]:
+def best(relative: Sequence[Row]) -> list[Row]:
     """Return the rows at f_lo, f_hi (where each workload takes least energy) and the highest frequency."""
     cheapest = {
-        what: min((row for row in beside if row["workload"] == what), key=lambda row: row["energy"])
+        what: min((row for row in relative if row["workload"] == what), key=lambda row: row["energy"])
         for what in WORKLOADS.values()
     }
-    highest = max(row["gigahertz"] for row in beside)
+    highest = max(row["gigahertz"] for row in relative)
     labels: dict[float, list[str]] = {}
     for label, row in zip(("f_hi", "f_lo"), cheapest.values(), strict=True):
         labels.setdefault(row["gigahertz"], []).append(label)
@@ -139,13 +139,13 @@ def best(beside: Sequence[Row]) -> list[Row]:
     return [
         row | {"frequency": f"{', '.join(labels[gigahertz])}: {gigahertz:g} GHz"}
         for gigahertz in sorted(labels)
-        for row in beside
+        for row in relative
         if row["gigahertz"] == gigahertz
     ]
 
 
-def _error_title(beside: Sequence[Row]) -> str:
-    return f"Predicted time beside the real one, from {beside[0]['predicted_from']}"
+def _error_title(relative: Sequence[Row]) -> str:
+    return f"Predicted time beside the real one, from {relative[0]['predicted_from']}"
 
 
 def _drawn(processors: int) -> list[tuple[str, int]]:

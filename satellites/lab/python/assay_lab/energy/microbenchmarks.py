@@ -21,7 +21,7 @@ from assay_lab.energy.native import Simulated, simulated
 
 PROGRAM = "assay-microbenchmarks"
 
-# Of an instruction: cycles on the chip, misses of the last cache, how many are waited for at once, activity.
+# Per instruction: cycles on the chip, misses of the last cache, how many of these overlap, activity.
 _KINDS: dict[str, tuple[float, float, float, float]] = {
     "volatile_counter": (1.7, 0.0, 1, 1.0),
     "nops": (0.25, 0.0, 1, 0.85),
@@ -41,7 +41,7 @@ _RUN_S = 5.0
 
 
 @dataclass(frozen=True)
-class Of:
+class MicrobenchmarkError:
     """A microbenchmark: its m in ns, and the mean and largest error of its predicted times, as shares."""
 
     name: str
@@ -60,7 +60,7 @@ class Errors:
         missing: why others could not be measured.
     """
 
-    each: tuple[Of, ...]
+    each: tuple[MicrobenchmarkError, ...]
     source: str
     missing: tuple[str, ...] = ()
 
@@ -97,10 +97,10 @@ def errors_of(machine: str, system: System | None = None) -> Errors:
     return Errors(each, f"Predicted from {one:g} and {other:g} GHz; {source}", missing)
 
 
-def _error(name: str, times: Mapping[float, float], one: float, other: float) -> Of:
+def _error(name: str, times: Mapping[float, float], one: float, other: float) -> MicrobenchmarkError:
     m, off = prediction_errors(times, one, other)
     sizes = [abs(share) for share in off.values()]
-    return Of(name, m, statistics.fmean(sizes), max(sizes))
+    return MicrobenchmarkError(name, m, statistics.fmean(sizes), max(sizes))
 
 
 def prediction_errors(

@@ -167,7 +167,7 @@ def _sums(bits: int, rows: Sequence[Row]) -> Specification:
     return to_dict(band + lines, HEIGHT, series)
 
 
-def _map(title: str, of: str) -> Specification:
+def _map(title: str, legend: str) -> Specification:
     scale = alt.Scale(domain=[-STRONGEST, STRONGEST], scheme="redblue", reverse=True)
     chart = (
         alt.Chart(alt.NamedData("rows"))
@@ -178,7 +178,7 @@ def _map(title: str, of: str) -> Specification:
             x2="to:Q",
             y=alt.Y("bit:Q", title="bit").scale(nice=False).axis(tickCount=8, grid=False),
             y2="above:Q",
-            color=alt.Color("value:Q", title=of, scale=scale).legend(
+            color=alt.Color("value:Q", title=legend, scale=scale).legend(
                 type="gradient", gradientLength=160, tickCount=5
             ),
             stroke=alt.Stroke("value:Q", scale=scale, legend=None),

@@ -102,5 +102,5 @@ def _why(decision: dict[str, Any]) -> str:
     return f"{decision['why']} ({times} times)" if times > 1 else str(decision["why"])
 
 
-def _ghz(of: dict[str, Any]) -> str:
-    return f"{of['frequency_khz'] / 1e6:.4g} GHz"
+def _ghz(frequency: dict[str, Any]) -> str:
+    return f"{frequency['frequency_khz'] / 1e6:.4g} GHz"

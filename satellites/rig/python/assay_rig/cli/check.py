@@ -251,17 +251,17 @@ def _elsewhere(name: str, folder: Path) -> str:
 
 
 def _applying(
-    name: str, wanted: Sequence[str], offered: Sequence[str], randomness: float | None
+    name: str, chosen: Sequence[str], offered: Sequence[str], randomness: float | None
 ) -> list[str]:
-    """Return the checks to make: those that are wanted, or all that apply to the map."""
+    """Return the checks to make: the chosen ones, or all that apply to the map."""
     from assay_rig.checks import RANDOMISED
 
-    for check in wanted:
+    for check in chosen:
         if check not in offered:
             raise AssayError(f"--check: {name} has no check {check}; {nearest(check, offered)}")
         if randomness and check not in RANDOMISED:
             raise AssayError(f"--randomness: {check} delays no threads; {listed(RANDOMISED)} do")
-    applying = [check for check in wanted or offered if not randomness or check in RANDOMISED]
+    applying = [check for check in chosen or offered if not randomness or check in RANDOMISED]
     if not applying:
         raise AssayError(f"--randomness: no check of {name} delays threads, as {listed(RANDOMISED)} would")
     return list(dict.fromkeys(applying))
