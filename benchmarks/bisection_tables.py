@@ -17,7 +17,7 @@ from assay.analysis.bisection import (
 from assay.analysis.pairs import Sample
 from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
-from assay.experiment.types import Blocks, Until
+from assay.experiment.types import Design, Until
 from assay.versions import Bisection, Repository
 from promises import Rate, Row, Table, rng_of
 from simulation import NOISES, Array, log_ratios
@@ -121,7 +121,7 @@ class _Simulated:
         self, commit: int, until: Until, gate_percent: float | None = None
     ) -> tuple[Array, Estimate]:
         """Return the log ratios of a commit to the good end when its campaign ends, and what they say."""
-        design = Blocks(most=MOST_BLOCKS, until=until)
+        design = Design(blocks=MOST_BLOCKS, until="verdict")
         effect = self._effect if commit >= self._culprit else 0
         data = log_ratios(self._noise, self._rng, 1, MOST_BLOCKS)[0, 0] + effect
         for look in looks(design, self._campaigns):

@@ -34,7 +34,7 @@ from assay.analysis import (
 from assay.analysis.pairs import Sample, sample_of
 from assay.analysis.types import Estimate
 from assay.analysis.verdicts import Question, decide
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
+from assay.experiment.types import ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 from promises import LEVEL, Cell, Promise, Rate, Row, Table, broken, markdown, rng_of
@@ -54,9 +54,9 @@ TINY_EFFECT = 0.005
 """So small that identical code is rarely called equivalent, and a false alarm is seen."""
 
 GATE = 0.02
-UNTIL_GATE = Blocks(most=60, until="gate", fewest=8)
+UNTIL_GATE = Design(blocks=60, until="gate", at_least=8)
 
-EARLY = Blocks(most=60, until="verdict", fewest=8)
+EARLY = Design(blocks=60, until="verdict", at_least=8)
 
 FAMILIES = {2: (1, 3), 16: (4, 5), 40: (8, 6)}
 """Comparisons -> in how many contexts they are, with how many levels, one of which is the baseline."""
@@ -136,7 +136,7 @@ def tables(campaigns: int) -> list[Table]:
             f"of {100 * SMALLEST_EFFECT:g}%. *All hold*: the share of campaigns in which every interval "
             "holds its true ratio. *Wrong*: any verdict is wrong, in its direction or by calling "
             f"equivalent what differs by the smallest effect or more. After {TOGETHER_BLOCKS} blocks; then "
-            f"*until* every comparison has a verdict or {EARLY.most} blocks have ended, at the look that "
+            f"*until* every comparison has a verdict or {EARLY.blocks} blocks have ended, at the look that "
             "ends the campaign.",
             (
                 "noise",
@@ -166,7 +166,7 @@ def tables(campaigns: int) -> list[Table]:
         Table(
             "A gate",
             f"{few} campaigns a row, which end at the first look at which every comparison has passed or "
-            f"failed a gate of {100 * GATE:g}%, or after {UNTIL_GATE.most} blocks. One of them is slower "
+            f"failed a gate of {100 * GATE:g}%, or after {UNTIL_GATE.blocks} blocks. One of them is slower "
             "by so much, the others are of identical code. *Failed*: any comparison has. *Passed*: all have. "
             "*Wrong*: any fails that is not beyond the gate, or all pass while one is at the gate or beyond. "
             "*Decided*: each has passed or failed.",
@@ -210,13 +210,13 @@ def tables(campaigns: int) -> list[Table]:
                 "aggregate: decided %",
             ),
             tuple(
-                partial(two_modes, blocks, effect, half)
-                for blocks, effect in (
-                    (Blocks(most=12), 0.0),
-                    (Blocks(most=12), 0.05),
-                    (Blocks(most=20), 0.0),
-                    (Blocks(most=24, until="verdict"), 0.0),
-                    (Blocks(most=24, until="verdict"), 0.05),
+                partial(two_modes, design, effect, half)
+                for design, effect in (
+                    (Design(blocks=12), 0.0),
+                    (Design(blocks=12), 0.05),
+                    (Design(blocks=20), 0.0),
+                    (Design(blocks=24, until="verdict"), 0.0),
+                    (Design(blocks=24, until="verdict"), 0.05),
                 )
             ),
         ),
@@ -295,7 +295,7 @@ def wrong_verdicts(effect: float, smallest_effect: float) -> tuple[Verdict, ...]
 def fixed(noise: str, blocks: int, campaigns: int) -> Row:
     """One comparison after a fixed number of blocks."""
     data = log_ratios(NOISES[noise], rng_of("fixed", noise, blocks), campaigns, blocks)
-    result = judged(data, looks(Blocks(most=blocks))[-1])
+    result = judged(data, looks(Design(blocks=blocks))[-1])
     low, high = result.low[:, 0], result.high[:, 0]
     others = {"Student": student_interval(data[:, 0]), "Wilcoxon": wilcoxon_interval(data[:, 0])}
     width, best, coverage = min(
@@ -318,7 +318,7 @@ def fixed(noise: str, blocks: int, campaigns: int) -> Row:
 
 def early(noise: str, campaigns: int) -> Row:
     """Identical code, with looks."""
-    data = log_ratios(NOISES[noise], rng_of("early", noise), campaigns, EARLY.most)
+    data = log_ratios(NOISES[noise], rng_of("early", noise), campaigns, EARLY.blocks)
     planned = looks(EARLY)
     results = [judged(data[..., : look.blocks], look) for look in planned]
     alarms = [np.isin(result.verdict, wrong_verdicts(0, 0)) for result in results]
@@ -340,7 +340,7 @@ def early(noise: str, campaigns: int) -> Row:
 
 def until_verdict(noise: str, effect: float, campaigns: int) -> Row:
     """One comparison, which ends the campaign as soon as it has a verdict."""
-    data = log_ratios(NOISES[noise], rng_of("verdict", noise, effect), campaigns, EARLY.most)
+    data = log_ratios(NOISES[noise], rng_of("verdict", noise, effect), campaigns, EARLY.blocks)
     data += math.log1p(effect)
     planned = looks(EARLY)
     verdicts = np.array(
@@ -361,13 +361,13 @@ def family(noise: str, blocks: int, campaigns: int, early_campaigns: int) -> Row
     """Sixteen comparisons, of which all or half are of identical code."""
     rng = rng_of("family", noise, blocks)
     planted = np.tile([0.1, 0.1, 0, 0], 4)
-    look = looks(Blocks(most=blocks))[-1]
+    look = looks(Design(blocks=blocks))[-1]
     data = log_ratios(NOISES[noise], rng, campaigns, blocks, contexts=4, levels=5)
     identical = judged(data, look)
     half = judged(data + planted[:, None], look)
     early: Cell = ""
     if early_campaigns:
-        data = log_ratios(NOISES[noise], rng, early_campaigns, EARLY.most, contexts=4, levels=5)
+        data = log_ratios(NOISES[noise], rng, early_campaigns, EARLY.blocks, contexts=4, levels=5)
         alarms = [_any_alarm(judged(data[..., : look.blocks], look)) for look in looks(EARLY, 16)]
         early = Rate.of(np.any(alarms, axis=0), "at most 5%")
     return (
@@ -389,7 +389,7 @@ def together(noise: str, comparisons: int, campaigns: int) -> Row:
     """Families of comparisons of which some differ: whether all intervals hold, and all verdicts."""
     contexts, levels = FAMILIES[comparisons]
     rng = rng_of("together", noise, comparisons)
-    data = log_ratios(NOISES[noise], rng, campaigns, EARLY.most, contexts=contexts, levels=levels)
+    data = log_ratios(NOISES[noise], rng, campaigns, EARLY.blocks, contexts=contexts, levels=levels)
     effects = np.resize(TOGETHER, comparisons)
     truth = np.log1p(effects)
     data += truth[:, None]
@@ -402,7 +402,7 @@ def together(noise: str, comparisons: int, campaigns: int) -> Row:
         wrong = [np.isin(result.verdict[:, at], words) for at, words in enumerate(wrong_of)]
         return holds, np.any(wrong, axis=0), np.all(result.verdict != "undecided", axis=1)
 
-    once, *_ = looks(Blocks(most=TOGETHER_BLOCKS))
+    once, *_ = looks(Design(blocks=TOGETHER_BLOCKS))
     holds, wrong, _ = seen(once)
     planned = looks(EARLY, comparisons)
     held, erred, decided = (np.array(values) for values in zip(*map(seen, planned), strict=True))
@@ -425,7 +425,7 @@ def zeros(noise: str, share: float, campaigns: int) -> Row:
     times = NOISES[noise](rng, campaigns, 2 * TOGETHER_BLOCKS).reshape(*shape, 2)
     in_random_order = np.moveaxis(rng.permuted(times, axis=2), 2, 0)  # two trials of a block
     level, baseline = (np.exp(side) * (rng.random(shape) >= share) for side in in_random_order)
-    [look] = looks(Blocks(most=TOGETHER_BLOCKS))
+    [look] = looks(Design(blocks=TOGETHER_BLOCKS))
 
     def estimates(level: Array, smallest_effect: float) -> list[Estimate]:
         samples = [
@@ -452,7 +452,7 @@ def gate(noise: str, comparisons: int, slower: float, campaigns: int) -> Row:
     """Comparisons of which one is slower, until each has passed or failed the gate."""
     shape = {} if comparisons == 1 else {"contexts": 4, "levels": 5}
     data = log_ratios(
-        NOISES[noise], rng_of("gate", noise, comparisons, slower), campaigns, UNTIL_GATE.most, **shape
+        NOISES[noise], rng_of("gate", noise, comparisons, slower), campaigns, UNTIL_GATE.blocks, **shape
     )
     data[:, 0] -= math.log1p(slower)
     planned = looks(UNTIL_GATE)
@@ -473,10 +473,10 @@ def gate(noise: str, comparisons: int, slower: float, campaigns: int) -> Row:
     )
 
 
-def two_modes(blocks: Blocks, effect: float, campaigns: int) -> Row:
+def two_modes(design: Design, effect: float, campaigns: int) -> Row:
     """Whole campaigns, from their trials by what the laboratory itself does with them."""
-    rng = rng_of("modes", blocks.most, blocks.until, effect)
-    experiment = host_experiment(blocks)
+    rng = rng_of("modes", design.blocks, design.end, effect)
+    experiment = host_experiment(design)
     faster = {"a": 0.0, "b": effect, "c": 0.0}
     effects: Mapping[Level, float] = {level: math.log1p(by) for level, by in faster.items()}
     wrong_of: Mapping[Level, tuple[Verdict, ...]] = {
@@ -492,7 +492,7 @@ def two_modes(blocks: Blocks, effect: float, campaigns: int) -> Row:
         any(answer.verdict in wrong_of[answer.level] for answer in analysis.answers) for analysis in analyses
     ]
     return (
-        f"{blocks.most}" if blocks.until is None else f"until a verdict, at most {blocks.most}",
+        f"{design.blocks}" if design.end is None else f"until a verdict, at most {design.blocks}",
         f"{100 * effect:g}%",
         Rate.of(wrong, "at most 5%"),
         Rate.of([interval.low <= 1 + effect <= interval.high for interval in intervals], "at least 95%"),
@@ -522,7 +522,7 @@ def _planted(comparisons: Sequence[Comparison], threads: int) -> Comparison:
 def ways(scatter: float, effect: float, comparisons: int, campaigns: int) -> Row:
     """The same campaigns, ended by several ways to look early."""
     rng = rng_of("ways", scatter, effect)
-    data = math.log1p(effect) + scatter * rng.standard_normal((campaigns, EARLY.most))
+    data = math.log1p(effect) + scatter * rng.standard_normal((campaigns, EARLY.blocks))
     splits: tuple[Callable[[float], float], ...] = (lambda _: 1.0, math.sqrt, float)
     equal, root, proportional = (looks(EARLY, comparisons, weight) for weight in splits)
     cells = [_first(data, planned, comparisons) for planned in (equal, root, proportional)]
@@ -552,11 +552,11 @@ def _earliest(decide: Callable[[Array, float, int], NDArray[np.int64]], data: Ar
 
 
 def _ended_after(decided: NDArray[np.int64]) -> str:
-    blocks = float(np.minimum(decided, EARLY.most).mean())
+    blocks = float(np.minimum(decided, EARLY.blocks).mean())
     return f"{blocks:.1f}, {100 * float((decided != NEVER).mean()):.0f}%"
 
 
-def host_experiment(blocks: Blocks) -> Experiment:
+def host_experiment(design: Design) -> Experiment:
     """Return what is simulated on a host with two modes."""
     subjects, threads = ("a", "b", "c"), (1, 2)
     return Experiment(
@@ -570,7 +570,7 @@ def host_experiment(blocks: Blocks) -> Experiment:
             better="higher",
             across={"threads": {}},
         ),
-        design=Design(blocks=blocks),
+        design=design,
         programs={},
         fixed={"pinning": "compact"},
         changes={
@@ -583,12 +583,11 @@ def host_experiment(blocks: Blocks) -> Experiment:
 
 def _at_end(trials: Sequence[StoredTrial], experiment: Experiment) -> Analysis:
     """Return the analysis at the look at which the campaign ends."""
-    blocks = experiment.design.blocks
     analysis = summarise(trials, experiment)
-    for look in looks(blocks, len(analysis.answers))[:-1]:
+    for look in looks(experiment.design, len(analysis.answers))[:-1]:
         seen = summarise([trial for trial in trials if trial.block < look.blocks], experiment)
         assert seen.look == look
-        if stop_reason(seen, blocks):
+        if stop_reason(seen, experiment.design):
             return seen
     return analysis
 

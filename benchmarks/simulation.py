@@ -113,7 +113,7 @@ def host_campaign(
         contexts.setdefault(experiment.context(condition), []).append(condition)
     groups = list(contexts.values())
     number = 0
-    for block in range(experiment.design.blocks.most):
+    for block in range(experiment.design.blocks):
         for context in rng.permutation(len(groups)):
             first = number
             for _ in range(1 + experiment.design.repeat):

@@ -17,7 +17,7 @@ import planted
 import sensitivity_tables
 from assay.analysis import CONFIDENCE, HostModes, modes, summarise, summary, verdicts
 from assay.analysis.sensitivity import Sensitivity, sensitivity
-from assay.experiment.types import Blocks, Experiment
+from assay.experiment.types import Design, Experiment
 from assay.store.types import StoredTrial
 from calibration import (
     BEGIN,
@@ -79,8 +79,8 @@ def test_looking_early_keeps_the_level_where_looking_naively_does_not() -> None:
 
 
 HOSTS = (
-    partial(two_modes, Blocks(most=12), 0.0, 50),
-    partial(two_modes, Blocks(most=24, until="verdict"), 0.05, 12),
+    partial(two_modes, Design(blocks=12), 0.0, 50),
+    partial(two_modes, Design(blocks=24, until="verdict"), 0.05, 12),
 )
 
 
@@ -185,7 +185,7 @@ def test_an_exclusion_by_results_breaks_the_promises(monkeypatch: pytest.MonkeyP
         return replace(host_modes, of_group={**kept, **dict.fromkeys(out, "mixed")})
 
     monkeypatch.setattr(summary, "host_modes", favouring)
-    row = two_modes(Blocks(most=12), 0.0, 30)
+    row = two_modes(Design(blocks=12), 0.0, 30)
     assert not all(cell.holds for cell in promises(row)), row
 
 
@@ -195,7 +195,7 @@ def test_results_have_no_say_in_which_groups_are_repeated_or_left_out(
     seed: int, effect: float, chance: random.Random
 ) -> None:
     """On the same host, in the same order of trials: results of code of other speeds, and shuffled."""
-    experiment = host_experiment(Blocks(most=8))
+    experiment = host_experiment(Design(blocks=8))
     identical, different = (
         host_campaign(np.random.default_rng(seed), experiment, {"a": 0.0, "b": by, "c": -by})
         for by in (0.0, effect)

@@ -8,7 +8,7 @@ from assay.analysis import summarise
 from assay.analysis.busy import busy_reason, lost
 from assay.analysis.sequential import stop_reason
 from assay.analysis.summary_test import campaign, experiment, only, trial
-from assay.experiment.types import Blocks, Busy, Experiment
+from assay.experiment.types import Busy, Design, Experiment
 
 TRIALS = 2 * 3  # of a block
 
@@ -78,7 +78,7 @@ def test_an_experiment_may_count_them_and_a_little_load_is_counted() -> None:
 
 
 def test_a_campaign_does_not_end_early_while_the_host_is_busy() -> None:
-    until = Blocks(most=60, until="verdict")
+    until = Design(blocks=60, until="verdict")
     planned = experiment(blocks=until)
     assert stop_reason(summarise(campaign(20, loses(0.01)), planned), until)
     assert not stop_reason(summarise(campaign(20, loses(0.35)), planned), until)

@@ -11,10 +11,10 @@ from assay.analysis.configurations import (
     condition_sensitivities,
 )
 from assay.analysis.sensitivity import sensitivity
-from assay.experiment.perturb import Perturb
+from assay.experiment.perturb import UNMOVED
 from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive
 from assay.experiment.testing import experiment
-from assay.experiment.types import Blocks, Design
+from assay.experiment.types import Design
 from assay.store.types import StoredTrial
 
 NUMBER = 40
@@ -30,8 +30,8 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
     """
     asked = sensitive(
         experiment(
-            perturb=Perturb(amounts={"key_range": 0.1}, stack=64),
-            design=Design(blocks=Blocks(most=10), busy="count" if counts else "withhold"),
+            perturb=UNMOVED.altered(key_range=0.1, stack=64),
+            design=Design(blocks=10, busy="count" if counts else "withhold"),
         ),
         NUMBER,
         3,

@@ -24,7 +24,7 @@ from assay.analysis.history import (
     history,
 )
 from assay.experiment import Experiment
-from assay.experiment.perturb import Perturb
+from assay.experiment.perturb import UNMOVED
 from assay.experiment.testing import experiment
 from assay.store.types import CampaignSummary, StoredTrial
 
@@ -271,10 +271,10 @@ def test_a_median_of_zero_or_below_is_not_dropped_without_a_word() -> None:
 
 
 def test_other_perturbations_make_another_history() -> None:
-    moved = experiment(perturb=Perturb(stack=64))
+    moved = experiment(perturb=UNMOVED.altered(stack=64))
     result = history([campaign(1, 1e6), campaign(2, 1e6, of=moved)])
     assert [(of.campaign, of.reason.partition(": ")[2]) for of in result.left_out] == [
-        (1, "it has perturb.stack = 0, not 64")
+        (1, "it has perturb.stack = false, not 64")
     ]
 
 

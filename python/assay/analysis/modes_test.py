@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.analysis import modes
 from assay.analysis.modes import disagreement, gap, host_modes
 from assay.analysis.shape import shape
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Program
+from assay.experiment.types import ComparisonDesign, Design, Experiment, Program
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other")
@@ -31,7 +31,7 @@ def experiment() -> Experiment:
             smallest_effect_percent=5.0,
             better="higher",
         ),
-        design=Design(blocks=Blocks(most=10), seed=1),
+        design=Design(blocks=10, seed=1),
         programs={},
         fixed={"pinning": "cores_first"},
         changes={

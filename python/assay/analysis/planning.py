@@ -186,10 +186,11 @@ def forecast(
         until: as in the experiment's design; for "gate" the experiment must have a gate.
         draws: number of samples that are drawn for each size.
     """
-    blocks, design = experiment.design.blocks, experiment.comparison
+    most, minutes = experiment.design.blocks, experiment.design.minutes
+    design = experiment.comparison
     family, confidence = _family(experiment)
     seconds = _seconds_per_block(campaigns, experiment)
-    planned = blocks.most if blocks.minutes is None else min(blocks.most, int(blocks.minutes * 60 / seconds))
+    planned = most if minutes is None else min(most, int(minutes * 60 / seconds))
     samples = _samples(campaigns, experiment, draws)
     width = None if isinstance(until, str) else math.log1p(until / 100)
     comparisons = []
@@ -248,10 +249,10 @@ def gates(
 
 def _family(experiment: Experiment) -> tuple[int, float]:
     """Return the number of decisions that are corrected together, and the confidence of the last look."""
-    blocks, design = experiment.design.blocks, experiment.comparison
+    design = experiment.comparison
     answers = len(summarise((), experiment).answers)
     family = design.campaigns * (answers if design.correction == "family" else 1)
-    return family, looks(blocks, sharing(design, blocks, answers))[-1].confidence
+    return family, looks(experiment.design, sharing(design, experiment.design, answers))[-1].confidence
 
 
 def _pairs_to_decide(

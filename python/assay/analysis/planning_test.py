@@ -15,7 +15,7 @@ from assay.analysis.planning import ComparisonForecast, forecast, gates
 from assay.analysis.types import Look
 from assay.analysis.verdicts import Question, decide
 from assay.experiment.events import SIMULATION_S
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
+from assay.experiment.types import ComparisonDesign, Design, Experiment
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other")
@@ -23,14 +23,14 @@ THREADS = (1, 2)
 SECONDS = 0.5  # from the start of a trial to that of the next
 
 
-def experiment(blocks: Blocks | None = None, metric: str = "throughput") -> Experiment:
+def experiment(blocks: Design | None = None, metric: str = "throughput") -> Experiment:
     return Experiment(
         name="example",
         question="?",
         comparison=ComparisonDesign(
             metric=metric, factor="subject", baseline="base", smallest_effect_percent=5.0, better="higher"
         ),
-        design=Design(blocks=blocks or Blocks(most=20), seed=1),
+        design=(blocks or Design(blocks=20)).altered(seed=1),
         programs={},
         fixed={"duration_ms": 200, "interval_ms": 10, "pinning": "cores_first"},
         changes={
@@ -121,7 +121,7 @@ def test_a_small_pilot_allows_for_what_it_does_not_know() -> None:
     # Over many pilots of 8 blocks, 80% of the campaigns that they ask for are narrow enough.
     attained = []
     for seed in range(20):
-        prediction = forecast([campaign(8, noisy(0.05, seed))], experiment(Blocks(most=8)), 7)
+        prediction = forecast([campaign(8, noisy(0.05, seed))], experiment(Design(blocks=8)), 7)
         for comparison in prediction.comparisons:
             assert comparison.blocks is not None
             attained.append(np.mean(widths(0.05, comparison.blocks) <= 7))
@@ -181,7 +181,7 @@ def test_tiny_campaigns_allow_for_the_mean_of_each() -> None:
     attained = []
     for seed in range(20):
         noise = noisy(0.05, seed)
-        prediction = forecast([campaign(2, noise) for _ in range(6)], experiment(Blocks(most=8)), 7)
+        prediction = forecast([campaign(2, noise) for _ in range(6)], experiment(Design(blocks=8)), 7)
         for comparison in prediction.comparisons:
             assert comparison.pairs == 12
             assert comparison.blocks is not None
@@ -199,7 +199,9 @@ def test_pairs_of_tiny_campaigns_say_less_than_those_of_one(campaigns: int, enou
 
 def test_blocks_after_the_last_look_count_too() -> None:
     # The look at 8 blocks is the last one that 11 blocks reach.
-    prediction = forecast([campaign(11, noisy(0.05))], experiment(Blocks(most=60, until=5.0)), 5)
+    prediction = forecast(
+        [campaign(11, noisy(0.05))], experiment(Design(blocks=60, until_width_percent=5.0)), 5
+    )
     assert {comparison.pairs for comparison in prediction.comparisons} == {11}
 
 
@@ -265,14 +267,15 @@ def test_repeats_cost_time() -> None:
 
 
 def test_a_time_budget_limits_the_planned_blocks() -> None:
-    prediction = forecast([campaign(10, noisy(0.02))], experiment(Blocks(most=1000, minutes=1.0)), 5)
+    prediction = forecast([campaign(10, noisy(0.02))], experiment(Design(blocks=1000, minutes=1.0)), 5)
     assert prediction.planned == 30  # of 2 s each
 
 
 def test_an_early_end_asks_for_more_confidence() -> None:
     trials = [campaign(20, noisy(0.05))]
     fixed, early = (
-        forecast(trials, experiment(blocks), 5) for blocks in (Blocks(most=60), Blocks(most=60, until=5.0))
+        forecast(trials, experiment(blocks), 5)
+        for blocks in (Design(blocks=60), Design(blocks=60, until_width_percent=5.0))
     )
     assert fixed.confidence == pytest.approx(0.95)
     assert early.confidence > 0.95
@@ -293,7 +296,7 @@ def test_few_pairs_have_no_forecast(blocks: int) -> None:
 
 
 def test_one_planned_block_gives_no_interval() -> None:
-    prediction = forecast([campaign(8, noisy(0.02))], experiment(Blocks(most=1)), 5)
+    prediction = forecast([campaign(8, noisy(0.02))], experiment(Design(blocks=1)), 5)
     assert {comparison.planned_width_percent for comparison in prediction.comparisons} == {None}
 
 

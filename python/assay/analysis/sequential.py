@@ -10,7 +10,7 @@ from math import ceil, log, sqrt
 
 from assay.analysis.intervals import CONFIDENCE
 from assay.analysis.types import Analysis, LevelEffect, Look
-from assay.experiment.types import Blocks, ComparisonDesign
+from assay.experiment.types import ComparisonDesign, Design
 
 NOT_YET = "the first planned look at the results has not been reached"
 
@@ -18,22 +18,22 @@ GROWTH = 1.5
 """The approximate ratio of the blocks of a look to those of the look before it."""
 
 
-def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float] = sqrt) -> tuple[Look, ...]:
+def looks(design: Design, comparisons: int = 1, weight: Callable[[float], float] = sqrt) -> tuple[Look, ...]:
     """Return the planned looks at the results, the first one first.
 
     Each gets a share of the 5% in proportion to the `weight` of its blocks. Early looks that cannot decide
     anything are omitted. A campaign that never ends early has one look, at 95%.
 
     Args:
-        blocks: how many times each condition is run.
+        design: how many times each condition is run, and what ends the campaign.
         comparisons: number of comparisons that share the level of a look; see `sharing`.
         weight: the weight of a number of blocks; verdicts use the square root.
     """
-    counts = [blocks.most]
-    if blocks.until is not None and blocks.fewest < blocks.most:
-        steps = max(1, round(log(blocks.most / blocks.fewest) / log(GROWTH)))
-        growth = (blocks.most / blocks.fewest) ** (1 / steps)
-        counts = [ceil(blocks.fewest * growth**step - 1e-9) for step in range(steps)] + [blocks.most]
+    counts = [design.blocks]
+    if design.end is not None and design.at_least < design.blocks:
+        steps = max(1, round(log(design.blocks / design.at_least) / log(GROWTH)))
+        growth = (design.blocks / design.at_least) ** (1 / steps)
+        counts = [ceil(design.at_least * growth**step - 1e-9) for step in range(steps)] + [design.blocks]
     levels = _split(counts, weight)
     while len(counts) > 1 and comparisons * 2.0 ** (1 - counts[0]) > levels[0]:
         counts = counts[1:]
@@ -44,20 +44,20 @@ def looks(blocks: Blocks, comparisons: int = 1, weight: Callable[[float], float]
     )
 
 
-def sharing(design: ComparisonDesign, blocks: Blocks, answers: int) -> int:
+def sharing(comparison: ComparisonDesign, design: Design, answers: int) -> int:
     """Return how many comparisons, of this campaign and others, share the level of a look.
 
     Passing the gate is corrected only for the number of campaigns.
     """
-    corrected = design.correction == "family" and blocks.until != "gate"
-    return design.campaigns * (answers if corrected else 1)
+    corrected = comparison.correction == "family" and design.end != "gate"
+    return comparison.campaigns * (answers if corrected else 1)
 
 
-def is_open(answer: LevelEffect, blocks: Blocks) -> bool:
+def is_open(answer: LevelEffect, design: Design) -> bool:
     """Return whether a campaign continues for an answer; one that is withheld can never be decided."""
     if answer.withheld:
         return False
-    match blocks.until:
+    match design.end:
         case "verdict":
             return answer.verdict == "undecided"
         case "gate":
@@ -77,38 +77,38 @@ def _split(counts: list[int], weight: Callable[[float], float]) -> list[float]:
     return [(1 - CONFIDENCE) * weight(count) / total for count in counts]
 
 
-def reached(blocks: Blocks, complete: int, comparisons: int) -> Look | None:
+def reached(design: Design, complete: int, comparisons: int) -> Look | None:
     """Return the look on which verdicts rest when this many blocks are complete; None before the first look.
 
     A campaign that ends by its time budget, and not by its results, has one look, at the completed blocks.
     """
-    if blocks.until is None and blocks.minutes is not None:
+    if design.end is None and design.minutes is not None:
         return Look(1, 1, complete, CONFIDENCE) if complete else None
-    planned = looks(blocks, comparisons)
+    planned = looks(design, comparisons)
     return next((look for look in reversed(planned) if look.blocks <= complete), None)
 
 
-def waits(blocks: Blocks, complete: int) -> str:
+def waits(design: Design, complete: int) -> str:
     """Return why there has been no look yet when this many blocks are complete."""
-    if blocks.until is not None:
+    if design.end is not None:
         return NOT_YET
-    have_ended = f"{complete} of {blocks.most} blocks {'has' if complete == 1 else 'have'} ended"
+    have_ended = f"{complete} of {design.blocks} blocks {'has' if complete == 1 else 'have'} ended"
     return f"{have_ended}, and verdicts rest on all of them"
 
 
-def stop_reason(analysis: Analysis, blocks: Blocks) -> str:
+def stop_reason(analysis: Analysis, design: Design) -> str:
     """Return why a campaign may end at the look of `analysis`, or "" if it may not.
 
     The comparisons of the main metric and the aggregates decide; further metrics do not. The campaign does
     not wait for withheld ones, which can never be decided, except on a busy host, which may become quiet.
     """
-    if analysis.look is None or blocks.until is None or analysis.busy:
+    if analysis.look is None or design.end is None or analysis.busy:
         return ""
-    if any(is_open(answer, blocks) for answer in analysis.answers):
+    if any(is_open(answer, design) for answer in analysis.answers):
         return ""
     withheld, answers = sum(answer.withheld for answer in analysis.answers), len(analysis.answers)
     every = "every other" if withheld else "every"
-    match blocks.until:
+    match design.end:
         case "verdict":
             reason = f"{every} comparison has a verdict"
         case "gate":

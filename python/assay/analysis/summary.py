@@ -50,14 +50,14 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     blocks of the current look. The order of `trials` does not matter.
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
-    design, blocks = experiment.comparison, experiment.design.blocks
+    design = experiment.comparison
     main = [(target, design.metric, design.better) for target in planned_comparisons(experiment)]
     also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
     of_ladders = [(target, design.metric, design.better) for target in rungs(experiment)]
     together = wholes([(target.context, target.level) for target, *_ in main], experiment)
     complete = _complete_blocks(trials, experiment)
-    look = reached(blocks, complete, sharing(design, blocks, len(main) + len(together)))
-    waiting = waits(blocks, complete) if look is None else ""
+    look = reached(experiment.design, complete, sharing(design, experiment.design, len(main) + len(together)))
+    waiting = waits(experiment.design, complete) if look is None else ""
     counting = without_busy(trials, experiment)
     counted = counted_trials(counting, look)
     modes = host_modes(counted, experiment)

@@ -20,19 +20,19 @@ from assay.analysis import (
     summarise,
     verdict,
 )
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
+from assay.experiment.types import ComparisonDesign, Design, Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial
 
 SUBJECTS = ("base", "other", "third")
 THREADS = (1, 2)
-TEN = Blocks(most=10)
+TEN = Design(blocks=10)
 
 
 def experiment(
     better: str = "higher",
     exclude: tuple[Any, ...] = (),
-    blocks: Blocks = TEN,
+    blocks: Design = TEN,
     **comparison: Any,
 ) -> Experiment:
     return Experiment(
@@ -46,7 +46,7 @@ def experiment(
             better=better,  # type: ignore[arg-type]
             **comparison,
         ),
-        design=Design(blocks=blocks, seed=1, exclude=exclude),
+        design=blocks.altered(seed=1, exclude=exclude),
         programs={},
         fixed={},
         changes={"subject": {name: {} for name in SUBJECTS}, "threads": {n: {"threads": n} for n in THREADS}},
@@ -141,7 +141,7 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
         twice = subject == "other" and threads == 2
         return throughput((200 if twice else 100) * (1 + block) * rng.uniform(0.999, 1.001))
 
-    analysis = summarise(campaign(8, change), experiment(blocks=Blocks(most=8)))
+    analysis = summarise(campaign(8, change), experiment(blocks=Design(blocks=8)))
     assert len(analysis.comparisons) == 4
     comparison = only(analysis.comparisons, "other", 2)
     assert comparison.verdict == "faster"
@@ -153,7 +153,7 @@ def test_a_planted_difference_is_found_in_its_context_alone() -> None:
 
 def test_five_blocks_are_undecided_and_say_why() -> None:
     trials = campaign(5, lambda _, s, __: throughput(9 if s == "other" else 1))
-    analysis = summarise(trials, experiment(blocks=Blocks(most=5)))
+    analysis = summarise(trials, experiment(blocks=Design(blocks=5)))
     comparison = only(analysis.comparisons, "other", 1)
     assert (comparison.verdict, comparison.interval) == ("undecided", None)
     assert comparison.ratio == pytest.approx(9)
@@ -165,7 +165,7 @@ def test_five_blocks_are_undecided_and_say_why() -> None:
 )
 def test_one_pair_and_none_are_named_in_words(other: dict[str, Any], reason: str) -> None:
     trials = campaign(1, lambda _, s, __: other if s == "other" else throughput(1))
-    comparison = only(summarise(trials, experiment(blocks=Blocks(most=1))).comparisons, "other", 1)
+    comparison = only(summarise(trials, experiment(blocks=Design(blocks=1))).comparisons, "other", 1)
     assert reason in comparison.reason
 
 
@@ -197,12 +197,14 @@ def test_a_pair_counts_only_where_both_trials_do(spoils: str, spoiled: dict[str,
     failed=st.sets(
         st.tuples(st.integers(0, 11), st.sampled_from(SUBJECTS), st.sampled_from(THREADS)), max_size=5
     ),
-    blocks=st.sampled_from([Blocks(most=12), Blocks(most=60, until="verdict"), Blocks(most=60, until=9.0)]),
+    blocks=st.sampled_from(
+        [Design(blocks=12), Design(blocks=60, until="verdict"), Design(blocks=60, until_width_percent=9.0)]
+    ),
     host_changes=st.sets(st.integers(0, 11), max_size=3),
 )
 @settings(max_examples=40)
 def test_a_failed_trial_takes_all_verdicts_of_its_condition_and_gives_none_to_others(
-    status: str, failed: set[tuple[int, str, int]], blocks: Blocks, host_changes: set[int]
+    status: str, failed: set[tuple[int, str, int]], blocks: Design, host_changes: set[int]
 ) -> None:
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
         speed = {"base": 1.0, "other": 2.0, "third": 1.0}[subject] * (1 + block % 3 / 100)
@@ -361,7 +363,9 @@ def planted(values: Mapping[str, Sequence[float]], **changed: Any) -> Comparison
     trials = campaign(
         blocks, lambda block, subject, _: throughput(values.get(subject, values["base"])[block])
     )
-    return only(summarise(trials, experiment(blocks=Blocks(most=blocks), **changed)).comparisons, "other", 1)
+    return only(
+        summarise(trials, experiment(blocks=Design(blocks=blocks), **changed)).comparisons, "other", 1
+    )
 
 
 STARVED = [0.0] * 8 + [113.3] * 12
@@ -415,7 +419,7 @@ def test_zeros_count_over_workloads_too() -> None:
         return throughput(0.0 if starved else (1.0 if threads == 2 else 1000.0) + block / 100)
 
     [other, third] = summarise(
-        campaign(20, change), experiment(blocks=Blocks(most=20), across={"threads": {}})
+        campaign(20, change), experiment(blocks=Design(blocks=20), across={"threads": {}})
     ).aggregates
     assert (other.verdict, other.zeros, other.dropped) == ("slower", (15, 0), {})
     assert other.ratio is not None
@@ -451,14 +455,14 @@ def test_what_is_shown_of_a_comparison_alone_may_be_undecided_among_many() -> No
         return throughput((0.98 if block == 3 else 1.1 + block / 1000) if planted else 1)
 
     trials = campaign(8, change)  # two of 2**8 flips are as far above: p is 4 / 2**8, and times 4 above 5%
-    comparison = only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1)
+    comparison = only(summarise(trials, experiment(blocks=Design(blocks=8))).comparisons, "other", 1)
     assert comparison.p == pytest.approx(4 / 2**8)
     assert comparison.p_adjusted == pytest.approx(16 / 2**8)
     assert comparison.interval is not None
     assert comparison.interval.low < 1
     assert comparison.verdict == "undecided"
     assert "the interval holds 1" in comparison.reason
-    uncorrected = experiment(correction="none", blocks=Blocks(most=8))
+    uncorrected = experiment(correction="none", blocks=Design(blocks=8))
     alone = only(summarise(trials, uncorrected).comparisons, "other", 1)
     assert (alone.verdict, alone.reason) == ("faster", "")
     assert alone.interval is not None
@@ -467,20 +471,21 @@ def test_what_is_shown_of_a_comparison_alone_may_be_undecided_among_many() -> No
 
 def test_too_few_pairs_for_the_number_of_comparisons_are_said_to_be_so() -> None:
     trials = campaign(7, lambda _, s, __: throughput(9 if s == "other" else 1))
-    comparison = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
+    comparison = only(summarise(trials, experiment(blocks=Design(blocks=7))).comparisons, "other", 1)
     assert all(words in comparison.reason for words in ("7 pairs", "among 4 comparisons", "takes 8"))
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
     assert (
-        only(summarise(trials, experiment(blocks=Blocks(most=8))).comparisons, "other", 1).verdict == "faster"
+        only(summarise(trials, experiment(blocks=Design(blocks=8))).comparisons, "other", 1).verdict
+        == "faster"
     )
 
 
 def test_equivalence_is_corrected_too() -> None:
     trials = campaign(7, lambda *_: throughput(1))
-    comparison = only(summarise(trials, experiment(blocks=Blocks(most=7))).comparisons, "other", 1)
+    comparison = only(summarise(trials, experiment(blocks=Design(blocks=7))).comparisons, "other", 1)
     assert comparison.verdict == "undecided"
     assert "too few for an interval among 4" in comparison.reason
-    uncorrected = experiment(correction="none", blocks=Blocks(most=7))
+    uncorrected = experiment(correction="none", blocks=Design(blocks=7))
     assert only(summarise(trials, uncorrected).comparisons, "other", 1).verdict == "equivalent"
 
 
@@ -501,16 +506,16 @@ def test_where_no_group_is_left_out_all_groups_say_the_same(seed: int, across: d
 
 def test_the_aggregates_are_of_the_family_of_the_main_metric() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    analysis = summarise(trials, experiment(across={"threads": {}}, blocks=Blocks(most=8)))
+    analysis = summarise(trials, experiment(across={"threads": {}}, blocks=Design(blocks=8)))
     family = analysis.answers
     assert [comparison.p_adjusted for comparison in family] == corrected(family)
     assert {comparison.p_adjusted for comparison in family} == {6 * 2 / 2**8, 1.0}
-    few = summarise(trials[: 7 * 6], experiment(across={"threads": {}}, blocks=Blocks(most=7)))
+    few = summarise(trials[: 7 * 6], experiment(across={"threads": {}}, blocks=Design(blocks=7)))
     assert "7 pairs are too few for an interval among 6 comparisons" in few.comparisons[0].reason
 
 
 def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggregates() -> None:
-    until = Blocks(most=30, until="verdict", fewest=10)
+    until = Design(blocks=30, until="verdict", at_least=10)
     trials = campaign(10, lambda *_: throughput(1))
     look = summarise(trials, experiment(blocks=until)).look
     assert look is not None
@@ -520,7 +525,7 @@ def test_a_look_is_left_out_that_could_decide_nothing_among_comparisons_and_aggr
 
 def test_further_metrics_are_not_corrected_for_the_aggregates() -> None:
     trials = campaign(8, lambda _, s, __: throughput(9 if s == "other" else 1))
-    planned = experiment(across={"threads": {}}, also={"throughput": "higher"}, blocks=Blocks(most=8))
+    planned = experiment(across={"threads": {}}, also={"throughput": "higher"}, blocks=Design(blocks=8))
     assert {comparison.p_adjusted for comparison in summarise(trials, planned).also} == {4 * 2 / 2**8, 1.0}
 
 
@@ -575,7 +580,7 @@ def on_a_host_with_modes(block: int, subject: str, threads: int) -> dict[str, An
 
 
 def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_shown() -> None:
-    analysis = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Blocks(most=12)))
+    analysis = summarise(campaign(12, on_a_host_with_modes), experiment(blocks=Design(blocks=12)))
     assert analysis.host_modes is not None
     two = only(analysis.comparisons, "other", 2)
     assert (two.pairs, two.dropped, two.ratio) == (11, {"host changed": 1}, 1)
@@ -589,8 +594,8 @@ def test_groups_in_which_the_host_changed_do_not_count_in_the_verdict_but_are_sh
 
 def test_the_verdicts_in_a_mode_are_corrected_too() -> None:
     trials = campaign(12, on_a_host_with_modes)
-    corrected = summarise(trials, experiment(blocks=Blocks(most=12)))
-    alone = summarise(trials, experiment(blocks=Blocks(most=12), correction="none"))
+    corrected = summarise(trials, experiment(blocks=Design(blocks=12)))
+    alone = summarise(trials, experiment(blocks=Design(blocks=12), correction="none"))
     fast = [only(analysis.comparisons, "other", 2).modes["fast"] for analysis in (corrected, alone)]
     assert [(comparison.pairs, comparison.verdict) for comparison in fast] == [
         (7, "undecided"),
@@ -605,7 +610,7 @@ def test_the_repetition_of_a_group_takes_its_place_within_the_same_block() -> No
         levels: dict[str, Level] = {"subject": subject, "threads": 2}
         repeated = trial(len(trials), 5, 1000, levels, **calibrated(50, 50, 100))
         trials.append(dataclasses.replace(repeated, repeats=repeats))
-    two = only(summarise(trials, experiment(blocks=Blocks(most=12))).comparisons, "other", 2)
+    two = only(summarise(trials, experiment(blocks=Design(blocks=12))).comparisons, "other", 2)
     assert (two.pairs, two.dropped) == (12, {"host changed": 1})
     assert two.all_groups.pairs == 13
 
@@ -644,7 +649,7 @@ def test_a_fixed_number_of_blocks_is_decided_when_all_have_ended_however_they_en
 
 
 def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() -> None:
-    until = experiment(blocks=Blocks(most=60, until="verdict"))
+    until = experiment(blocks=Design(blocks=60, until="verdict"))
     trials = campaign(11, lambda _, s, __: throughput(9 if s == "other" else 1))
     analysis = summarise(trials, until)
     assert analysis.look is None
@@ -656,7 +661,7 @@ def test_before_the_first_look_nothing_is_decided_but_the_estimates_are_there() 
 
 
 def test_only_blocks_that_the_look_covers_count() -> None:
-    until = experiment(blocks=Blocks(most=60, until="verdict"))
+    until = experiment(blocks=Design(blocks=60, until="verdict"))
     trials = campaign(20, lambda block, s, _: throughput(9 if s == "other" and block < 18 else 1))
     analysis = summarise(trials, until)
     assert analysis.look is not None
@@ -672,7 +677,7 @@ def test_only_blocks_that_the_look_covers_count() -> None:
 
 def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
     """The host's second mode shows itself only after the look at 12 blocks."""
-    until = experiment(blocks=Blocks(most=60, until="verdict"), correction="none")
+    until = experiment(blocks=Design(blocks=60, until="verdict"), correction="none")
 
     def change(block: int, subject: str, threads: int) -> dict[str, Any]:
         if block >= 12:
@@ -688,7 +693,7 @@ def test_what_ran_after_a_look_does_not_change_what_it_says_of_modes() -> None:
 
 
 def test_a_time_budget_counts_the_blocks_that_were_completed() -> None:
-    budget = experiment(blocks=Blocks(most=1000, minutes=10))
+    budget = experiment(blocks=Design(blocks=1000, minutes=10))
     analysis = summarise(campaign(9, lambda *_: throughput(1))[:-1], budget)
     assert analysis.look == Look(1, 1, 8, 0.95)
     assert {comparison.pairs for comparison in analysis.comparisons} == {8}

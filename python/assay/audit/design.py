@@ -86,17 +86,17 @@ def too_few_for(experiment: Experiment) -> tuple[int, int] | None:
 
     None if the blocks are enough when no pair is lost. The rules above report the same, in more words.
     """
-    blocks = experiment.design.blocks
+    design = experiment.design
     answers = len(summarise((), experiment).answers)
-    family = sharing(experiment.comparison, blocks, answers)
+    family = sharing(experiment.comparison, design, answers)
 
     def enough(most: int) -> bool:
-        planned = blocks.altered(most=most)
+        planned = design.altered(blocks=most)
         return fewest_pairs(family, looks(planned, family)[-1].confidence) <= most
 
-    if enough(blocks.most):
+    if enough(design.blocks):
         return None
-    return answers, next(most for most in count(blocks.most) if enough(most))
+    return answers, next(most for most in count(design.blocks) if enough(most))
 
 
 _LEAST_MS = 50  # five ticks of the slowest usual kernel, 100 a second
@@ -222,7 +222,7 @@ def _pairs(evidence: Evidence, comparisons: Sequence[Comparison]) -> list[int]:
     """Return the number of pairs for each verdict; before the campaign, the most there can be."""
     if evidence.has_run:
         return [comparison.pairs for comparison in comparisons]
-    return [evidence.experiment.design.blocks.most] * len(comparisons)
+    return [evidence.experiment.design.blocks] * len(comparisons)
 
 
 def _more_blocks(evidence: Evidence) -> str:
@@ -242,10 +242,10 @@ def _confidence(evidence: Evidence) -> float:
     analysis = evidence.analysis
     if evidence.has_run:
         return analysis.look.confidence if analysis.look else CONFIDENCE
-    return looks(evidence.experiment.design.blocks, _family(evidence))[-1].confidence
+    return looks(evidence.experiment.design, _family(evidence))[-1].confidence
 
 
 def _family(evidence: Evidence) -> int:
     """Return how many comparisons of the main metric, including aggregates, share a look's level."""
     experiment = evidence.experiment
-    return sharing(experiment.comparison, experiment.design.blocks, len(evidence.analysis.answers))
+    return sharing(experiment.comparison, experiment.design, len(evidence.analysis.answers))

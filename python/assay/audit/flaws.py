@@ -10,7 +10,7 @@ from assay.audit.sources import ANOMALIES, BENCHMARKING, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.audit.workload import effect_of_updates
 from assay.experiment.flaws import flaws_of
-from assay.experiment.roles import mixes_of
+from assay.experiment.workload import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import counted, listed

@@ -9,7 +9,7 @@ from assay.audit.known_flaws import KNOWN_FLAWS
 from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, OMISSION
 from assay.audit.types import Evidence, of_places, rule
-from assay.experiment.roles import mixes_of
+from assay.experiment.workload import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
 from assay.words import agreed, condition_name, counted, listed

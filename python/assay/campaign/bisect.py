@@ -161,7 +161,7 @@ class Search:
                 return None, prepared.skipped
             experiment = prepared.experiment
             if width_percent is not None:
-                experiment = experiment.altered(design={"blocks": {"until": width_percent}})
+                experiment = experiment.altered(design={"until": None, "until_width_percent": width_percent})
             self._begun += 1
             return self._measure(experiment), prepared.skipped
         finally:

@@ -136,7 +136,7 @@ class _Campaign:
         worktrees = nullcontext(experiment) if plan else _rebuilt(experiment, self.stop, self.reporter)
         with worktrees as built, self._prepared(built, plan) as executor:
             assert self.number is not None
-            store, reporter, blocks = self.store, self.reporter, built.design.blocks
+            store, reporter, design = self.store, self.reporter, built.design
             scheduler = Scheduler(
                 store, self.number, built, clock=time.monotonic, say=reporter.show, pilot=self.pilot
             )
@@ -147,8 +147,8 @@ class _Campaign:
                 scheduler.pending,
                 summary.ended,
                 summary.ended - summary.counts.get("valid", 0),
-                may_end_early=(blocks.until, blocks.minutes, self.pilot) != (None, None, None),
-                budget_s=math.inf if blocks.minutes is None else 60 * blocks.minutes - scheduler.running_s(),
+                may_end_early=(design.end, design.minutes, self.pilot) != (None, None, None),
+                budget_s=math.inf if design.minutes is None else 60 * design.minutes - scheduler.running_s(),
             ) as progress:
                 scheduler.run(executor, progress)
             return scheduler.analysis

@@ -24,7 +24,7 @@ from assay.campaign.time_budget import FEWEST_BLOCKS, USUAL_FEWEST, blocks_withi
 from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.experiment.revisions import of_revisions, without
-from assay.experiment.types import REVISION, Blocks, MeasuredRevision, Revision
+from assay.experiment.types import REVISION, MeasuredRevision, Revision
 from assay.report import Report
 from assay.report.ab import SkippedBenchmark, name_of
 from assay.runner.build import cleaned_up, run_builds
@@ -226,13 +226,9 @@ def rehearsed(
     block_s *= len(rest.conditions()) / len(experiment.conditions())
     left_s = ends - time.monotonic()
     blocks = blocks_within(rest, block_s, left_s, _BLOCK, shares)
-    planned = Blocks(
-        most=blocks,
-        minutes=left_s / 60,
-        until="verdict" if rest.comparison.gate_percent is None else "gate",
-        fewest=min(blocks, USUAL_FEWEST),
-    )
-    return replace(prepared, experiment=rest.altered(design={"blocks": planned}), skipped=skipped)
+    until = "verdict" if rest.comparison.gate_percent is None else "gate"
+    design = rest.design.exactly(blocks, left_s / 60).altered(until=until, at_least=min(blocks, USUAL_FEWEST))
+    return replace(prepared, experiment=rest.altered(design=design), skipped=skipped)
 
 
 def minutes_needed(report: Report) -> float | None:

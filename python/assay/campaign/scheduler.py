@@ -94,8 +94,8 @@ class Scheduler:
         self._ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
         self.analysis: Analysis | None = None
         self._looked = {decision.block for decision in store.decisions(campaign) if decision.kind == "look"}
-        blocks = experiment.design.blocks
-        self._looks = {look.blocks for look in looks(blocks)} if blocks.until is not None else set()
+        design = experiment.design
+        self._looks = {look.blocks for look in looks(design)} if design.end is not None else set()
         self._next_forecast = FEWEST_PAIRS  # blocks
         self._began = clock()
         self._before_s = _took_s(self._ended)
@@ -241,7 +241,7 @@ class Scheduler:
     def _block_ended(self, block: int) -> bool:
         """Look at the results if that is planned, and end the campaign if it may or must end."""
         ended = block + 1
-        minutes = self._experiment.design.blocks.minutes
+        minutes = self._experiment.design.minutes
         why = self._look(ended) if ended in self._looks else ""
         running_s = self.running_s()
         if not why and minutes is not None and running_s >= 60 * minutes:
@@ -257,7 +257,7 @@ class Scheduler:
 
     def _forecast(self, ended: int, progress: ProgressDisplay) -> None:
         """Show at which look the results will probably end the campaign, if they may."""
-        until = self._experiment.design.blocks.until
+        until = self._experiment.design.end
         last = self._last_block + 1
         if (
             until is None
@@ -279,10 +279,10 @@ class Scheduler:
         if look is None or look.blocks != ended:
             return ""
         if ended not in self._looked:
-            blocks = self._experiment.design.blocks
+            end = self._experiment.design.end
             answers = [answer for answer in analysis.answers if not answer.withheld]
             withheld = len(analysis.answers) - len(answers)
-            by_gate = blocks.until == "gate"
+            by_gate = end == "gate"
             undecided = sum((answer.gate if by_gate else answer.verdict) == "undecided" for answer in answers)
             intervals = [
                 answer.interval
@@ -292,7 +292,7 @@ class Scheduler:
             widest = max((100 * (interval.high / interval.low - 1) for interval in intervals), default=None)
             reason = f"look {look.number} of at most {look.of}, after {ended} blocks: " + (
                 f"{undecided} of {len(analysis.answers)} comparisons undecided"
-                if isinstance(blocks.until, str)
+                if isinstance(end, str)
                 else "some intervals are missing"
                 if widest is None or len(intervals) < len(answers)
                 else f"the widest interval is {widest:.3g}% wide"
@@ -310,7 +310,7 @@ class Scheduler:
             }
             self._store.decide(self._campaign, self._decision("look", ended, reason, content))
             self._say(reason)
-        return stop_reason(analysis, self._experiment.design.blocks)
+        return stop_reason(analysis, self._experiment.design)
 
     def _decision(
         self, kind: Literal["look", "repeat", "stop"], ended: int, reason: str, content: Mapping[str, Any]

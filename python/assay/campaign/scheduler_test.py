@@ -315,9 +315,7 @@ def test_a_trial_that_fails_is_recorded_like_any_other_and_the_next_one_runs(sto
 
 
 def until_verdict() -> Experiment:
-    fixed = experiment()
-    blocks = fixed.design.blocks.model_copy(update={"until": "verdict", "fewest": 2})
-    return fixed.model_copy(update={"design": fixed.design.model_copy(update={"blocks": blocks})})
+    return experiment().altered(design={"until": "verdict"})
 
 
 @dataclass

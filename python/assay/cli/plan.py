@@ -120,7 +120,6 @@ def plan(
     from assay.analysis.planning import FEWEST_PAIRS, gates
     from assay.audit import audit_experiment
     from assay.experiment import check, load, overridden
-    from assay.experiment.types import Blocks
     from assay.runner.machine import host, present_machine
     from assay.store import Store
 
@@ -142,8 +141,7 @@ def plan(
         forecast = _forecast(planned, trials, until)
     if forecast is None:
         # The pilot is stored with the experiment's own plan, and ends early.
-        enough = Blocks(most=max(planned.design.blocks.most, PILOT_BLOCKS))
-        pilot = planned.altered(design={"blocks": enough})
+        pilot = planned.altered(design=planned.design.exactly(max(planned.design.blocks, PILOT_BLOCKS)))
         check(pilot, present_machine())  # mistakes come first
         _say_pilot(planned, trials, store)
         with running_campaign(store, pilot, pilot=PILOT_BLOCKS) as (report, opened):
@@ -202,8 +200,8 @@ def _with_goal(
         experiment = experiment.altered(comparison=experiment.comparison.gated(gate))
     if width is not None:
         return experiment, width
-    if gate is None and experiment.design.blocks.until is not None:
-        return experiment, experiment.design.blocks.until
+    if gate is None and experiment.design.end is not None:
+        return experiment, experiment.design.end
     return experiment, "verdict" if experiment.comparison.gate_percent is None else "gate"
 
 
@@ -278,7 +276,7 @@ def _of_decisions(
 ) -> Iterator[str]:
     """Yield how many comparisons the planned blocks will decide, and what the others take."""
     planned, every, decided = forecast.planned, forecast.comparisons, forecast.decided
-    blocks = f"{'at most ' * bool(experiment.design.blocks.until)}{counted(planned, 'block')}"
+    blocks = f"{'at most ' * bool(experiment.design.end)}{counted(planned, 'block')}"
     takes = _takes(planned * forecast.minutes_per_block)
     rest = [comparison for comparison in every if comparison.blocks and comparison not in decided]
     if len(decided) == len(every):
@@ -292,7 +290,7 @@ def _of_decisions(
         count = "one" if len(rest) == 1 else str(len(rest))
         whose = f"the other {count}" if decided else f"{count} of them"
         others = f"; {whose} {'needs' if len(rest) == 1 else 'need'} {_blocks(slowest)}"
-    start = "" if experiment.design.blocks.until else "the planned "
+    start = "" if experiment.design.end else "the planned "
     yield (
         f"In {start}{blocks}, {takes}, {len(decided) or 'none'} of {counted(every, 'comparison')} will"
         f" probably be decided{others}."

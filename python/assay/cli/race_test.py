@@ -74,8 +74,8 @@ def test_subjects_of_a_program_are_raced_to_a_verdict() -> None:
     experiment = stored()
     assert experiment.name == "race-slow-quick"
     assert experiment.factors == {"subject": ("slow", "quick")}
-    assert experiment.design.blocks.until == "verdict"
-    assert experiment.design.blocks.minutes is not None
+    assert experiment.design.end == "verdict"
+    assert experiment.design.minutes is not None
 
 
 def test_the_winner_is_named_first_whichever_is_the_baseline() -> None:

@@ -206,7 +206,7 @@ def _with_enough_blocks(experiment: "Experiment", *, anyway: bool) -> "Experimen
         check(experiment, present_machine())  # what is wrong in the file comes first
         comparisons, needed = hopeless
         raise AssayError(
-            f"{experiment.path}: {counted(experiment.design.blocks.most, 'block')} can decide none of"
+            f"{experiment.path}: {counted(experiment.design.blocks, 'block')} can decide none of"
             f" {counted(comparisons, 'comparison')}; it takes {needed} (--blocks {needed});"
             " --anyway runs it as it is"
         )

@@ -7,19 +7,16 @@ from typing import Any
 
 from assay import programs
 from assay.experiment.events import base_of
-from assay.experiment.factors import origin_of
+from assay.experiment.factors import Mistakes, refuse
 from assay.experiment.flaws import flaws_of
 from assay.experiment.machine import ENTROPY, Machine, SubjectOffer
 from assay.experiment.mistakes import MistakeError, located
 from assay.experiment.perturb import chosen
-from assay.experiment.roles import mixes_of
 from assay.experiment.types import Experiment, Level
-from assay.experiment.workload import OPERATIONS
+from assay.experiment.workload import OPERATIONS, mixes_of
 from assay.words import listed, nearest, runs, show
 
 _Settings = Mapping[str, Any]
-_Mistakes = Iterator[tuple[tuple[str | int, ...], str]]
-"""Of each mistake the setting, with the key inside it where there is one, and why, with a remedy."""
 
 _BYTES_OF_A_NUMBER = 8
 
@@ -81,24 +78,17 @@ def _check(experiment: Experiment, machine: Machine) -> None:
     }
     for condition, settings in conditions:
         other = compared_with[experiment.context(condition)]
-        for (setting, *inside), why in _mistakes(experiment, condition, settings, other, machine):
-            origin = origin_of(experiment, condition, str(setting))
-            raise MistakeError((*origin, *inside), why)
+        refuse(experiment, condition, _mistakes(experiment, condition, settings, other, machine))
         _check_drawn(experiment, condition, settings, other, machine)
-    comparison = experiment.comparison
-    for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
-        for metric in metrics:
-            if _ENERGY.fullmatch(metric) and not machine.counts_energy:
-                why = (
-                    "this machine has no energy counters, or only root may read them; compare another metric"
-                )
-                raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {why}")
-    if not experiment.subjects() & experiment.programs.keys():
-        for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
-            for metric in metrics:
-                reasons = [_lacks(metric, settings) for _, settings in conditions]
-                if None not in reasons:
-                    raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
+    known = not experiment.subjects() & experiment.programs.keys()
+    for key, metric in experiment.comparison.metrics:
+        reasons = [_lacks(metric, settings) if known else None for _, settings in conditions]
+        if _ENERGY.fullmatch(metric) and not machine.counts_energy:
+            reasons = [
+                "this machine has no energy counters, or only root may read them; compare another metric"
+            ]
+        if None not in reasons:
+            raise MistakeError(("comparison", key), f"no trial has {show(metric)}: {reasons[0]}")
 
 
 _ENERGY = re.compile("energy_(j|uj_per_operation|delay[23]?(_per_operation)?)")
@@ -131,7 +121,7 @@ def _check_drawn(
 
 def _mistakes(
     experiment: Experiment, condition: Mapping[str, Level], settings: _Settings, other: str, machine: Machine
-) -> _Mistakes:
+) -> Mistakes:
     """Yield what a machine cannot do of a condition that is compared with another subject."""
     if settings["subject"] not in experiment.programs:
         yield from _subject_mistakes(experiment, condition, settings, other, machine)
@@ -161,7 +151,7 @@ def _mistakes(
 
 def _subject_mistakes(
     experiment: Experiment, condition: Mapping[str, Level], settings: _Settings, other: str, machine: Machine
-) -> _Mistakes:
+) -> Mistakes:
     """Yield what is asked of a subject of `assay-trial` beyond what it offers.
 
     It can be compared only with subjects of the same structure, whose operations do the same.
@@ -256,7 +246,7 @@ def _rule(experiment: Experiment, condition: Mapping[str, Level], settings: Coll
     )
 
 
-def _engine_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
+def _engine_mistakes(settings: _Settings, machine: Machine) -> Mistakes:
     """Yield that an engine is unknown, not in this processor, or reseeded without a state of its own."""
     if "engine" not in settings:
         return
@@ -292,7 +282,7 @@ _BUILT_FOR_DEBUGGING = "std_map_mutex"
 """The only map that `assay-pitfalls` has in a debug build."""
 
 
-def _flaw_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
+def _flaw_mistakes(settings: _Settings, machine: Machine) -> Mistakes:
     """Yield that a flaw could change nothing, so that trials would bear its name for nothing."""
     flaws = flaws_of(settings)
     subject = settings["subject"]
@@ -309,7 +299,7 @@ def _flaw_mistakes(settings: _Settings, machine: Machine) -> _Mistakes:
         yield ("flaws",), f"{subject} holds nothing, so that {prefills[0]} changes nothing; remove it"
 
 
-def _latest_mistakes(settings: _Settings) -> _Mistakes:
+def _latest_mistakes(settings: _Settings) -> Mistakes:
     """Yield that the latest keys are not drawn by one role alone, which alone changes what the map holds.
 
     Threads of a role take each other to insert and erase as they do, and know nothing of those of others.
@@ -340,7 +330,7 @@ def _latest_mistakes(settings: _Settings) -> _Mistakes:
             yield ("roles", number), f"{show(roles[number]['name'])} {why}"
 
 
-def _allocator_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:
+def _allocator_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> Mistakes:
     """Yield that an allocator cannot be loaded, or nobody could verify that it was."""
     allocator, subject = settings.get("allocator"), settings["subject"]
     if allocator is None:
@@ -355,7 +345,7 @@ def _allocator_mistakes(experiment: Experiment, settings: _Settings, machine: Ma
         yield ("allocator",), machine.allocators[allocator]
 
 
-def _transaction_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:
+def _transaction_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> Mistakes:
     """Yield that the processor lacks the transactions, or nobody could verify that they were used."""
     wanted, subject = settings.get("transactions"), settings["subject"]
     if wanted is None:
@@ -372,7 +362,7 @@ def _transaction_mistakes(experiment: Experiment, settings: _Settings, machine: 
         yield ("transactions",), why
 
 
-def _event_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> _Mistakes:
+def _event_mistakes(experiment: Experiment, settings: _Settings, machine: Machine) -> Mistakes:
     """Yield that libpfm does not know an event that every processor could have, or nobody would count it."""
     subject = settings["subject"]
     if "events" in settings and experiment.is_command(subject):

@@ -1,7 +1,7 @@
 """Reads [factors]: what each level of each factor changes."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.experiment.lines import KeyPath
@@ -15,6 +15,8 @@ Changes = dict[str, dict[Level, dict[str, Any]]]
 Factors = Mapping[str, Sequence[Level]]
 LevelsByName = Mapping[str, Mapping[str, Level]]
 """Factor -> name of a level -> the level, so that each of many rules finds its levels at once."""
+Mistakes = Iterator[tuple[tuple[str | int, ...], str]]
+"""The setting of each mistake, with the key inside it where there is one, and why, with a remedy."""
 
 
 def read_factors(factors: Mapping[str, Any], fixed: Collection[str]) -> Changes:
@@ -172,3 +174,9 @@ def origin_of(experiment: Experiment, condition: Mapping[str, Level], setting: s
             key = ("factors", factor, LevelKey(str(level), experiment.factors[factor].index(level)))
             return key if factor == setting else (*key, setting)
     return ("trial", setting)
+
+
+def refuse(experiment: Experiment, condition: Mapping[str, Level], mistakes: Mistakes) -> None:
+    """Raise the first of some mistakes in the settings of a condition, at the key that gives the setting."""
+    for (setting, *inside), why in mistakes:
+        raise MistakeError((*origin_of(experiment, condition, str(setting)), *inside), why)

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from assay.experiment.schema import Document
 from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS, Settings
+from assay.experiment.types import Experiment
 from assay.files import write
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -59,7 +59,7 @@ def experiment_schema() -> dict[str, Any]:
 
     What spans several keys, such as a baseline that is not a level, `load` alone checks.
     """
-    schema = Document.model_json_schema()
+    schema = Experiment.model_json_schema()
     schema["properties"]["factors"] = _factors(schema["$defs"])
     return {
         "$schema": _DIALECT,

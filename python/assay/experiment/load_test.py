@@ -9,14 +9,13 @@ from assay.errors import AssayError
 from assay.experiment import ComparisonDesign, Experiment, Level, load, parse
 from assay.experiment.metrics import better
 from assay.experiment.mistakes import validated
-from assay.experiment.perturb import Perturb, PerturbTable
-from assay.experiment.schema import DesignTable, Document
+from assay.experiment.perturb import UNMOVED, Perturb
 from assay.experiment.settings import Settings
-from assay.experiment.types import Blocks, Chart, Extraction, ExtractTable, Program, Validation
+from assay.experiment.types import Chart, Design, Extraction, Program, Validation
 
 FILE = Path("experiments/x.toml")
-PERTURBED_BY_DEFAULT = Perturb(
-    amounts={"key_range": 0.01}, environment=4096, stack=4096, heap=16384, thread_order=True
+PERTURBED_BY_DEFAULT = UNMOVED.altered(
+    key_range=0.01, environment=4096, stack=4096, heap=16384, thread_order=True
 )
 TEXT = """\
 name = "x"
@@ -70,7 +69,7 @@ def test_an_experiment_says_what_its_file_says() -> None:
         "threads": (1, 2),
         "mix": ("searches", "updates"),
     }
-    assert experiment.design.blocks.most == 12
+    assert experiment.design.blocks == 12
     assert experiment.design.seed is None
     assert experiment.perturb == PERTURBED_BY_DEFAULT
     assert experiment.comparison.better == "higher"
@@ -166,29 +165,29 @@ def test_a_gate_below_the_usual_smallest_effect_is_that_too() -> None:
     text = changed("percent = 3", "percent = 1\ngate_percent = 2")
     gated = parse(text.replace("blocks = 12", 'until = "gate"'), FILE)
     assert (gated.comparison.gate_percent, gated.comparison.smallest_effect_percent) == (2, 1)
-    assert gated.design.blocks == Blocks(most=60, until="gate")
+    assert gated.design.altered(exclude=()) == Design(blocks=60, until="gate")
 
 
 @pytest.mark.parametrize(
-    ("written", "blocks"),
+    ("written", "design"),
     [
-        ("", Blocks(most=60, until="verdict", fewest=8)),
-        ("at_least = 20", Blocks(most=60, until="verdict", fewest=20)),
-        ("blocks = 20", Blocks(most=20)),
-        ("blocks = 1", Blocks(most=1)),
-        ('until = "verdict"', Blocks(most=60, until="verdict", fewest=8)),
-        ('blocks = 6\nuntil = "verdict"\nat_least = 6', Blocks(most=6, until="verdict", fewest=6)),
-        ("blocks = 100\nuntil_width_percent = 2", Blocks(most=100, until=2, fewest=8)),
-        ("blocks = 7\nminutes = 10", Blocks(most=7, minutes=10)),
+        ("", Design(blocks=60, until="verdict", at_least=8)),
+        ("at_least = 20", Design(blocks=60, until="verdict", at_least=20)),
+        ("blocks = 20", Design(blocks=20)),
+        ("blocks = 1", Design(blocks=1)),
+        ('until = "verdict"', Design(blocks=60, until="verdict", at_least=8)),
+        ('blocks = 6\nuntil = "verdict"\nat_least = 6', Design(blocks=6, until="verdict", at_least=6)),
+        ("blocks = 100\nuntil_width_percent = 2", Design(blocks=100, until_width_percent=2, at_least=8)),
+        ("blocks = 7\nminutes = 10", Design(blocks=7, minutes=10)),
         # A block takes 7 x (250 + 40) ms at least.
-        ("minutes = 7", Blocks(most=207, minutes=7)),
-        ('until = "verdict"\nminutes = 1', Blocks(most=60, minutes=1, until="verdict")),
-        ("minutes = 0.001", Blocks(most=1, minutes=0.001)),
-        ("minutes = 1_000_000", Blocks(most=200_000 // 7, minutes=1_000_000)),
+        ("minutes = 7", Design(blocks=207, minutes=7)),
+        ('until = "verdict"\nminutes = 1', Design(blocks=60, minutes=1, until="verdict")),
+        ("minutes = 0.001", Design(blocks=1, minutes=0.001)),
+        ("minutes = 1_000_000", Design(blocks=200_000 // 7, minutes=1_000_000)),
     ],
 )
-def test_blocks_are_a_number_a_budget_of_time_or_as_many_as_it_takes(written: str, blocks: Blocks) -> None:
-    assert read("blocks = 12", written).design.blocks == blocks
+def test_blocks_are_a_number_a_budget_of_time_or_as_many_as_it_takes(written: str, design: Design) -> None:
+    assert read("blocks = 12", written).design.altered(exclude=()) == design
 
 
 SMALLEST = """\
@@ -207,7 +206,7 @@ def test_what_a_small_file_leaves_out_has_defaults() -> None:
     assert experiment.comparison == ComparisonDesign(
         metric="throughput", factor="subject", baseline="one", smallest_effect_percent=3, better="higher"
     )
-    assert experiment.design.blocks == Blocks(most=60, until="verdict", fewest=8)
+    assert experiment.design == Design(blocks=60, until="verdict", at_least=8)
     assert experiment.fixed["mix"] == {"insert": 0, "erase": 0, "find": 100}
 
 
@@ -545,7 +544,7 @@ def test_a_unit_or_a_name_says_which_values_are_better(metric: str, unit: str, w
 
 def test_the_budget_of_time_for_a_command_is_of_trials_that_take_no_time() -> None:
     text = f"{COMMAND}protocol = false".replace("blocks = 8", "minutes = 1")
-    assert parse(text, FILE).design.blocks.most == 3000
+    assert parse(text, FILE).design.blocks == 3000
 
 
 def test_a_command_is_found_on_the_path_and_else_named(tmp_path: Path) -> None:
@@ -982,18 +981,18 @@ def test_every_other_example_of_the_reference_may_stand_in_a_file() -> None:
     parts = re.findall(r"^```toml\n(?!name = )(.*?)^```", REFERENCE.read_text(), re.DOTALL | re.MULTILINE)
     assert len(parts) > 5
     for part in parts:
-        validated(Document, tomllib.loads(TEXT) | tomllib.loads(part))
+        validated(Experiment, tomllib.loads(TEXT) | tomllib.loads(part))
 
 
 def test_the_reference_explains_every_key() -> None:
     text = REFERENCE.read_text()
     for table in (
-        *(Settings, DesignTable, PerturbTable, ComparisonDesign),
-        *(Program, ExtractTable, Validation, Chart),
+        *(Settings, Design, Perturb, ComparisonDesign),
+        *(Program, Extraction, Validation, Chart),
     ):
         for key in table.known_keys():
             assert f"\n| `{key}` |" in text, key
-    for key in Document.known_keys():
+    for key in Experiment.known_keys():
         assert f"\n| `{key}` |" in text or f"## `[{key}" in text or f"## `[[{key}" in text, key
 
 

@@ -9,9 +9,8 @@ from assay.experiment.empirical import read_digests
 from assay.experiment.factors import label_of, level_of, levels_by_name
 from assay.experiment.mistakes import MistakeError, check_known, dotted, placed, validated
 from assay.experiment.read import check_conditions, check_set, filling_the_time, read_rules
-from assay.experiment.schema import DesignTable
 from assay.experiment.settings import Settings
-from assay.experiment.types import Blocks, Experiment, Level
+from assay.experiment.types import Design, Experiment, Level
 from assay.experiment.workload import files_of
 from assay.words import nearest, show
 
@@ -47,14 +46,14 @@ def overridden(
     given += [f"--set {rule}" for rule in settings] + [f"--only {rule}" for rule in only]
     if not given:
         return experiment
-    fills_the_time = (
-        experiment.design.blocks.minutes is not None and filling_the_time(experiment) == experiment
-    )
-    changed: dict[str, object] = {} if seed is None else {"seed": seed}
+    design = experiment.design
+    fills_the_time = design.minutes is not None and filling_the_time(experiment) == experiment
     if minutes is not None or blocks is not None:
-        changed["blocks"] = Blocks(most=blocks or 1, minutes=minutes)
+        design = design.exactly(blocks or 1, minutes)
         fills_the_time = minutes is not None and blocks is None
-    result = experiment.altered(design=changed, overrides=(*experiment.overrides, *given))
+    if seed is not None:
+        design = design.altered(seed=seed)
+    result = experiment.altered(design=design, overrides=(*experiment.overrides, *given))
     for rule in settings:
         try:
             result = _set(result, rule)
@@ -94,7 +93,7 @@ def _set(experiment: Experiment, rule: str) -> Experiment:
 
 def _set_rules(experiment: Experiment, name: str, text: str) -> Experiment:
     """Return an experiment with other rules for which conditions are run."""
-    rules = validated(DesignTable, {name: _value(text)}, skip=1)
+    rules = validated(Design, {name: _value(text)}, skip=1)
     read = read_rules(name, getattr(rules, name), experiment.factors)
     return experiment.altered(design={name: read})
 

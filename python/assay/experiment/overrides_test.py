@@ -136,10 +136,10 @@ def test_a_time_budget_of_the_file_is_filled_by_what_is_left() -> None:
     all_of_it = parse(text, Path("x.toml"))
     shorter = overridden(all_of_it, settings=["duration_ms=10"])
     assert (
-        shorter.design.blocks.most
-        == parse(text.replace("[trial]", "[trial]\nduration_ms = 10"), Path("x.toml")).design.blocks.most
+        shorter.design.blocks
+        == parse(text.replace("[trial]", "[trial]\nduration_ms = 10"), Path("x.toml")).design.blocks
     )
-    assert shorter.design.blocks.most > all_of_it.design.blocks.most
+    assert shorter.design.blocks > all_of_it.design.blocks
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,15 @@ Measurement, section 3.1, principle P1.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
 from assay.experiment.mistakes import MistakeError, validated
 from assay.experiment.settings import Parameter, Settings
-from assay.experiment.tables import Part, Table, explained, misplaced
+from assay.experiment.tables import Table, explained, misplaced, read_as
 from assay.words import show
 
 AMOUNT = 0.01
@@ -31,8 +32,23 @@ Weights = Annotated[
     explained("is values with weights above 0, two at least, such as {{ a = 1, b = 2 }}, not {value}"),
 ]
 Number = Annotated[float, Field(gt=0, le=1e18)]
+
+
+def _flat(table: dict[str, float | dict[str, float]]) -> dict[str, float]:
+    """Return numbers by the names of their settings, `parameters.size` for one inside a table."""
+    flat: dict[str, float] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": number for key, number in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
 Numbers = Annotated[
-    dict[str, Number | dict[str, Number]],
+    dict[str, float],
+    read_as(dict[str, Number | dict[str, Number]]),
+    AfterValidator(_flat),
     explained(
         "is settings with numbers above 0, such as {{ batch = 8, parameters.start = 50 }}, not {value}"
     ),
@@ -67,8 +83,8 @@ class LengthPerturbed(Table):
     """C of the length, where it is a number."""
 
 
-class PerturbTable(Table):
-    """[perturb]."""
+class Perturb(Table):
+    """[perturb]: what is moved at random in every trial."""
 
     key_range: Annotated[
         Annotated[float, Field(gt=0, le=1)] | Off,
@@ -89,9 +105,9 @@ class PerturbTable(Table):
     """Number of the distribution, such as its exponent -> C."""
     parameters: dict[Parameter, Amount | Weights] | None = None
     """Parameter of one's own -> C of a number, or values with weights."""
-    uniform: Numbers | None = None
+    uniform: Numbers = Field(default_factory=dict)
     """Setting -> standard deviation of what is added to it, uniformly distributed around 0."""
-    multiple_of: Numbers | None = None
+    multiple_of: Numbers = Field(default_factory=dict)
     """Setting that moves -> the step that its values are rounded to, such as the size of a packet."""
     pinning: Weights | None = None
     """Policies with weights, of which one is drawn for each trial; likewise the next ones."""
@@ -124,38 +140,25 @@ class PerturbTable(Table):
                 raise misplaced(key, f"{key} cannot vary within a condition; make it a factor")
         return table
 
+    def _moves(self) -> Iterator[tuple[str, Any]]:
+        """Yield each setting that moves with its C or its weights, one in a table as `arrivals.rate`."""
+        given = self.given()
+        for name in Settings.model_fields:
+            value = given.get(name)
+            if name in _TABLES:
+                yield from ((f"{name}.{key}", inner) for key, inner in (value or {}).items())
+            elif value:
+                yield name, value
 
-class Perturb(Part):
-    """What is moved at random in every trial.
+    @cached_property
+    def amounts(self) -> dict[str, float]:
+        """Return setting -> C of the factor e^(C Z) by which it is moved, Z standard normal."""
+        return {name: value for name, value in self._moves() if not isinstance(value, dict)}
 
-    Attributes:
-        amounts: setting -> C of the factor e^(C Z) by which it is moved, Z standard normal. One inside a
-            table is written with its key, such as `arrivals.rate`.
-        uniform: likewise -> standard deviation, in the setting's unit, of what is added to it, uniformly
-            distributed around 0.
-        multiple_of: a setting of these two -> a step, of which its moved values are multiples.
-        choices: setting -> value -> weight, of the values of which one is drawn.
-        environment: the environment is longer by fewer bytes than this; likewise `stack`, `heap`.
-        stack: how much deeper threads measure, bytes.
-        heap: of the first allocation, bytes.
-        address_space: how the kernel places a process in memory.
-        thread_order: threads are started in random order.
-        placement: threads are exchanged among equivalent processors.
-        layout: each block, or each configuration where sensitivity is measured, runs programs that are linked
-            anew, in an order of their functions and data that is drawn for it.
-    """
-
-    amounts: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
-    uniform: dict[str, Number] = Field(default_factory=dict)
-    multiple_of: dict[str, Number] = Field(default_factory=dict)
-    choices: dict[str, dict[str, Annotated[float, Field(gt=0, le=1e6)]]] = Field(default_factory=dict)
-    environment: Annotated[int, Field(ge=0, le=2**20)] = 0
-    stack: Annotated[int, Field(ge=0, le=2**16, multiple_of=16)] = 0
-    heap: Annotated[int, Field(ge=0, le=2**16)] = 0
-    address_space: AddressSpace = "system"
-    thread_order: bool = False
-    placement: bool = False
-    layout: bool = False
+    @cached_property
+    def choices(self) -> dict[str, dict[str, float]]:
+        """Return setting -> value -> weight, of the values of which one is drawn."""
+        return {name: value for name, value in self._moves() if isinstance(value, dict)}
 
     def names(self) -> tuple[str, ...]:
         """Return what is moved, by the names of the file."""
@@ -165,64 +168,55 @@ class Perturb(Part):
 
     def nothing(self) -> "Perturb":
         """Return what moves nothing, and places processes as this does where it always does so alike."""
-        return Perturb(address_space="system" if self.address_space == "either" else self.address_space)
+        return UNMOVED.altered(
+            address_space="system" if self.address_space == "either" else self.address_space
+        )
 
     def alone(self, name: str) -> "Perturb":
         """Return the perturbation of one of `names` alone."""
-        if name in self.amounts:
-            moved: dict[str, Any] = {"amounts": {name: self.amounts[name]}, "multiple_of": self.multiple_of}
-        elif name in self.uniform:
-            moved = {"uniform": {name: self.uniform[name]}, "multiple_of": self.multiple_of}
-        elif name in self.choices:
-            moved = {"choices": {name: self.choices[name]}}
+        values: dict[str, Any] = {**self.amounts, **self.choices}
+        if name in self.uniform:
+            moved: dict[str, Any] = {"uniform": {name: self.uniform[name]}}
         else:
-            moved = {name: getattr(self, name)}
-        return self.nothing().altered(**moved)
+            moved = _nested({name: values[name] if name in values else getattr(self, name)})
+        return self.nothing().altered(multiple_of=self.multiple_of, **moved)
 
 
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as the file has them: that of `arrivals.rate` in the table `arrivals`."""
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        outer, dot, inner = name.partition(".")
+        if dot:
+            nested.setdefault(outer, {})[inner] = value
+        else:
+            nested[outer] = value
+    return nested
+
+
+UNMOVED = Perturb(key_range=False, environment=False, stack=False, heap=False, thread_order=False)
+"""What moves nothing."""
 _PROCESS = ("environment", "stack", "heap", "thread_order", "placement", "layout")
 _OF_THE_PROTOCOL = ("key_range", "stack", "heap", "thread_order", "placement")
 """What moves only where a program speaks the protocol: a command makes its own threads and allocations."""
 
 
-def read_perturb(table: PerturbTable, *, commands_alone: bool) -> Perturb:
-    """Return what a table says; `commands_alone` where no subject speaks the trial protocol.
+def resolved(perturb: Perturb, *, commands_alone: bool) -> Perturb:
+    """Return what is moved of what a file says; `commands_alone` where no subject speaks the trial protocol.
 
     Raises:
         MistakeError: it perturbs what commands do not have.
     """
-    left_out: tuple[str, ...] = ()
     if commands_alone:
-        left_out = _OF_THE_PROTOCOL
-        stated = [name for name in left_out if name in table.model_fields_set and getattr(table, name)]
-        if stated:
-            why = "commands do not take it, and there is nothing else; leave it out, or perturb a parameter"
-            raise MistakeError(("perturb", stated[0]), why)
-    given = {name: value for name, value in table.given().items() if value and name not in left_out}
-    amounts: dict[str, float] = {}
-    choices: dict[str, dict[str, float]] = {}
-    for name in Settings.model_fields:
-        value = given.get(name)
-        inside = value.items() if name in _TABLES and value else ()
-        for at, moved in [(f"{name}.{key}", inner) for key, inner in inside] or [(name, value)]:
-            if isinstance(moved, dict):
-                choices[at] = moved
-            elif moved is not None:
-                amounts[at] = moved
-    process = {name: given[name] for name in (*_PROCESS, "address_space") if name in given}
-    uniform, multiple_of = (_flat(given.get(name, {})) for name in ("uniform", "multiple_of"))
-    if "key_range" not in table.model_fields_set and "key_range" in uniform:
-        amounts.pop("key_range", None)
-    return Perturb(amounts=amounts, uniform=uniform, multiple_of=multiple_of, choices=choices, **process)
-
-
-def _flat(table: Mapping[str, Any]) -> dict[str, float]:
-    """Return numbers by the names of their settings, `parameters.size` for one inside a table."""
-    flat: dict[str, float] = {}
-    for name, value in table.items():
-        inner = {f"{name}.{key}": number for key, number in value.items()} if isinstance(value, dict) else {}
-        flat |= inner or {name: value}
-    return flat
+        for name in _OF_THE_PROTOCOL:
+            if name in perturb.model_fields_set and getattr(perturb, name):
+                why = (
+                    "commands do not take it, and there is nothing else; leave it out, or perturb a parameter"
+                )
+                raise MistakeError(("perturb", name), why)
+        return perturb.altered(**dict.fromkeys(_OF_THE_PROTOCOL, False))
+    added = "key_range" in perturb.uniform and "key_range" not in perturb.model_fields_set
+    return perturb.altered(key_range=False) if added else perturb
 
 
 _NUMBERS = frozenset(
@@ -309,31 +303,39 @@ def check_perturb(
     Raises:
         MistakeError: what is named cannot vary, or a value is not possible.
     """
+
+    def values(name: str, key: tuple[str, ...], *, numbers: bool = True) -> list[Any]:
+        """Return the values of a setting in the conditions that have it."""
+        there = [value for settings in conditions if (value := value_at(settings, name)) is not None]
+        if not there:
+            why = "no condition has it for all roles; set it in [trial] or [factors], or leave it out"
+            raise MistakeError(key, why)
+        if numbers and not any(map(is_number, there)):
+            raise MistakeError(key, f"{name} is {show(there[0])}, which is not a number; leave it out")
+        return there
+
     for name in perturb.amounts:
-        if name != "key_range":  # by default it moves where there is one
-            _check_amount(name, _there(name, conditions))
+        if name != "key_range":  # which by default moves where there is one
+            values(name, _key(name), numbers=name != "mix")
     for name in perturb.uniform:
+        key = _key("uniform", name)
         if name in perturb.amounts:
-            raise MistakeError(
-                _key("uniform", name), f"{name} is moved by a C as well; leave one of the two out"
-            )
+            raise MistakeError(key, f"{name} is moved by a C as well; leave one of the two out")
         if name.partition(".")[0] not in _NUMBERS:
-            raise MistakeError(_key("uniform", name), f"{name} cannot be moved by a number; leave it out")
-        _check_number(_key("uniform", name), name, _there(name, conditions))
+            raise MistakeError(key, f"{name} cannot be moved by a number; leave it out")
+        values(name, key)
     for name, step in perturb.multiple_of.items():
-        key, values = _key("multiple_of", name), _there(name, conditions)
+        key = _key("multiple_of", name)
         if name not in {*perturb.amounts, *perturb.uniform}:
             raise MistakeError(key, f"{name} is not moved; give it a C, or leave it out")
-        _check_number(key, name, values)
-        if small := [value for value in values if is_number(value) and 0 < abs(value) < step]:
+        if small := [value for value in values(name, key) if is_number(value) and 0 < abs(value) < step]:
             raise MistakeError(key, f"{show(step)} is more than {name}, {show(small[0])}; use a smaller step")
     for name, weights in perturb.choices.items():
         if name in factor_of:
             why = f"the factor {factor_of[name]} sets it; leave one of the two out"
             raise MistakeError(_key(name), why)
-        check = _check_parameter if name.startswith("parameters.") else _check_setting
-        for value in weights:
-            check(name, value, conditions)
+        of_one = name.startswith("parameters.")
+        _check_choices(name, weights, values(name, _key(name), numbers=False) if of_one else None)
     if perturb.placement and "pinning" not in perturb.choices:
         _check_placement([settings["pinning"] for settings in conditions])
 
@@ -342,37 +344,18 @@ def _key(name: str, *inside: str) -> tuple[str, ...]:
     return ("perturb", *name.split("."), *inside)
 
 
-def _there(name: str, conditions: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Return the values of a setting in the conditions that have it."""
-    return [value for settings in conditions if (value := value_at(settings, name)) is not None]
-
-
-def _check_amount(name: str, values: Sequence[Any]) -> None:
-    if name != "mix" or not values:
-        _check_number(_key(name), name, values)
-
-
-def _check_number(key: tuple[str, ...], name: str, values: Sequence[Any]) -> None:
-    if not values:
-        raise MistakeError(key, _MISSING)
-    if not any(map(is_number, values)):
-        raise MistakeError(key, f"{name} is {show(values[0])}, which is not a number; leave it out")
-
-
-def _check_parameter(name: str, value: str, conditions: Sequence[Mapping[str, Any]]) -> None:
-    values = _there(name, conditions)
-    if not values:
-        raise MistakeError(_key(name), _MISSING)
-    if any(map(is_number, values)) and not _NUMBER.fullmatch(value):
-        why = f"{show(value)} is not a number, as the setting is; write numbers: {{ 1 = 1, 2 = 1 }}"
-        raise MistakeError(_key(name, value), why)
-
-
-def _check_setting(name: str, value: str, _: Sequence[Mapping[str, Any]]) -> None:
-    try:
-        in_full(name, value)
-    except MistakeError as mistake:
-        raise MistakeError(_key(name, value), mistake.why) from None
+def _check_choices(name: str, weights: Iterable[str], parameters: Sequence[Any] | None) -> None:
+    """Check values that may be drawn for a setting, or for a parameter that has these values."""
+    numeric = parameters is not None and any(map(is_number, parameters))
+    for value in weights:
+        if numeric and not _NUMBER.fullmatch(value):
+            why = f"{show(value)} is not a number, as the setting is; write numbers: {{ 1 = 1, 2 = 1 }}"
+            raise MistakeError(_key(name, value), why)
+        if parameters is None:
+            try:
+                in_full(name, value)
+            except MistakeError as mistake:
+                raise MistakeError(_key(name, value), mistake.why) from None
 
 
 def _check_placement(pinnings: Sequence[Any]) -> None:
@@ -382,6 +365,3 @@ def _check_placement(pinnings: Sequence[Any]) -> None:
     if all(pinning == "none" for pinning in pinnings):
         why = "no condition binds its threads to processors; leave it out, or give a pinning"
         raise MistakeError(_key("placement"), why)
-
-
-_MISSING = "no condition has it for all roles; set it in [trial] or [factors], or leave it out"

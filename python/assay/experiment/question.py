@@ -91,8 +91,8 @@ def why_other_trials(first: Experiment, other: Experiment) -> str:
 
 def _of_whole(experiment: Experiment) -> dict[str, str]:
     comparison = experiment.comparison.model_dump(mode="json", exclude=set(_NOT_ASKED))
-    asked = {f"comparison.{name}": _text(experiment, value) for name, value in comparison.items()}
-    asked |= {"busy": experiment.design.busy} | _moved(experiment) | _levels(experiment)
+    asked = _named(experiment, "comparison.", comparison) | {"busy": experiment.design.busy}
+    asked |= _moved(experiment) | _levels(experiment)
     if experiment.revisions:
         asked |= {f"factors.{REVISION}.{name}": of.tree for name, of in experiment.revisions.levels.items()}
     for subject in sorted(experiment.subjects()):
@@ -107,24 +107,27 @@ def _levels(experiment: Experiment) -> dict[str, str]:
 
 
 def _settings(experiment: Experiment, condition: Mapping[str, Level]) -> dict[str, str]:
-    return {name: _text(experiment, of) for name, of in experiment.settings(condition).items()}
+    return _named(experiment, "", experiment.settings(condition))
 
 
 def _moved(experiment: Experiment) -> dict[str, str]:
     """Return what is moved at random, which events are simulated, and what files of keys held."""
-    moved = {f"perturb.{name}": of for name, of in experiment.moved.model_dump(mode="json").items()}
-    simulated = {f"simulate.{name}": of for name, of in experiment.simulate.model_dump(mode="json").items()}
-    held = {f"the content of {file}": digest[:12] for file, digest in experiment.digests.items()}
-    every = {**moved, **simulated, **held}
-    return {_text(experiment, name): _text(experiment, of) for name, of in every.items()}
+    held = {file: digest[:12] for file, digest in experiment.digests.items()}
+    return (
+        _named(experiment, "perturb.", experiment.moved.given())
+        | _named(experiment, "simulate.", experiment.simulate.model_dump(mode="json"))
+        | _named(experiment, "the content of ", held)
+    )
 
 
 def _program(experiment: Experiment, subject: str, without: frozenset[str]) -> dict[str, str]:
     program = experiment.programs.get(subject)
-    if program is None:
-        return {}
-    fields = program.model_dump(mode="json", exclude=set(without))
-    return {f"subjects.{subject}.{name}": _text(experiment, of) for name, of in fields.items()}
+    fields = program.model_dump(mode="json", exclude=set(without)) if program else {}
+    return _named(experiment, f"subjects.{subject}.", fields)
+
+
+def _named(experiment: Experiment, prefix: str, values: Mapping[str, Any]) -> dict[str, str]:
+    return {_text(experiment, f"{prefix}{name}"): _text(experiment, of) for name, of in values.items()}
 
 
 def _text(experiment: Experiment, value: Any) -> str:

@@ -2,36 +2,37 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.experiment.charts import read_chart
 from assay.experiment.events import is_simulated, simulated_metric
 from assay.experiment.factors import (
     Factors,
     LevelsByName,
+    Mistakes,
     check_changes,
     level_of,
     levels_by_name,
     levels_of,
     origin_of,
     read_factors,
+    refuse,
 )
 from assay.experiment.flaws import flaws_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
-from assay.experiment.perturb import check_perturb, read_perturb
+from assay.experiment.perturb import check_perturb, resolved
 from assay.experiment.programs import check_placeholders, check_units, read_programs
-from assay.experiment.schema import DesignTable, Document
 from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS
+from assay.experiment.tables import NAME_PATTERN
 from assay.experiment.types import (
+    AXES,
     EXPERIMENT_NAME_PATTERN,
-    Blocks,
+    Chart,
     ComparisonDesign,
-    Design,
     Experiment,
     Level,
     Reported,
@@ -47,6 +48,7 @@ _PROTOCOL_DEFAULTS = {"pinning": "cores_first", "keys": "dense", "duration_ms": 
 _FIXTURE_DEFAULTS = {name: value for name, value in _PROTOCOL_DEFAULTS.items() if name in OF_FIXTURES}
 MOST_TRIALS = 200_000  # a plan is made in memory, at some 3 kB a trial
 _MOST_BLOCKS = 100_000
+_MOST_FACETS = 2  # charts that every report has take as many as there are factors
 _SHORTEST_OVERHEAD_S = 0.04  # of a trial: two calibrations of 12 ms, and 23 ms for all else
 _SHORTEST_COMMAND_S = 0.01  # it takes longer, with the calibrations around it
 
@@ -63,16 +65,16 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     Raises:
         MistakeError: there is a mistake in it.
     """
-    document = validated(Document, table)
-    given = document.trial.given()
-    changes = read_factors(document.factors, given)
+    document = validated(Experiment, table)
+    given = document.fixed
+    changes = read_factors(document.changes, given)
     folder = path.parent.absolute()
     tables = [given, *(change for levels in changes.values() for change in levels.values())]
     for settings in tables:
         for _, distribution in files_of(settings):
             distribution["file"] = str(folder / distribution["file"])
     factors = {name: tuple(levels) for name, levels in changes.items()}
-    programs = read_programs(folder, document.subjects)
+    programs = read_programs(folder, document.programs)
     units = {rule.metric: rule.unit for program in programs.values() for rule in program.rules}
     commands = {name for name, program in programs.items() if program.is_command}
     fixtures = {name for name, program in programs.items() if program.fixture}
@@ -98,30 +100,23 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     if subjects <= commands | fixtures:
         protocol_defaults = {} if subjects <= commands else _FIXTURE_DEFAULTS
     named = levels_by_name(factors)
-    experiment = Experiment(
+    experiment = document.altered(
         name=document.name or _name(path.stem),
         question=question,
         comparison=comparison,
-        design=Design(
-            blocks=_blocks(document.design),
-            seed=document.design.seed,
+        design=document.design.altered(
             include=read_rules("include", document.design.include, factors),
             exclude=read_rules("exclude", document.design.exclude, factors),
-            repeat=document.design.repeat,
-            busy=document.design.busy,
+            blocks=document.design.blocks or 1,
         ),
-        perturb=read_perturb(document.perturb, commands_alone=subjects <= commands),
+        perturb=resolved(document.perturb, commands_alone=subjects <= commands),
         programs=programs,
         fixed=_DEFAULTS | protocol_defaults | given,
         changes=changes,
         source=text,
         path=path,
         identical=identical,
-        simulate=document.simulate,
-        ab=document.ab,
-        pitfall=document.pitfall,
-        validations=document.validations,
-        charts=tuple(read_chart(index, chart, named) for index, chart in enumerate(document.charts)),
+        charts=tuple(_read_chart(index, chart, named) for index, chart in enumerate(document.charts)),
         reported=tuple(
             _reported(index, other, comparison, named)
             for index, other in enumerate(() if identical else document.reported)
@@ -132,8 +127,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
     check_conditions(experiment)
     check_units(experiment)
     check_placeholders(experiment)
-    fills_the_time = document.design.end is None and not document.design.blocks
-    return filling_the_time(experiment) if fills_the_time else experiment
+    return experiment if document.design.blocks else filling_the_time(experiment)
 
 
 def _name(stem: str) -> str:
@@ -308,12 +302,6 @@ def _check_gate(until: Until | None, comparison: ComparisonDesign) -> None:
         raise MistakeError(("comparison", "gate_percent"), why)
 
 
-def _blocks(table: DesignTable) -> Blocks:
-    if table.end is not None:
-        return Blocks(most=table.most, minutes=table.minutes, until=table.end, fewest=table.at_least)
-    return Blocks(most=table.blocks or 1, minutes=table.minutes)  # see `filling_the_time`
-
-
 def read_rules(key: str, rules: Sequence[Mapping[str, Any]], factors: Factors) -> Rules:
     """Return the rules for which conditions are run, or are not.
 
@@ -340,6 +328,34 @@ def _reported(index: int, other: Reported, comparison: ComparisonDesign, factors
             why = f"{show(other.over)} is not the level before {show(level)} on one of [comparison] ladders"
             raise MistakeError((*at, "over"), f"{why}; name that, or remove it")
     return other.altered(level=level, over=over, where=levels_of((*at, "where"), other.where, factors))
+
+
+def _read_chart(index: int, chart: Chart, factors: LevelsByName) -> Chart:
+    """Return the chart of that number in the text with the levels that its filter names."""
+    at = ("chart", index)
+    for axis, shows in AXES[chart.kind].items():
+        _check_axis((*at, axis), str(getattr(chart, axis)), shows, factors)
+    if len(chart.facet) > _MOST_FACETS:
+        raise MistakeError((*at, "facet"), f"has more than {_MOST_FACETS} factors; remove some")
+    twice = [factor for factor in chart.facet if chart.facet.count(factor) > 1]
+    if twice:
+        raise MistakeError((*at, "facet"), f"{twice[0]} is named twice; remove it once")
+    for key, factor in (("color", chart.color), *(("facet", name) for name in chart.facet)):
+        if factor is not None:
+            check_known((*at, key), factor, factors, "factor")
+    levels = levels_of((*at, "filter"), chart.filter, factors)
+    return chart.altered(filter=levels)
+
+
+def _check_axis(at: KeyPath, name: str, shows: str, factors: LevelsByName) -> None:
+    if shows == "factor":
+        check_known(at, name, factors, "factor")
+    elif shows == "metric" and name in factors:
+        raise MistakeError(at, f"{show(name)} is a factor; name a metric here")
+    elif name not in factors and not (re.fullmatch(NAME_PATTERN, name) and len(name) <= 64):
+        hint = nearest(name, list(factors))
+        why = f"{show(name)} is neither a factor nor a possible name of a metric; {hint}"
+        raise MistakeError(at, why)
 
 
 def _check_validation(index: int, rule: Validation, factors: Factors) -> None:
@@ -375,7 +391,7 @@ def check_set(experiment: Experiment) -> None:
 def check_conditions(experiment: Experiment) -> None:
     """Check what only the conditions as a whole show."""
     count = math.prod(len(levels) for levels in experiment.factors.values())
-    most = experiment.design.blocks.most
+    most = experiment.design.blocks
     if count * most > MOST_TRIALS:
         why = (
             f"{count:,} combinations of levels, times {most:,} blocks, are more than {MOST_TRIALS:,} trials; "
@@ -413,23 +429,18 @@ def _check_simulated(experiment: Experiment) -> None:
     none = experiment.simulate.operations == 0
     simulated = {simulated_metric(event) for event in events if not none}
     several = any(experiment.settings(there).get("threads", 1) > 1 for there in experiment.conditions())
-    comparison = experiment.comparison
-    for key, metrics in (("metric", [comparison.metric]), ("also", comparison.also)):
-        for metric in filter(is_simulated, metrics):
-            if several and metric in simulated:
-                why = (
-                    f"{metric} is simulated for one thread alone, and a condition has more; give threads = 1"
-                )
-                raise MistakeError(("comparison", key), why)
-            if metric in simulated:
-                continue
-            why = f"no trial simulates {metric}; name its event in [trial] events"
-            if none:
-                why = f"no trial simulates {metric}, as [simulate] operations is 0; remove that"
-            elif simulated:
-                hint = nearest(metric, sorted(simulated))
-                why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"
-            raise MistakeError(("comparison", key), why)
+    for key, metric in experiment.comparison.metrics:
+        if not is_simulated(metric) or (metric in simulated and not several):
+            continue
+        why = f"no trial simulates {metric}; name its event in [trial] events"
+        if metric in simulated:
+            why = f"{metric} is simulated for one thread alone, and a condition has more; give threads = 1"
+        elif none:
+            why = f"no trial simulates {metric}, as [simulate] operations is 0; remove that"
+        elif simulated:
+            hint = nearest(metric, sorted(simulated))
+            why = f"no trial simulates {metric}: its event is not in [trial] events; {hint}"
+        raise MistakeError(("comparison", key), why)
 
 
 def _check_rules(experiment: Experiment, rules: KeyPath) -> None:
@@ -461,121 +472,114 @@ def _check_settings(experiment: Experiment, condition: Mapping[str, Level]) -> N
     except MistakeError as mistake:
         at = origin_of(experiment, condition, "roles")
         raise MistakeError((*at, *mistake.key), mistake.why) from None
+    refuse(experiment, condition, _mistakes(experiment, settings))
+
+
+def _mistakes(experiment: Experiment, settings: Mapping[str, Any]) -> Mistakes:
+    """Yield what is wrong with the settings of a condition.
+
+    Raises:
+        MistakeError: one is missing.
+    """
+    subject, fixture = settings.get("subject"), experiment.is_fixture(settings.get("subject", ""))
     if settings["threads"] > MOST_THREADS:
-        why = f"the roles have {settings['threads']} threads; give them {MOST_THREADS} at most"
-        raise MistakeError(origin_of(experiment, condition, "roles"), why)
-    subject = settings.get("subject")
+        yield ("roles",), f"the roles have {settings['threads']} threads; give them {MOST_THREADS} at most"
     several = [name for name, program in experiment.programs.items() if program.table == subject]
     if several and subject not in experiment.programs:
-        why = f"[subjects.{subject}] describes {listed(several)}; name one of those subjects"
-        raise MistakeError(origin_of(experiment, condition, "subject"), why)
+        yield ("subject",), f"[subjects.{subject}] describes {listed(several)}; name one of those subjects"
+    known = OF_FIXTURES | RUNNER_ONLY_SETTINGS | _PROTOCOL_DEFAULTS.keys()
+    for setting in sorted(settings.keys() - known) if fixture else ():
+        yield (setting,), f"{subject} is a fixture, which has no {setting}; remove it"
+    if why := _missing(experiment, settings):
+        raise MistakeError(("trial",), why)
+    if flaws := flaws_of(settings):
+        yield from _flaw_mistakes(experiment, subject, flaws[0])
+    if settings.get("busy_processes") and experiment.design.busy != "count":
+        why = 'makes the host busy, which withholds verdicts; write busy = "count" in [design], or remove it'
+        yield ("busy_processes",), why
+    yield from _filling_mistakes(settings)
+    yield from _key_mistakes(settings)
+
+
+def _missing(experiment: Experiment, settings: Mapping[str, Any]) -> str:
+    """Say which setting is missing; "" where none is."""
+    subject = settings.get("subject", "")
     required = ["subject", *_DEFAULTS]
-    if experiment.is_fixture(settings.get("subject", "")):
-        _check_fixture(experiment, condition, settings)
-    elif not experiment.is_command(settings.get("subject", "")):
+    if not experiment.is_fixture(subject) and not experiment.is_command(subject):
         required += ["key_range", *_PROTOCOL_DEFAULTS]
         if "phase" not in settings and not all("mix" in role for role in settings.get("roles", [{}])):
             required.append("mix")
     missing = [setting for setting in required if setting not in settings]
-    if missing:
-        why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
-        if subject is not None and experiment.programs and subject not in experiment.programs:
-            hint = nearest(subject, list(experiment.programs))
-            why += f"; or, if {show(subject)} is to be of [subjects], there is none of this name: {hint}"
-        if subject in experiment.programs:
-            why += f", or write protocol = false in [subjects.{subject}] if it knows nothing of Assay"
-        raise MistakeError(("trial",), why)
-    _check_flaws(experiment, condition, settings)
-    _check_load(experiment, condition, settings)
-    _check_filling(experiment, condition, settings)
+    if not missing:
+        return ""
+    why = f"{missing[0]} is missing; fix it in [trial] or vary it in [factors]"
+    if subject and experiment.programs and subject not in experiment.programs:
+        hint = nearest(subject, list(experiment.programs))
+        why += f"; or, if {show(subject)} is to be of [subjects], there is none of this name: {hint}"
+    if subject in experiment.programs:
+        why += f", or write protocol = false in [subjects.{subject}] if it knows nothing of Assay"
+    return why
+
+
+def _flaw_mistakes(experiment: Experiment, subject: str | None, flaw: str) -> Mistakes:
+    """Yield that a trial misleads where the experiment does not say that it does so on purpose."""
+    if not experiment.pitfall.deliberate:
+        yield ("flaws",), f"{flaw} misleads on purpose; remove it, or write [pitfall] deliberate = true"
+    elif subject in experiment.programs:
+        why = f"{subject} is a program of your own, whose loop has no flaws of ours; remove them"
+        yield ("flaws",), why
+
+
+def _key_mistakes(settings: Mapping[str, Any]) -> Mistakes:
+    """Yield what wants more keys than there are."""
     if settings.get("key_range", 0) > largest_key_range(settings):
         why = (
             f"{settings['key_range']} is too large for keys of the type uint32; "
             f"use {largest_key_range(settings)} or less, or the key_type uint64"
         )
-        raise MistakeError(origin_of(experiment, condition, "key_range"), why)
+        yield ("key_range",), why
     # No range query spans more keys than there are, which "all" says plainly.
-    roles = (("roles", number, role) for number, role in enumerate(settings.get("roles", ())))
-    for setting, number, table in (("range", None, settings), *roles):
+    roles = ((("roles", number), role) for number, role in enumerate(settings.get("roles", ())))
+    for key, table in ((("range",), settings), *roles):
         length = table.get("range", {}).get("length", 0)
         longest_range = length["to"] if isinstance(length, dict) else length
         if longest_range != "all" and longest_range > settings.get("key_range", longest_range):
-            at = origin_of(experiment, condition, setting)
             why = (
                 f"a range of {longest_range:,} keys is longer than the key_range of"
                 f' {settings["key_range"]:,}; shorten it, or write length = "all"'
             )
-            raise MistakeError(at if number is None else (*at, number), why)
-
-
-def _check_filling(
-    experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]
-) -> None:
-    """Check that what is held at first, and a phase, fit the other settings."""
-    for setting, why in _filling_mistakes(settings):
-        raise MistakeError(origin_of(experiment, condition, setting), why)
+            yield key, why
 
 
 _NOT_IN_A_PHASE = ("mix", "roles", "distribution", "range", "arrivals", "warm_up_ms", "flaws")
 
 
-def _filling_mistakes(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each setting that does not fit what is held at first, or the phase, and why."""
+def _filling_mistakes(settings: Mapping[str, Any]) -> Mistakes:
+    """Yield what does not fit what is held at first, or the phase."""
     prefill, phase = settings.get("prefill", {}), settings.get("phase", {})
     for name, table in (("prefill", prefill), ("phase", phase)):
         keys = settings.get("key_range", LARGEST_KEY_RANGE)
         if table.get("size", 0) > keys:
-            yield name, f"{table['size']:,} keys are more than the key_range of {keys:,}; give fewer"
+            yield (name,), f"{table['size']:,} keys are more than the key_range of {keys:,}; give fewer"
     if prefill.get("threads", 0) > settings["threads"]:
-        yield "prefill", f"{prefill['threads']} threads cannot fill it, as there are {settings['threads']}"
+        yield ("prefill",), f"{prefill['threads']} threads cannot fill it, as there are {settings['threads']}"
     latest = any(
         role.get("distribution", settings.get("distribution", {})).get("kind") == "latest"
         for role in settings.get("roles", ({},))
     )
     if latest and prefill.keys() - {"threads"}:
         why = "the latest keys are drawn, which say what is held at first; leave all but threads out"
-        yield "prefill", why
-    if not phase:
-        return
-    for setting in _NOT_IN_A_PHASE:
+        yield ("prefill",), why
+    for setting in _NOT_IN_A_PHASE if phase else ():
         if setting in settings:
-            yield setting, f"a phase ({phase['kind']}) has no {setting}; leave one of them out"
+            yield (setting,), f"a phase ({phase['kind']}) has no {setting}; leave one of them out"
     method = prefill.get("method")
     empty = method == "none" or 0 in (prefill.get("size"), prefill.get("percent"))
-    if phase["kind"] == "load" and prefill and method != "none":
-        yield "prefill", 'a load begins empty; leave prefill out, or grow what it leaves: phase = "grow"'
-    if phase["kind"] == "drain" and empty:
-        yield "phase", "nothing is held that could be drained; prefill something"
-
-
-def _check_flaws(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
-    """Check that a trial misleads only where the experiment says that it does so on purpose."""
-    if not (flaws := flaws_of(settings)):
-        return
-    at = origin_of(experiment, condition, "flaws")
-    if not experiment.pitfall.deliberate:
-        why = f"{flaws[0]} misleads on purpose; remove it, or write [pitfall] deliberate = true"
-        raise MistakeError(at, why)
-    if settings["subject"] in experiment.programs:
-        why = f"{settings['subject']} is a program of your own, whose loop has no flaws of ours; remove them"
-        raise MistakeError(at, why)
-
-
-def _check_load(experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]) -> None:
-    """Check that load on purpose is not taken for a busy host."""
-    if settings.get("busy_processes") and experiment.design.busy != "count":
-        why = 'makes the host busy, which withholds verdicts; write busy = "count" in [design], or remove it'
-        raise MistakeError(origin_of(experiment, condition, "busy_processes"), why)
-
-
-def _check_fixture(
-    experiment: Experiment, condition: Mapping[str, Level], settings: Mapping[str, Any]
-) -> None:
-    """Check that a fixture is asked for nothing that only maps have."""
-    known = OF_FIXTURES | RUNNER_ONLY_SETTINGS | _PROTOCOL_DEFAULTS.keys()
-    for setting in sorted(settings.keys() - known):
-        why = f"{settings['subject']} is a fixture, which has no {setting}; remove it"
-        raise MistakeError(origin_of(experiment, condition, setting), why)
+    if phase.get("kind") == "load" and prefill and method != "none":
+        why = 'a load begins empty; leave prefill out, or grow what it leaves: phase = "grow"'
+        yield ("prefill",), why
+    if phase.get("kind") == "drain" and empty:
+        yield ("phase",), "nothing is held that could be drained; prefill something"
 
 
 def filling_the_time(experiment: Experiment) -> Experiment:
@@ -583,8 +587,8 @@ def filling_the_time(experiment: Experiment) -> Experiment:
 
     Where that would be too many trials, there are as many blocks as there may be.
     """
-    blocks = experiment.design.blocks
-    assert blocks.minutes is not None
+    minutes = experiment.design.minutes
+    assert minutes is not None
     every = [experiment.settings(condition) for condition in experiment.conditions()]
     shortest_s = sum(
         _SHORTEST_COMMAND_S
@@ -592,5 +596,5 @@ def filling_the_time(experiment: Experiment) -> Experiment:
         else (settings["duration_ms"] + settings.get("warm_up_ms", 0)) / 1000 + _SHORTEST_OVERHEAD_S
         for settings in every
     )
-    most = min(math.ceil(60 * blocks.minutes / shortest_s), MOST_TRIALS // len(every), _MOST_BLOCKS)
-    return experiment.altered(design={"blocks": {"most": most}})
+    most = min(math.ceil(60 * minutes / shortest_s), MOST_TRIALS // len(every), _MOST_BLOCKS)
+    return experiment.altered(design={"blocks": most})

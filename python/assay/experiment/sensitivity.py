@@ -8,8 +8,8 @@ nothing, each thing alone, and everything.
 from collections.abc import Mapping
 
 from assay.errors import AssayError
-from assay.experiment.perturb import Perturb
-from assay.experiment.types import Blocks, Experiment, Level, about
+from assay.experiment.perturb import UNMOVED
+from assay.experiment.types import Experiment, Level, about
 
 PERTURBED = "perturbed"
 CONFIGURATION = "configuration"
@@ -50,9 +50,9 @@ def sensitive(experiment: Experiment, configurations: int, replicates: int) -> E
         name=name_of(experiment.name),
         question=f"How sensitive is {metric} to what is arbitrary? In: {experiment.question}",
         comparison={**about(PERTURBED, NOTHING), "across": {CONFIGURATION: {}}},
-        design={"blocks": Blocks(most=replicates)},
+        design=experiment.design.exactly(replicates),
         changes={**experiment.changes, **added},
-        perturb=Perturb(),
+        perturb=UNMOVED,
         varied=varied,
         charts=(),
         reported=(),

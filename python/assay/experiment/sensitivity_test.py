@@ -2,11 +2,11 @@ import pytest
 
 from assay.errors import AssayError
 from assay.experiment import Experiment
-from assay.experiment.perturb import Perturb
+from assay.experiment.perturb import UNMOVED, Perturb
 from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive
 from assay.experiment.testing import experiment
 
-MOVED = Perturb(amounts={"key_range": 0.1}, environment=1000, thread_order=True)
+MOVED = UNMOVED.altered(key_range=0.1, environment=1000, thread_order=True)
 
 
 def test_each_thing_is_perturbed_alone_and_all_together() -> None:
@@ -14,7 +14,7 @@ def test_each_thing_is_perturbed_alone_and_all_together() -> None:
     each = ("key_range", "environment", "thread_order")
     assert asked.factors["perturbed"] == (NOTHING, *each, EVERYTHING)
     assert asked.factors["configuration"] == (1, 2, 3)
-    assert asked.design.blocks.most == 2
+    assert asked.design.blocks == 2
     assert asked.varied[EVERYTHING] == MOVED
     assert Experiment.model_validate_json(asked.model_dump_json()) == asked
     with pytest.raises(AssayError, match="measures sensitivity already"):
@@ -22,12 +22,12 @@ def test_each_thing_is_perturbed_alone_and_all_together() -> None:
 
 
 def test_the_layout_is_varied_where_the_experiment_draws_it() -> None:
-    asked = sensitive(experiment(perturb=Perturb(stack=64, layout=True)), 2, 2)
+    asked = sensitive(experiment(perturb=UNMOVED.altered(stack=64, layout=True)), 2, 2)
     assert [name for name, varied in asked.varied.items() if varied.layout] == ["layout", EVERYTHING]
 
 
 def test_fixed_addresses_are_fixed_in_every_trial() -> None:
-    asked = sensitive(experiment(perturb=Perturb(stack=64, heap=64, address_space="fixed")), 2, 2)
+    asked = sensitive(experiment(perturb=UNMOVED.altered(stack=64, heap=64, address_space="fixed")), 2, 2)
     assert {varied.address_space for varied in asked.varied.values()} == {"fixed"}
     assert list(asked.varied) == [NOTHING, "stack", "heap", EVERYTHING]
 
@@ -35,7 +35,7 @@ def test_fixed_addresses_are_fixed_in_every_trial() -> None:
 @pytest.mark.parametrize(
     ("moved", "factor", "word"),
     [
-        (Perturb(), "size", "name what may vary"),
+        (UNMOVED, "size", "name what may vary"),
         (MOVED, "perturbed", "rename"),
         (MOVED, "configuration", "rename"),
     ],

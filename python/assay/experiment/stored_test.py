@@ -42,14 +42,14 @@ def test_what_an_earlier_version_stored_is_read() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"version": 1}, {"color": "red"}, {"changes": {"a": [[1]]}}, {"changes": {"a": [[1, {}], [1, {}]]}}],
+    [{"version": 1}, {"color": "red"}, {"factors": {"a": [[1]]}}, {"factors": {"a": [[1, {}], [1, {}]]}}],
 )
 def test_json_of_another_shape_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Experiment.model_validate_json(json.dumps(json.loads(GOLDEN.read_text()) | change))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 7}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 7}', '{"factors": {}}'])
 def test_a_file_that_is_not_a_resolved_experiment_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "experiment.json"
     file.write_text(text)
@@ -60,13 +60,13 @@ def test_a_file_that_is_not_a_resolved_experiment_is_refused(text: str, tmp_path
 def test_what_is_found_later_is_placed_in_the_file_that_was_resolved(tmp_path: Path) -> None:
     document = json.loads(GOLDEN.read_text()) | {"source": 'name = "stored"\n[subjects.mine]\n'}
     file = tmp_path / "experiment.json"
-    document["programs"]["mine"]["build"] = None
+    document["subjects"]["mine"]["build"] = None
     file.write_text(json.dumps(document))
     with pytest.raises(
         AssayError, match=r"^/experiments/stored.toml:2: subjects\.mine\.program: there is no"
     ):
         load(file)
-    document["programs"]["mine"]["program"] = "/bin/true"
+    document["subjects"]["mine"]["program"] = "/bin/true"
     del document["source"]
     file.write_text(json.dumps(document))
     machine = Machine({}, {}, frozenset({0, 1}), memory_limit_mb=1000)

@@ -14,6 +14,7 @@ from pydantic import (
     GetPydanticSchema,
     ModelWrapValidatorHandler,
     Tag,
+    TypeAdapter,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -58,8 +59,21 @@ def read_as(form: Any) -> GetPydanticSchema:
     return GetPydanticSchema(lambda _, handler: handler(form))
 
 
-class Part(BaseModel):
-    """A part of an experiment: it does not change, and its JSON gives the same part again."""
+def in_file(form: Any) -> WrapValidator:
+    """Return what has a value read in a form, and left so, while a file is read."""
+    adapter = TypeAdapter[Any](form)
+
+    def validate(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        return adapter.validate_python(value, strict=True) if info.context else handler(value)
+
+    return WrapValidator(validate, json_schema_input_type=form)
+
+
+class Table(BaseModel):
+    """A table of an experiment's file, whose values have exactly the types written here, or a part of one.
+
+    It does not change, and its JSON gives the same part again.
+    """
 
     model_config = ConfigDict(
         strict=True,
@@ -68,20 +82,21 @@ class Part(BaseModel):
         allow_inf_nan=False,
         serialize_by_alias=True,
         use_attribute_docstrings=True,
+        validate_by_name=True,
+        validate_by_alias=True,
     )
 
     def altered(self, **values: Any) -> Self:
         """Return the same part with other values, which are validated; a dict changes a part within it."""
-        given = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
+        given = {name: getattr(self, name) for name in self.model_fields_set}
         for name, value in values.items():
             part = getattr(self, name)
-            inside = isinstance(part, Part) and isinstance(value, dict)
-            given[type(self).model_fields[name].alias or name] = part.altered(**value) if inside else value
-        return self.model_validate(given)
-
-
-class Table(Part):
-    """A TOML table whose values have exactly the types written here and that knows all of its keys."""
+            given[name] = (
+                part.altered(**value) if isinstance(part, Table) and isinstance(value, dict) else value
+            )
+        return self.model_validate(
+            {type(self).model_fields[name].alias or name: given[name] for name in given}
+        )
 
     @classmethod
     def known_keys(cls) -> list[str]:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment
+from assay.experiment.perturb import UNMOVED
+from assay.experiment.types import ComparisonDesign, Design, Experiment
 
 WITH_FACTORS = """
 name = "maps"
@@ -38,7 +39,8 @@ def experiment(name: str = "maps", **changes: Any) -> Experiment:
             smallest_effect_percent=5.0,
             better="higher",
         ),
-        "design": Design(blocks=Blocks(most=10), seed=1),
+        "design": Design(blocks=10, seed=1),
+        "perturb": UNMOVED,
         "fixed": {"key_range": 100},
         "changes": {"subject": {subject: {"subject": subject} for subject in ("base", "other")}},
         "path": Path(f"/experiments/{name}.toml"),

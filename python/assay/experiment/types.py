@@ -11,16 +11,20 @@ from datetime import datetime
 from itertools import chain, pairwise, product
 from os.path import normpath
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
     PlainSerializer,
     PositiveFloat,
     TypeAdapter,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
     field_validator,
     model_validator,
 )
@@ -31,8 +35,7 @@ from assay.experiment.events import Simulate, host_independent, is_simulated
 from assay.experiment.flaws import PitfallTable, flaws_of, marked
 from assay.experiment.metrics import Better
 from assay.experiment.perturb import Perturb
-from assay.experiment.roles import with_threads
-from assay.experiment.settings import SURROUNDINGS
+from assay.experiment.settings import SURROUNDINGS, Settings
 from assay.experiment.tables import (
     FOLLOWS,
     Listed,
@@ -40,7 +43,6 @@ from assay.experiment.tables import (
     Name,
     NonEmptyWord,
     OneOrMore,
-    Part,
     PositiveEffect,
     PositivePercent,
     Resolved,
@@ -48,11 +50,13 @@ from assay.experiment.tables import (
     ValueOrTable,
     WithoutNul,
     Word,
+    in_file,
     misplaced,
     read_as,
 )
+from assay.experiment.workload import with_threads
 from assay.findings import Severity
-from assay.words import printable, show
+from assay.words import listed, printable, show
 
 EXPERIMENT_NAME_PATTERN = r"^[a-z][a-z0-9_-]*$"
 ExperimentName = Annotated[str, Field(pattern=EXPERIMENT_NAME_PATTERN, max_length=64)]
@@ -65,6 +69,8 @@ Weight = Annotated[float, Field(gt=0, le=1e6)]
 PathologicalShare = Annotated[float, Field(gt=0, lt=1)]
 
 Level = str | int | float
+Levels = Annotated[tuple[Level, ...], read_as(tuple[Any, ...])]
+_MOST_CHARTS = 100  # a page draws each, and each takes some 100 ms and 20 kB
 _FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
 
 
@@ -103,7 +109,7 @@ class ComparisonDesign(Table):
     """Whether levels some of whose trials are not valid get a verdict from their other trials."""
     accept_idle: bool = False
     """Whether trials in which practically nothing happens get a verdict, as those of an empty map."""
-    ladders: Annotated[tuple[Annotated[tuple[Any, ...], Field(min_length=2), Listed], ...], Listed] = ()
+    ladders: Annotated[tuple[Annotated[Levels, Field(min_length=2), Listed], ...], Listed] = ()
     """Levels in an order in which each is also compared with the one before it."""
     pathological: PathologicalShare | None = None
     """An outcome is pathological if it is worse than this share of the median of its condition."""
@@ -123,6 +129,11 @@ class ComparisonDesign(Table):
         return " or ".join(str(level) for level in self.baselines())
 
     @property
+    def metrics(self) -> list[tuple[str, str]]:
+        """Return the key of each compared metric, and the metric."""
+        return [("metric", self.metric), *(("also", metric) for metric in self.also)]
+
+    @property
     def host_independent(self) -> bool:
         """Return whether nothing that is compared depends on the host and its load."""
         return all(map(host_independent, (self.metric, *self.also)))
@@ -138,54 +149,82 @@ def about(factor: str, baseline: Level) -> dict[str, Any]:
     return {"factor": factor, "baseline": baseline, "stand_ins": (), "ladders": (), "across": {}}
 
 
+LevelsOfFactors = dict[str, Annotated[Levels, OneOrMore, WithJsonSchema({}, mode="validation")]]
+"""Factor -> one of its levels, or several."""
+Rules = Annotated[tuple[LevelsOfFactors, ...], Listed]
+"""Each names factors, with those of their levels that match it."""
 Busy = Literal["wait", "withhold", "count"]
-
-
 Until = Literal["verdict", "gate"] | PositivePercent
 
 
-class Blocks(Part):
-    """How many times each condition is run.
+_MOST_BLOCKS = 60  # where the results end a campaign and nothing else says how many
 
-    Attributes:
-        most: the blocks that are planned; no campaign runs more.
-        minutes: the campaign ends with the block in which this much time has passed; None without a budget.
-        until: "verdict": it ends when no comparison is undecided any more; "gate": when each has passed or
-            failed the gate; a number: when every interval is at most this many percent wide
-            (100 (high / low - 1)). None: it never ends early by what it saw.
-        fewest: blocks before the first look at the results.
-    """
 
-    most: BlockCount
+class Design(Table):
+    """[design]: how often and with what chance the conditions are run."""
+
+    blocks: BlockCount = FOLLOWS
+    """How many times every condition is run; the most, where something else ends the campaign."""
     minutes: Minutes | None = None
-    until: Until | None = None
-    fewest: BlockCount = 8
-
-
-Rules = tuple[dict[str, tuple[Level, ...]], ...]
-"""Each names factors, with those of their levels that match it."""
-
-
-class Design(Part):
-    """How often and with what chance the conditions are run.
-
-    Attributes:
-        blocks: how many times each condition is run.
-        seed: seed of the plan; None draws one.
-        include: rules as those of `exclude`; where there are any, a condition that matches none is left out.
-        exclude: rules; a condition that matches every factor of one of them is left out.
-        repeat: how often a group is repeated whole because its calibrations disagree; 0 never does.
-        busy: what is done about trials that lost much of their processor time to other work: "wait" until the
-            host is quiet and repeat them, "withhold" their verdicts, or "count" them. What was repeated
-            without success is withheld too.
-    """
-
-    blocks: Blocks
+    """The campaign ends with the block in which this many minutes have passed."""
+    until: Literal["verdict", "gate"] | None = None
+    """The campaign ends when every comparison has a verdict, or when each has passed or failed the gate."""
+    until_width_percent: PositivePercent | None = None
+    """The campaign ends when every interval is at most this many percent wide: 100 (high / low - 1)."""
+    at_least: Annotated[int, Field(ge=6, le=100_000)] = 8
+    """Blocks before the first look at the results."""
     seed: Seed | None = None
-    include: Rules = ()
-    exclude: Rules = ()
+    """Where order, trial seeds and perturbations come from; drawn at random where nothing says."""
     repeat: Repetitions = 2
+    """How often a group is run again because the host changed meanwhile."""
     busy: Busy = "withhold"
+    """What is done where other work takes much of the trials' processor time: wait until the host is
+    quiet and repeat them, withhold their verdicts, or count them.
+    """
+    include: Rules = ()
+    """Only conditions that match one of these rules are run: factor = level, or a list of levels."""
+    exclude: Rules = ()
+    """Conditions that match one of these rules are not run."""
+
+    @property
+    def end(self) -> Until | None:
+        """Return what ends a campaign early: what is seen at a look, or the width of intervals in percent."""
+        return self.until or self.until_width_percent
+
+    def exactly(self, blocks: int, minutes: float | None = None) -> Self:
+        """Return the same with so many blocks, which no result and no other budget of time ends early."""
+        return self.altered(blocks=blocks, minutes=minutes, until=None, until_width_percent=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _runs_until_a_verdict(cls, table: Any) -> Any:
+        """Fill in what ends a campaign where nothing says, and the blocks that it then has at most."""
+        if not isinstance(table, dict):
+            return table
+        if all(table.get(key) is None for key in ("blocks", "minutes", "until", "until_width_percent")):
+            table = {**table, "until": "verdict"}
+        if table.get("until") or table.get("until_width_percent"):
+            table = {"blocks": _MOST_BLOCKS} | table
+        return table
+
+    @model_validator(mode="after")
+    def _ends_in_one_way(self, info: ValidationInfo) -> Self:
+        if self.until is not None and self.until_width_percent is not None:
+            raise ValueError("give one of until and until_width_percent")
+        if not info.context:  # not of a file
+            return self
+        if self.end is None and "at_least" in self.model_fields_set:
+            raise ValueError(
+                "at_least belongs to until and until_width_percent; give one of them, or remove it"
+            )
+        if self.end is not None and self.at_least > self.blocks:
+            if "at_least" not in self.model_fields_set:
+                why = f"{self.blocks} is fewer than at_least, by default {self.at_least}; give more blocks"
+                raise misplaced("blocks", f"{why}, or a smaller at_least" if self.blocks >= 6 else why)
+            raise ValueError(
+                f"at_least is {self.at_least} and blocks {self.blocks}; give blocks at least as many"
+            )
+        return self
 
 
 def _regular_expression(pattern: str) -> str:
@@ -229,9 +268,10 @@ Pattern = Annotated[str, AfterValidator(_regular_expression)]
 Pointer = Annotated[str, Field(max_length=200), AfterValidator(_pointer)]
 
 
-class ExtractTable(Table):
+class Extraction(Table):
     """Where a metric is in what a program prints: one [subjects.NAME.extract] METRIC that is a table."""
 
+    metric: Annotated[Metric, read_as(Metric | None), Resolved] = FOLLOWS
     pattern: Pattern | None = None
     """A regular expression with one group around the number; it matches in one place."""
     line: Annotated[str, Field(min_length=1)] | None = None
@@ -256,13 +296,6 @@ class ExtractTable(Table):
         if isinstance(table, dict) and "better" in table:
             raise misplaced("better", "belongs in [comparison]; move it there")
         return table
-
-
-class Extraction(ExtractTable):
-    """The same with the name of the metric, as it is stored."""
-
-    metric: Metric
-    pointer: Pointer | None = None
 
 
 Output = Literal["kept", "discarded", "same"]
@@ -312,9 +345,9 @@ class Program(CommandRun):
     """Whether it speaks the trial protocol: false for a command of which only the time is measured."""
     fixture: bool = False
     """Whether it is a program of fixtures (assay::fixture), which have neither keys nor a mix."""
-    extract: (
-        ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, ExtractTable]]] | None
-    ) = None
+    extract: ValueOrTable[Literal["lines"] | Tool, dict[Metric, ValueOrTable[Pattern, Extraction]]] | None = (
+        None
+    )
     """How metrics are found in what it prints."""
 
     @property
@@ -332,7 +365,7 @@ class Program(CommandRun):
         """Return how metrics are found in what it prints, as plans say it."""
         if isinstance(self.extract, dict):
             return tuple(
-                Extraction(metric=metric, **{"pattern": rule} if isinstance(rule, str) else dict(rule))
+                (Extraction(pattern=rule) if isinstance(rule, str) else rule).altered(metric=metric)
                 for metric, rule in self.extract.items()
             )
         return self.extract or (() if self.protocol is False else "protocol")
@@ -376,22 +409,12 @@ class Validation(Table):
     def _demands_one_thing(self) -> "Validation":
         if (self.metric is None) == (self.text is None):
             raise ValueError("give metric, for a number, or text, for words; one of the two")
-        demands = {
-            "is": self.is_,
-            "equals": self.equals,
-            "matches": self.matches,
-            "between": self.between,
-            "increases_with": self.increases_with,
-            "decreases_with": self.decreases_with,
-        }
-        keys = (
-            "is, equals and matches"
-            if self.text
-            else "is, equals, between, increases_with and decreases_with"
-        )
-        given = [key for key, demand in demands.items() if demand is not None]
-        if len(given) != 1 or given[0] not in keys.replace(" and", ",").split(", "):
-            raise ValueError(f"give one of {keys}")
+        keys = ["is", "equals", "matches"]
+        if self.text is None:
+            keys = ["is", "equals", "between", "increases_with", "decreases_with"]
+        demands = self.given().keys() - {"metric", "text", "severity"}
+        if len(demands) != 1 or not demands <= set(keys):
+            raise ValueError(f"give one of {listed(keys)}")
         if self.text is not None and self.is_ == "positive":
             raise ValueError('a text is not positive; give equals, matches or is = "present"')
         if self.equals is not None and isinstance(self.equals, str) != (self.text is not None):
@@ -419,10 +442,6 @@ _HEADINGS = {
     "cumulative": "cumulative distribution of {x}",
     "box": "{y} by {x}",
 }
-
-
-LevelsOfFactors = dict[str, Annotated[tuple[Any, ...], OneOrMore, WithJsonSchema({}, mode="validation")]]
-"""Factor -> one of its levels, or several."""
 
 
 class Chart(Table):
@@ -457,8 +476,8 @@ class Chart(Table):
 class Reported(Table):
     """What somebody else reports of a level of the compared factor: one [[reported]]."""
 
-    level: Any
-    over: Any = None
+    level: Annotated[Level, read_as(Any)]
+    over: Annotated[Level | None, read_as(Any)] = None
     """The level before it on a ladder, where they say something of that step; None: the baseline."""
     where: LevelsOfFactors = Field(default_factory=dict)
     """Factor -> the levels with which it was measured; in all contexts where nothing says."""
@@ -512,6 +531,8 @@ class Revision:
         changed: the files of the working tree that are not as committed; none of a commit.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(strict=False)  # JSON has neither times nor tuples
+
     commit: str
     name: str
     subject: str
@@ -542,7 +563,7 @@ class MeasuredRevision(Revision):
     changed_by_build: tuple[str, ...] = ()
 
 
-class Revisions(Part):
+class Revisions(Table):
     """The revisions that are the levels of the factor `revision`.
 
     Attributes:
@@ -572,53 +593,81 @@ REVISION = "revision"
 """The factor whose levels are revisions of one project."""
 
 
-class Experiment(Part):
-    """A question about software, as one TOML file asks it.
+def _read_as_settings(table: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """Return the settings of a file's table in their long form; those that a store holds are that already."""
+    return Settings.model_validate(table, context=info.context).given() if info.context else handler(table)
 
-    Attributes:
-        version: of this shape; a reader of stored experiments has to know it.
-        perturb: what is moved at random in every trial.
-        programs: subject -> the program of one's own that runs it.
-        fixed: setting -> value where no factor changes it; defaults are filled in.
-        changes: factor -> level -> the settings that this level changes, in the order of the file.
-        path: the file.
-        source: the file's text, which is kept beside the JSON and not in it.
-        made: a command made it, and the user has no file of it.
-        digests: file of an empirical distribution -> the digest of its bytes, where `load` read them.
-        identical: every condition is compared with a second copy of itself, by the factor `copy`.
-        varied: level of the factor `perturbed` -> what its configurations draw, where sensitivity is
-            measured.
-        simulate: the operations whose events are simulated for each trial.
-        ab: how revisions are built, where they are compared.
-        revisions: those that are compared by the factor `revision`; None where they are not.
-        pitfall: whether it misleads on purpose; only then trials may have flaws.
-        reported: what others report of levels of the compared factor, to stand beside the verdicts.
-        overrides: options of the command line that changed what the file says, such as `--blocks 4`.
+
+class Experiment(Table):
+    """A question about software, as one TOML file asks it; once `read_experiment` has resolved it, in full.
+
+    What a file has not is `Resolved`. Its JSON, which stores keep, is the same experiment again.
     """
 
-    version: Literal[2] = 2
-    name: str
-    question: str
-    comparison: ComparisonDesign
-    design: Design
+    version: Annotated[Literal[2], Resolved] = 2
+    """Of this shape; a reader of stored experiments has to know it."""
+    name: Annotated[str, in_file(ExperimentName)] = FOLLOWS
+    """Names the experiment in the store: the file's name where nothing says."""
+    question: Annotated[str, in_file(Annotated[str, Field(min_length=1)])] = FOLLOWS
+    """What you want to know; it stands above the report."""
+    changes: Annotated[dict[Name, Changes], in_file(dict[str, Any])] = Field(alias="factors")
+    """Factor -> level -> the settings that this level changes, in the order of the file."""
+    fixed: Annotated[dict[str, Any], WrapValidator(_read_as_settings, json_schema_input_type=Settings)] = (
+        Field(alias="trial", default_factory=dict)
+    )
+    """What stays the same in every trial."""
+    design: Design = Design()
+    """How often it is run, and what ends it."""
     perturb: Perturb = Perturb()
-    programs: dict[Name, Program] = Field(default_factory=dict)
-    fixed: dict[str, Any] = Field(default_factory=dict)
-    changes: dict[Name, Changes]
-    path: Annotated[Path, WithoutNul]
-    source: Annotated[str, Field(exclude=True, repr=False)] = ""
-    made: bool = False
-    identical: bool = False
-    varied: dict[str, Perturb] = Field(default_factory=dict)
+    """What is moved at random in each trial."""
+    comparison: ComparisonDesign = ComparisonDesign()
+    """What is asked."""
     simulate: Simulate = Simulate()
+    """What is simulated of each trial beside what it counts."""
+    programs: dict[Name, Program] = Field(alias="subjects", default_factory=dict)
+    """Programs of your own."""
     ab: AcrossRevisions = AcrossRevisions()
-    revisions: Revisions | None = None
+    """How `assay ab` and `assay bisect` build each revision."""
     pitfall: PitfallTable = PitfallTable()
-    validations: tuple[Validation, ...] = ()
-    charts: tuple[Chart, ...] = ()
-    reported: tuple[Reported, ...] = ()
-    digests: dict[str, str] = Field(default_factory=dict)
-    overrides: tuple[str, ...] = ()
+    """Whether the experiment misleads on purpose."""
+    validations: Annotated[tuple[Validation, ...], Listed] = Field(alias="validate", default=())
+    """Rules that every result must pass."""
+    charts: Annotated[tuple[Chart, ...], Listed, Field(max_length=_MOST_CHARTS)] = Field(
+        alias="chart", default=()
+    )
+    """Charts that the report has beside its own."""
+    reported: Annotated[tuple[Reported, ...], Listed] = ()
+    """What others report of the levels that are compared."""
+    path: Annotated[Path, WithoutNul, Resolved] = FOLLOWS
+    """The file."""
+    source: Annotated[str, Field(exclude=True, repr=False), Resolved] = ""
+    """The file's text, which is kept beside the JSON and not in it."""
+    made: Annotated[bool, Resolved] = False
+    """A command made it, and the user has no file of it."""
+    identical: Annotated[bool, Resolved] = False
+    """Every condition is compared with a second copy of itself, by the factor `copy`."""
+    varied: Annotated[dict[str, Perturb], Resolved] = Field(default_factory=dict)
+    """Level of the factor `perturbed` -> what its configurations draw, where sensitivity is measured."""
+    revisions: Annotated[Revisions | None, Resolved] = None
+    """Those that are compared by the factor `revision`."""
+    digests: Annotated[dict[str, str], Resolved] = Field(default_factory=dict)
+    """File of an empirical distribution -> the digest of its bytes, where `load` read them."""
+    overrides: Annotated[tuple[str, ...], Listed, Resolved] = ()
+    """Options of the command line that changed what the file says, such as `--blocks 4`."""
+
+    @model_validator(mode="after")
+    def _is_whole(self, info: ValidationInfo) -> Self:
+        """Refuse what leaves out what a file may: it was read already."""
+        if info.context:
+            return self
+        for table, keys in (
+            (self, ("name", "question", "path")),
+            (self.design, ("blocks",)),
+            (self.comparison, ("metric", "factor", "baseline", "better")),
+        ):
+            if missing := [key for key in keys if getattr(table, key) is None]:
+                raise ValueError(f"{missing[0]} is missing")
+        return self
 
     @property
     def events(self) -> frozenset[str]:

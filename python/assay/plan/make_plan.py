@@ -42,13 +42,13 @@ def make_plan(
     """
     random = Random(seed)  # noqa: S311  # repeatable on purpose
     groups = list(experiment.groups().values())
-    count = experiment.design.blocks.most * sum(len(group) for group in groups)
+    count = experiment.design.blocks * sum(len(group) for group in groups)
     seeds = iter(random.sample(range(_SEEDS), count))
     trials: list[PlannedTrial] = []
     group_number = 0
     # A generator of its own: with layouts or without, all else is drawn alike.
     layouts = Random(f"{seed} layout")  # noqa: S311  # repeatable on purpose
-    for block in range(experiment.design.blocks.most):
+    for block in range(experiment.design.blocks):
         of_block = {LAYOUT: layouts.randrange(1, _LAYOUTS)} if experiment.perturb.layout else {}
         for group in random.sample(groups, len(groups)):
             for levels in random.sample(group, len(group)):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import protocol
-from assay.experiment.perturb import Perturb
-from assay.experiment.types import Blocks, ComparisonDesign, Design, Experiment, Extraction, Level, Program
+from assay.experiment.perturb import UNMOVED
+from assay.experiment.types import ComparisonDesign, Design, Experiment, Extraction, Level, Program
 from assay.plan.make_plan import COMMAND_TIMEOUT_S, default_timeout_s, make_plan, repeat_group
 from assay.plan.types import Plan, PlannedTrial
 
@@ -43,8 +43,8 @@ def small_experiment(
             smallest_effect_percent=3,
             better="higher",
         ),
-        design=Design(blocks=Blocks(most=blocks), exclude=exclude),
-        perturb=Perturb(amounts={"key_range": amount} if amount else {}, environment=4096),
+        design=Design(blocks=blocks, exclude=exclude),
+        perturb=UNMOVED.altered(key_range=amount or False, environment=4096),
         programs={},
         fixed=FIXED | fixed,
         changes={
@@ -86,7 +86,7 @@ def test_every_block_runs_every_condition_once(experiment: Experiment, seed: int
     trials = plan_of(experiment, seed).trials
     assert [trial.ordinal for trial in trials] == list(range(len(trials)))
     assert [trial.block for trial in trials] == sorted(trial.block for trial in trials)
-    for block in range(experiment.design.blocks.most):
+    for block in range(experiment.design.blocks):
         assert Counter(tuple(trial.levels.items()) for trial in trials if trial.block == block) == conditions
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.experiment.perturb import Perturb, in_full
+from assay.experiment.perturb import UNMOVED, LengthPerturbed, Perturb, RatePerturbed, in_full
 from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive
 from assay.experiment.testing import experiment
 from assay.plan.make_plan import make_plan
@@ -29,19 +29,22 @@ SETTINGS: dict[str, Any] = {
     "roles": [{"name": "all", "threads": 2, "range": {"length": {"from": 10, "to": 1000}}}],
     "parameters": {"size": 2.5, "count": 7, "hash": "fnv"},
 }
-AMOUNTS = [
-    *("key_range", "duration_ms", "batch", "mix", "distribution.exponent", "arrivals.rate", "range.length"),
-    *("parameters.size", "parameters.count"),
-]
+amounts = st.floats(0.001, 1)
 perturbations = st.builds(
     Perturb,
-    amounts=st.dictionaries(st.sampled_from(AMOUNTS), st.floats(0.001, 1)),
-    choices=st.sampled_from(
-        [{}, {"keys": {"dense": 1.0, "sparse": 3.0}}, {"parameters.hash": {"a": 1.0, "b": 1.0}}]
-    ),
-    environment=st.integers(0, 4096),
-    stack=st.integers(0, 256).map(lambda number: 16 * number),
-    heap=st.integers(0, 65536),
+    key_range=amounts | st.just(False),
+    duration_ms=st.none() | amounts,
+    batch=st.none() | amounts,
+    mix=st.none() | amounts,
+    distribution=st.none() | st.fixed_dictionaries({"exponent": amounts}),
+    arrivals=st.none() | st.builds(RatePerturbed, rate=amounts),
+    range=st.none() | st.builds(LengthPerturbed, length=amounts),
+    parameters=st.none()
+    | st.fixed_dictionaries({"size": amounts}, optional={"hash": st.just({"a": 1.0, "b": 1.0})}),
+    keys=st.sampled_from([None, {"dense": 1.0, "sparse": 3.0}]),
+    environment=st.integers(1, 4096) | st.just(False),
+    stack=st.integers(1, 256).map(lambda number: 16 * number) | st.just(False),
+    heap=st.integers(1, 65536) | st.just(False),
     address_space=st.sampled_from(["system", "random", "fixed", "either"]),
     thread_order=st.booleans(),
     placement=st.booleans(),
@@ -51,7 +54,7 @@ perturbations = st.builds(
 @given(st.integers())
 def test_what_is_filled_in_and_loaded_is_never_more_than_there_are_keys(seed: int) -> None:
     full = {"prefill": {"size": 1000}, "phase": {"kind": "grow", "size": 900}}
-    moved, _ = perturbed(SETTINGS | full, Perturb(amounts={"key_range": 0.2}), Random(seed))
+    moved, _ = perturbed(SETTINGS | full, UNMOVED.altered(key_range=0.2), Random(seed))
     assert moved["prefill"]["size"] == min(1000, moved["key_range"])
     assert moved["phase"] == {"kind": "grow", "size": min(900, moved["key_range"])}
     assert full["prefill"] == {"size": 1000}
@@ -82,12 +85,12 @@ def test_what_is_drawn_is_legal_recorded_and_drawn_again_from_the_same_seed(
 
 @given(st.integers())
 def test_nothing_moves_where_nothing_is_named(seed: int) -> None:
-    assert perturbed(SETTINGS, Perturb(), Random(seed)) == (SETTINGS, {})
+    assert perturbed(SETTINGS, UNMOVED, Random(seed)) == (SETTINGS, {})
 
 
 def test_a_number_moves_by_e_to_the_c_z() -> None:
     random = Random(1)
-    perturb = Perturb(amounts={"parameters.size": 0.2})
+    perturb = UNMOVED.altered(parameters={"size": 0.2})
     draws = [
         math.log(perturbed(SETTINGS, perturb, random)[0]["parameters"]["size"] / 2.5) for _ in range(2000)
     ]
@@ -100,7 +103,7 @@ def test_a_number_moves_by_e_to_the_c_z() -> None:
 
 def test_what_is_added_is_uniform_with_the_standard_deviation_that_is_named() -> None:
     """Blackwell 1998, section 5.2.4: start times, with 50 ms."""
-    random, perturb = Random(1), Perturb(uniform={"parameters.size": 50})
+    random, perturb = Random(1), UNMOVED.altered(uniform={"parameters.size": 50})
     settings = {"parameters": {"size": 1000.0}}
     added = [perturbed(settings, perturb, random)[0]["parameters"]["size"] - 1000 for _ in range(5000)]
     reach = 50 * math.sqrt(3)
@@ -112,19 +115,17 @@ def test_what_is_added_is_uniform_with_the_standard_deviation_that_is_named() ->
 
 
 def test_from_0_what_is_added_is_never_below_it_and_recorded_as_it_is() -> None:
-    random, perturb = Random(1), Perturb(uniform={"parameters.start": 50})
+    random, perturb = Random(1), UNMOVED.altered(uniform={"parameters.start": 50})
     for _ in range(200):
         moved, drawn = perturbed({"parameters": {"start": 0}}, perturb, random)
         assert 0 <= moved["parameters"]["start"] <= 87
         assert drawn["parameters.start"] == moved["parameters"]["start"]
 
 
-@pytest.mark.parametrize(
-    "moves", [{"amounts": {"parameters.window": 0.5}}, {"uniform": {"parameters.window": 900}}]
-)
+@pytest.mark.parametrize("moves", [{"parameters": {"window": 0.5}}, {"uniform": {"parameters.window": 900}}])
 def test_a_moved_number_may_be_a_multiple_of_a_step_and_is_never_0(moves: dict[str, Any]) -> None:
     """Blackwell 1998, section 5.2.3: windows, of packets of 512 bytes."""
-    random, perturb = Random(1), Perturb(**moves, multiple_of={"parameters.window": 512})
+    random, perturb = Random(1), UNMOVED.altered(**moves, multiple_of={"parameters.window": 512})
     settings = {"parameters": {"window": 1024}}
     seen = {perturbed(settings, perturb, random)[0]["parameters"]["window"] for _ in range(300)}
     assert {512, 1024, 1536} <= seen
@@ -133,7 +134,7 @@ def test_a_moved_number_may_be_a_multiple_of_a_step_and_is_never_0(moves: dict[s
 
 def test_values_are_chosen_by_their_weights() -> None:
     random = Random(1)
-    perturb = Perturb(choices={"keys": {"dense": 1, "sparse": 3}})
+    perturb = UNMOVED.altered(keys={"dense": 1, "sparse": 3})
     drawn = [perturbed(SETTINGS, perturb, random)[0]["keys"] for _ in range(2000)]
     assert abs(drawn.count("sparse") - 1500) < 4 * (2000 * 0.25 * 0.75) ** 0.5  # four standard deviations
 
@@ -142,15 +143,12 @@ def test_values_are_chosen_by_their_weights() -> None:
 def test_what_is_moved_can_be_taken_apart(perturb: Perturb) -> None:
     parts = [perturb.alone(name) for name in perturb.names()]
     assert [part.names() for part in parts] == [(name,) for name in perturb.names()]
-    joined: dict[str, Any] = {"amounts": {}, "choices": {}}
-    for part in parts:
-        stated = part.model_dump(exclude_defaults=True)
-        joined = {
-            **joined,
-            **stated,
-            **{key: joined[key] | stated.get(key, {}) for key in ("amounts", "choices")},
-        }
-    assert Perturb.model_validate(joined) == perturb
+    assert {name: by for part in parts for name, by in part.amounts.items()} == perturb.amounts
+    assert {name: by for part in parts for name, by in part.choices.items()} == perturb.choices
+    for name in ("environment", "stack", "heap", "thread_order", "placement"):
+        assert [getattr(part, name) for part in parts if getattr(part, name)] == [getattr(perturb, name)] * (
+            name in perturb.names()
+        )
 
 
 COMPLETE = {
@@ -166,7 +164,7 @@ COMPLETE = {
 def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
     asked = sensitive(
         experiment(
-            perturb=Perturb(amounts={"key_range": 0.1}, environment=1000, thread_order=True), fixed=COMPLETE
+            perturb=UNMOVED.altered(key_range=0.1, environment=1000, thread_order=True), fixed=COMPLETE
         ),
         4,
         3,
@@ -187,7 +185,7 @@ def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
 def test_replicates_of_a_configuration_share_a_layout_where_it_is_varied_and_else_run_what_was_built() -> (
     None
 ):
-    asked = sensitive(experiment(perturb=Perturb(stack=64, layout=True), fixed=COMPLETE), 3, 2)
+    asked = sensitive(experiment(perturb=UNMOVED.altered(stack=64, layout=True), fixed=COMPLETE), 3, 2)
     plan = make_plan(asked, 1, lambda _: "/bin/true", 1000)
     layouts = defaultdict(set)
     for trial in plan.trials:

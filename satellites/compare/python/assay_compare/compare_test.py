@@ -323,7 +323,7 @@ def test_a_campaign_that_may_end_early_counts_to_its_last_look_at_the_confidence
     early = side("early", flat, source=text, ended=11)
     fixed = side("fixed", flat, seed=2)
     again = side("again", flat, seed=3, source=text, ended=11)
-    first = looks(early.experiment.design.blocks)[0]
+    first = looks(early.experiment.design)[0]
     level = 1 - first.confidence
     assert first.blocks == 8
     assert level < 0.05

@@ -24,7 +24,6 @@ from assay.analysis import (
 )
 from assay.analysis.pairs import counting_pairs
 from assay.audit.design import ADVISED
-from assay.experiment.types import Blocks
 from assay.findings import Finding
 from assay.satellites import added
 from assay.store.types import StoredTrial
@@ -364,7 +363,7 @@ def cut(run: LessonCampaign, blocks: int) -> LessonCampaign:
     """Return a campaign as if it had been planned with the first few blocks alone."""
     return replace(
         run,
-        experiment=run.experiment.altered(design={"blocks": Blocks(most=blocks)}),
+        experiment=run.experiment.altered(design=run.experiment.design.exactly(blocks)),
         trials=[trial for trial in run.trials if trial.block < blocks],
     )
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from assay.analysis import sign_flips, summarise
 from assay.audit.testing import CALIBRATION, ENVIRONMENT, HOST, METRICS
-from assay.experiment.types import Blocks
 from assay.store.types import StoredTrial
 from assay_course.catalog import LESSONS
 from assay_course.judges import (
@@ -97,7 +96,7 @@ def run(
                     environment="usual",
                 )
             )
-    design = experiment.design.model_copy(update={"blocks": Blocks(most=max(blocks, 1))})
+    design = experiment.design.exactly(max(blocks, 1))
 
     def result(number: int) -> dict[str, Any]:
         return {"threads": [{"series": [*series(number), 1]}]}  # the end cuts the last interval
