@@ -6,9 +6,11 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 # NumPy's threads wait busily for each other over arrays as small as those of tests: twice the processor time.
@@ -16,6 +18,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from assay import programs
 from assay.runner import load
+
+# Typer would make all commands from their functions again for each call, which takes 15 ms.
+typer.main.get_command = cache(typer.main.get_command)
 
 # Otherwise each `assay` that tests start would compile hundreds of files before it does anything.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

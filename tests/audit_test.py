@@ -6,28 +6,18 @@ from typing import Any
 
 import pytest
 
+from assay.experiment.testing import experiment_text
 from conftest import Assay
 
 pytestmark = pytest.mark.usefixtures("steady_host")
 
-EXPERIMENT = """
-name = "audited"
-question = "Is doing nothing faster than std::map?"
-[factors]
-subject = ["std_map_mutex", "noop"]
-[trial]
-key_range = 1000
-mix = { insert = 5, erase = 5, find = 90 }
-duration_ms = 60
-[design]
-blocks = 10
-seed = 7
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "std_map_mutex"
-smallest_effect_percent = 3
-"""
+EXPERIMENT = experiment_text(
+    name="audited",
+    keys=1000,
+    mix="insert = 5, erase = 5, find = 90",
+    trial="duration_ms = 60",
+    design="blocks = 10\nseed = 7",
+)
 VIOLATED = """
 [[validate]]
 metric = "throughput"

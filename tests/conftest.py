@@ -16,6 +16,7 @@ import pytest
 
 from assay import cli
 from assay.cli.commands import satellites
+from assay.experiment.testing import experiment_text
 from assay.report import site
 
 Assay = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -24,23 +25,13 @@ ROOT = Path(__file__).parents[1]
 
 def small_experiment(name: str, blocks: int) -> str:
     """Return the text of an experiment of two real subjects whose trials take milliseconds."""
-    return f"""
-name = "{name}"
-question = "Is it there?"
-[factors]
-subject = ["noop", "std_map_mutex"]
-[trial]
-key_range = 100
-duration_ms = 5
-mix = {{ insert = 10, erase = 10, find = 80 }}
-[design]
-blocks = {blocks}
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "noop"
-smallest_effect_percent = 3
-"""
+    return experiment_text(
+        name=name,
+        mix="insert = 10, erase = 10, find = 80",
+        trial="duration_ms = 5",
+        design=f"blocks = {blocks}",
+        baseline="noop",
+    )
 
 
 def verdicts_of_all_groups(printed: str) -> list[str]:

@@ -21,6 +21,8 @@ FILES = sorted(
 
 SMALL = {"warm_up_ms": 2, "key_range": 200}
 """Settings that make trials long, made short."""
+MANY = 10
+"""A factor with more levels than this runs with two of them."""
 NEEDED = re.compile("latency_|processor_ns_|longest_")
 """Metrics that a trial lacks in which no thread had its turn, for which 100 ms are enough, and 2 ms not."""
 CONDITIONED = {"conditioning": ["/proc/sys/kernel/sched_rt_runtime_us"]}
@@ -34,19 +36,20 @@ INVALID = {"fnv1a-prefill": {"fnv1a"}}
 def tiny(file: Path) -> Experiment:
     """Return an experiment with one level of threads and of sizes, one block, and short trials.
 
-    Where valgrind simulates, two of the compared levels are left, because each takes seconds.
+    Two levels are left of a factor with many. Where valgrind simulates, each trial takes seconds: two
+    levels of the compared factor are left, and one of each other.
     """
     experiment = load(file)
     kept = {
-        name: levels[:1] for name, levels in experiment.factors.items() if name in {"threads", "size", "n"}
+        name: levels[: 1 if name in {"threads", "size", "n"} or experiment.simulate.operations else 2]
+        for name, levels in experiment.factors.items()
+        if name in {"threads", "size", "n"} or experiment.simulate.operations or len(levels) > MANY
     }
-    kept.pop(experiment.comparison.factor, None)
+    compared, baseline = experiment.comparison.factor, experiment.comparison.baseline
+    kept.pop(compared, None)
     if experiment.simulate.operations:
-        compared, baseline = experiment.comparison.factor, experiment.comparison.baseline
         other = next(level for level in experiment.factors[compared] if level != baseline)
         kept[compared] = (baseline, other)
-        if "workload" in experiment.factors:
-            kept["workload"] = experiment.factors["workload"][:1]
     only = [f"{name}={','.join(map(str, levels))}" for name, levels in kept.items()]
     experiment = overridden(experiment, blocks=1, only=only)
 

@@ -374,7 +374,7 @@ def test_maps_that_are_wrong_on_purpose_are_never_counted(assay: Assay, tmp_path
         shares = {"insert": 35, "erase": 35, "find": 30 - 5 * len(further)} | dict.fromkeys(further, 5)
         mix = ", ".join(f"{operation} = {share}" for operation, share in shares.items())
         value = ", value_type = { bytes = 100 }" if len(entry["types"]) > 1 else ""
-        levels[name] = f'{{ subject = "{name}", timeout_s = 3, mix = {{ {mix} }}{value} }}'
+        levels[name] = f'{{ subject = "{name}", timeout_s = 1, mix = {{ {mix} }}{value} }}'
     (tmp_path / "x.toml").write_text(
         EXPERIMENT.replace('"good"', '"right"')
         .replace('factor = "subject"', 'factor = "map"')

@@ -19,28 +19,17 @@ from scipy.stats import binom  # type: ignore[import-untyped]
 import planted
 from assay import programs
 from assay.experiment import load
+from assay.experiment.testing import experiment_text
 from conftest import Assay
 
-IDENTICAL = """
-name = "identical"
-question = "Does identical code differ?"
-[factors]
-threads = [1, 2]
-subject = ["std_map_mutex", "tbb_hash_map", "cds_rcu_skip_list"]
-[trial]
-key_range = 1_000
-mix = { insert = 25, erase = 25, find = 50 }
-duration_ms = 5
-interval_ms = 1
-[design]
-blocks = 6
-repeat = 0
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "std_map_mutex"
-smallest_effect_percent = 3
-"""
+IDENTICAL = experiment_text(
+    'threads = [1, 2]\nsubject = ["std_map_mutex", "tbb_hash_map", "cds_rcu_skip_list"]',
+    name="identical",
+    keys=1000,
+    mix="insert = 25, erase = 25, find = 50",
+    trial="duration_ms = 5\ninterval_ms = 1",
+    design="blocks = 6\nrepeat = 0",
+)
 # Six pairs have a p-value this small where all six go the same way, and only there; any number of pairs has
 # one with at most this chance.
 LEVEL = 2 / 2**6

@@ -12,30 +12,14 @@ from assay.analysis import summarise
 from assay.campaign import Reporter, run_campaign
 from assay.errors import AssayError
 from assay.experiment import parse
+from assay.experiment.testing import experiment_text
 from assay.report.site import write_page
 from assay.runner.process import StopSignals
 from assay.store import Store
 
 pytestmark = pytest.mark.usefixtures("constant_trials")
 
-EXPERIMENT = """
-name = "x"
-question = "?"
-[factors]
-subject = ["std_map_mutex", "noop"]
-[trial]
-key_range = 100
-mix = { insert = 0, erase = 0, find = 100 }
-duration_ms = 1
-[design]
-blocks = 8
-until = "verdict"
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "std_map_mutex"
-smallest_effect_percent = 3
-"""
+EXPERIMENT = experiment_text(design='blocks = 8\nuntil = "verdict"')
 
 
 def run(path: Path, number: int | None = None) -> Any:

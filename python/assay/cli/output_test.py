@@ -11,34 +11,19 @@ from typer.testing import CliRunner
 
 from assay.campaign import time_budget
 from assay.cli.commands import app, groups
+from assay.experiment.testing import experiment_text
 from assay.versions.testing import Project
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
 pytestmark = pytest.mark.usefixtures("constant_trials")
 
-EXPERIMENT = """
-name = "x"
-question = "?"
-[factors]
-subject = ["std_map_mutex", "noop"]
-threads = [1, 2]
-[trial]
-key_range = 100
-mix = { insert = 0, erase = 0, find = 100 }
-duration_ms = 1
-[design]
-blocks = 8
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "std_map_mutex"
-smallest_effect_percent = 3
-pathological = 0.1
-"""
+EXPERIMENT = experiment_text(
+    'subject = ["std_map_mutex", "noop"]\nthreads = [1, 2]', comparison="pathological = 0.1"
+)
 SMALL = ["x.toml", "--only", "threads=1", "--no-page"]
 COMMANDS = {
     "run": SMALL,
-    "run --identical": ["x.toml"],
+    "run --identical": SMALL,
     "report": ["--campaign", "1"],
     "report --audit": [],
     "store compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],

@@ -13,29 +13,14 @@ from typer.testing import CliRunner, Result
 
 from assay.cli.commands import app
 from assay.experiment import parse
+from assay.experiment.testing import experiment_text
 from assay.plan.make_plan import make_plan
 from assay.runner.types import Outcome
 from assay.store import Store
 
 pytestmark = pytest.mark.usefixtures("constant_trials")
 
-EXPERIMENT = """
-name = "x"
-question = "?"
-[factors]
-subject = ["std_map_mutex", "noop"]
-[trial]
-key_range = 100
-mix = { insert = 0, erase = 0, find = 100 }
-duration_ms = 20
-[design]
-blocks = 20
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "std_map_mutex"
-smallest_effect_percent = 3
-"""
+EXPERIMENT = experiment_text(trial="duration_ms = 20", design="blocks = 20")
 
 HOST = {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": "?"}
 

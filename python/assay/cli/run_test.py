@@ -18,6 +18,7 @@ from assay import programs
 from assay.campaign import campaign
 from assay.cli.commands import app
 from assay.experiment import load
+from assay.experiment.testing import experiment_text
 from assay.plan.make_plan import make_plan
 from assay.report import site
 from assay.runner.machine import host
@@ -25,23 +26,7 @@ from assay.store import Store
 
 pytestmark = pytest.mark.usefixtures("constant_trials")
 
-EXPERIMENT = """
-name = "x"
-question = "?"
-[factors]
-subject = ["std_map_mutex", "noop"]
-[trial]
-key_range = 100
-mix = { insert = 0, erase = 0, find = 100 }
-duration_ms = 1
-[design]
-blocks = 2
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "std_map_mutex"
-smallest_effect_percent = 3
-"""
+EXPERIMENT = experiment_text(design="blocks = 2")
 
 
 @pytest.fixture(autouse=True)

@@ -6,26 +6,17 @@ import pytest
 from assay.errors import AssayError
 from assay.experiment import Experiment, overridden, parse
 from assay.experiment.mistakes import LevelKey, MistakeError, located
+from assay.experiment.testing import experiment_text
 
-TEXT = """
-name = "x"
-question = "?"
-[factors]
-subject = ["noop", "std_map_mutex", "bt_map"]
+TEXT = experiment_text(
+    """subject = ["noop", "std_map_mutex", "bt_map"]
 threads = [1, 2, 4]
-pinning = ["none", [0, 1]]
-[trial]
-key_range = 100
-mix = { insert = 0, erase = 0, find = 100 }
-[design]
-until = "verdict"
-exclude = [{ subject = "bt_map", threads = [1, 2] }]
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "noop"
-smallest_effect_percent = 3
-"""
+pinning = ["none", [0, 1]]""",
+    trial="",
+    design="""until = "verdict"
+exclude = [{ subject = "bt_map", threads = [1, 2] }]""",
+    baseline="noop",
+)
 
 
 @pytest.fixture
@@ -107,7 +98,7 @@ def test_set_gives_a_setting_another_value_or_makes_it_a_factor(experiment: Expe
 
 def test_set_knows_the_levels_of_the_file_and_names_new_tables_by_their_text() -> None:
     text = TEXT.replace("[trial]", "[factors.mix]\nsearches = { find = 100 }\n[trial]").replace(
-        "mix = { insert = 0, erase = 0, find = 100 }", ""
+        "mix = { find = 100 }", ""
     )
     result = changed(parse(text, Path("x.toml")), "mix=searches,{insert=50,erase=50}")
     assert list(result.changes["mix"]) == ["searches", "{insert=50,erase=50}"]

@@ -28,6 +28,40 @@ smallest_effect_percent = 3
 """The text of an experiment that compares two subjects at levels of two further factors."""
 
 
+def experiment_text(
+    factors: str = 'subject = ["std_map_mutex", "noop"]',
+    more: str = "",
+    *,
+    name: str = "x",
+    keys: int = 100,
+    mix: str = "find = 100",
+    trial: str = "duration_ms = 1",
+    design: str = "blocks = 8",
+    baseline: str = "std_map_mutex",
+    comparison: str = "",
+) -> str:
+    """Return the text of an experiment that compares subjects; parts of it are given in TOML."""
+    return f"""
+name = "{name}"
+question = "Which is faster?"
+[factors]
+{factors}
+[trial]
+key_range = {keys}
+mix = {{ {mix} }}
+{trial}
+[design]
+{design}
+[comparison]
+metric = "throughput"
+factor = "subject"
+baseline = "{baseline}"
+smallest_effect_percent = 3
+{comparison}
+{more}
+"""
+
+
 def experiment(name: str = "maps", **changes: Any) -> Experiment:
     """Return an experiment that compares two subjects, with some of its attributes changed."""
     given: dict[str, Any] = {

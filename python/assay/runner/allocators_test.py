@@ -12,6 +12,7 @@ import pytest
 from assay import programs
 from assay.errors import AssayError
 from assay.experiment import SubjectOffer, check, parse
+from assay.experiment.testing import experiment_text
 from assay.plan.types import PlannedTrial
 from assay.runner import allocators
 from assay.runner.allocators import library_of
@@ -33,23 +34,7 @@ REQUEST = {
     "duration_ms": 20,
     "interval_ms": 10,
 }
-EXPERIMENT = """
-name = "x"
-question = "x?"
-[factors]
-subject = ["one", "two"]
-[trial]
-key_range = 100
-mix = { insert = 10, erase = 10, find = 80 }
-allocator = "jemalloc"
-[design]
-blocks = 8
-[comparison]
-metric = "throughput"
-factor = "subject"
-baseline = "one"
-smallest_effect_percent = 3
-"""
+EXPERIMENT = experiment_text('subject = ["one", "two"]', trial='allocator = "jemalloc"', baseline="one")
 
 
 @pytest.fixture(autouse=True)

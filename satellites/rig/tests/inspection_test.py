@@ -205,7 +205,7 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_new_function_is_inspected_as_it_is_written_and_when_it_is_wrong() -> None:
     assert CliRunner().invoke(app, ["new", "function", "mine"]).exit_code == 0
     experiment = Path("mine/experiment.toml")
-    text = experiment.read_text().replace("duration_ms = 50", "duration_ms = 2").replace("= 12", "= 6")
+    text = experiment.read_text().replace("duration_ms = 50", "duration_ms = 2").replace("= 12", "= 2")
     experiment.write_text(text + "\n[simulate]\noperations = 100\n")
     ended = invoked("mine", "--within", "1s", "--seed", "7", "--json", "--quiet")
     assert ended.exit_code == 0, ended.output
