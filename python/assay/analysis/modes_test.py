@@ -123,7 +123,7 @@ def test_further_states_do_not_hide_the_widest_gap(
     boundary = gap(values)
     assert boundary is not None
     below, above = max(v for v in values if v < boundary), min(v for v in values if v >= boundary)
-    # Of gaps that are as good as equally wide, either may be the clear one.
+    # If two gaps are almost equally wide, either may be the clear one.
     assert above / below >= 0.95 * np.exp(np.diff(np.log(np.sort(values))).max())
 
 

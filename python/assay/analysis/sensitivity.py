@@ -31,7 +31,7 @@ ONE_IN = 20
 """How seldom a comparison is as wrong as `Misjudgement.seldom` says."""
 
 DIFFERENCES = 1 << 20
-"""Of single trials, held at once: 8 MiB. Beyond that the first replicates stand for all."""
+"""Differences of single trials in memory at once: 8 MiB. With more, only the first replicates count."""
 
 Scale = Literal["logarithm", "mean", "unit"]
 """In what numbers a sensitivity is: the natural logarithm of a metric that is always above 0; where it is

@@ -70,7 +70,7 @@ class Layouts:
             Interrupted: the user asked to stop.
         """
         reasons: dict[str, str] = {}
-        # Of a subject whose program is there in several revisions, each is tried.
+        # If several revisions have the subject's program, each one is tried.
         latest = {
             (trial.request["subject"], trial.program): trial
             for trial in trials

@@ -129,7 +129,7 @@ def repeat_group(
     """
     repeats = group[0].group if group[0].repeats is None else group[0].repeats
     random = Random(f"{campaign_seed} {repeats} {number}")  # noqa: S311  # repeatable on purpose
-    # Of the files as they were when the campaign was planned, whatever has become of them.
+    # Digests of the files when the campaign was planned, even if they have changed since.
     planned = (distribution for trial in group for _, distribution in files_of(trial.request))
     digests = {distribution["file"]: distribution["digest"] for distribution in planned}
     by_levels = sorted(group, key=lambda trial: tuple(map(str, trial.levels.values())))

@@ -338,7 +338,7 @@ def _has_its_length(connection: Connection, file: Path) -> bool:
 
 
 def _create(engine: Engine) -> None:
-    # Of several processes that open a new file, one makes the tables; the others wait and have nothing to do.
+    # If several processes open a new file, one makes the tables; the others wait and have nothing to do.
     with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
         if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
             metadata.create_all(connection)

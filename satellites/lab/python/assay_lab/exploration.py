@@ -307,7 +307,7 @@ def _splits(levels: tuple[Level, ...]) -> list[tuple[Level, ...]]:
         return [tuple(ordered[start:]) for start in range(1, len(ordered))]
     if len(levels) > SUBSETS_AT_MOST:
         return [(level,) for level in levels]
-    # Of a subset and its complement, the smaller; of halves, the one with the first name.
+    # The smaller one of a subset and its complement; of two halves, the one with the first name.
     return [
         subset
         for size in range(1, len(levels) // 2 + 1)

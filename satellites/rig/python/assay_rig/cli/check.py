@@ -37,9 +37,9 @@ WITHIN_S = 18
 """Together, of all checks: nobody waits for more after each change of a map."""
 _MOST_RANDOMNESS = 10  # `most_randomness` of assay/random/decision.h
 SHOWN_LINES = 12
-"""Of what each check printed, where several failed."""
+"""The most lines of each check's output, if several failed."""
 _DID_WIDTH = 27
-"""Of the second column: the first and the third have about what then remains of 80."""
+"""Width of the second column: the first and the third share about what remains of 80."""
 _DRAWN = re.compile("[┌│└]")
 """What histories are drawn with."""
 _OWN = "assay-rig"
