@@ -9,13 +9,14 @@ from assay.campaign.prepare import check_built, check_programs, executor_of, pla
 from assay.campaign.reporter import Reporter
 from assay.errors import AssayError
 from assay.experiment import Experiment
+from assay.experiment.metrics import why_missing
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
 from assay.plan.types import PlannedTrial
 from assay.runner.process import StopSignals
 from assay.runner.types import Outcome
 from assay.store.ended import metrics_of
-from assay.words import condition_name, counted, nearest
+from assay.words import condition_name, counted
 
 _SHORTEST_S = 0.1
 
@@ -107,9 +108,7 @@ def _mistake(experiment: Experiment, outcome: Outcome) -> str:
     if outcome.status != "valid":
         return outcome.reason
     metric, metrics = experiment.comparison.metric, metrics_of(outcome)
-    return (
-        "" if metric in metrics else f"does not give the metric {metric}; {nearest(metric, sorted(metrics))}"
-    )
+    return "" if metric in metrics else why_missing(metric, metrics)
 
 
 def _place(experiment: Experiment, trial: PlannedTrial) -> str:

@@ -17,6 +17,7 @@ from assay.analysis.steadiness import derive
 from assay.campaign.progress import ProgressDisplay
 from assay.errors import AssayError
 from assay.experiment.events import SIMULATION_S
+from assay.experiment.metrics import lacks_operations, why_missing
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import moved, repeat_group
 from assay.plan.types import PlannedTrial
@@ -24,7 +25,6 @@ from assay.runner.types import Executor, Outcome
 from assay.store import Store
 from assay.store.ended import ended_trial, metrics_of
 from assay.store.types import Decision, StoredTrial
-from assay.words import nearest
 
 
 class NothingExtractedError(AssayError):
@@ -325,11 +325,10 @@ class Scheduler:
         comparison = self._experiment.comparison
         for key, names in (("metric", [comparison.metric]), ("also", comparison.also)):
             for name in names:
-                if name not in metrics:
+                if name not in metrics and not (key == "also" and lacks_operations(name, metrics)):
                     raise AssayError(
-                        f"comparison.{key}: {program} does not give the metric {name}; "
-                        f"{nearest(name, sorted(metrics))}. The trials that have ended are kept; correct the "
-                        "experiment's file and run it"
+                        f"comparison.{key}: {program} {why_missing(name, metrics)}. The trials that have "
+                        "ended are kept; correct the experiment's file and run it"
                     )
 
 

@@ -491,6 +491,17 @@ def laboratory_with_also(store: Store, lacks: Callable[[PlannedTrial], bool]) ->
     return laboratory
 
 
+def test_a_percentile_that_needs_more_operations_is_lacking_where_it_is_compared_also(store: Store) -> None:
+    percentiles = 'metric = "latency_p99_ns"\nbetter = "lower"\nalso = ["latency_p99_99_ns"]'
+    parsed = parse(SOURCE.replace('metric = "throughput"', percentiles) + "blocks = 1", Path("x.toml"))
+    laboratory = Laboratory(store, experiment=parsed, metrics={"latency_p50_ns": 1.0, "latency_p99_ns": 2.0})
+    laboratory.run()
+    assert len(laboratory.ran()) == 4
+    laboratory = Laboratory(store, experiment=parsed, metrics={"latency_p50_ns": 1.0})
+    with pytest.raises(AssayError, match="had too few operations to give the metric latency_p99_ns; let"):
+        laboratory.run()
+
+
 def test_a_resumed_campaign_goes_on_where_single_trials_lack_a_metric_that_was_seen_before(
     store: Store,
 ) -> None:

@@ -1,7 +1,10 @@
 """Which values of a metric are better, as its unit or name says; the load that takes verdicts away."""
 
 import re
+from collections.abc import Mapping
 from typing import Literal
+
+from assay.words import nearest
 
 Better = Literal["higher", "lower"]
 
@@ -25,6 +28,24 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Better], ...] = (
     (re.compile(r"energy_(j|delay[23]?)\Z"), "lower"),
     (re.compile(rf".*(?:throughput|_per_{TIME})\Z"), "higher"),
 )
+
+_PERCENTILE = re.compile(r"(.*p)(?:50|90|99|99_9|99_99)(_ns)?\Z")
+"""Matches the percentiles that trials report (`latency_percentiles` in native/assay/fixture/report.h)."""
+
+
+def lacks_operations(metric: str, metrics: Mapping[str, float]) -> bool:
+    """Return whether a trial lacks a percentile because it had too few operations, as it gives lower ones."""
+    if not (percentile := _PERCENTILE.match(metric)):
+        return False
+    others = (_PERCENTILE.match(name) for name in metrics)
+    return any(other.groups() == percentile.groups() for other in others if other)
+
+
+def why_missing(metric: str, metrics: Mapping[str, float]) -> str:
+    """Return why a valid trial lacks a metric, and what to do."""
+    if lacks_operations(metric, metrics):
+        return f"had too few operations to give the metric {metric}; let trials last longer"
+    return f"does not give the metric {metric}; {nearest(metric, sorted(metrics))}"
 
 
 def better(metric: str, unit: str) -> Better | None:
