@@ -1,10 +1,14 @@
 """Rules about what another tool measured: what its file lacks to rest a conclusion on."""
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from math import inf
 from pathlib import Path
 from statistics import median
+
+from msgspec.structs import replace
 
 from assay.audit import findings_of
 from assay.audit import rule as shared_rule
@@ -18,7 +22,7 @@ from assay.audit.limits import (
 from assay.audit.sources import ANOMALIES, REASONABLE_TIME, WRONG_DATA
 from assay.findings import Finding, Severity
 from assay.words import agreed, counted
-from assay_foreign.types import Benchmark, ForeignRun, MapRun, Measure
+from assay_foreign.types import Benchmark, Benchmarks, ForeignRun, MapRun, Measure
 
 _OURS = "measure it with Assay (`assay race`, or a command in an experiment)"
 
@@ -35,15 +39,9 @@ _KEPT = (0.5, 2.0)
 
 def _typical(measure: Measure) -> float:
     """Return the median of the samples, or what the tool sums them up to."""
-    samples = [sample for process in measure.samples for sample in process]
-    if samples:
-        return median(samples)
+    if measure.samples:
+        return median([*chain.from_iterable(measure.samples)])
     return measure.summary.value if measure.summary else inf
-
-
-def _samples(benchmark: Benchmark) -> int:
-    """Return the number of samples of the measure that has most; -1 where there is no measure."""
-    return max((sum(map(len, measure.samples)) for measure in benchmark.measures), default=-1)
 
 
 def _never_inserts(map_run: MapRun) -> bool:
@@ -62,65 +60,43 @@ def _changed_size(map_run: MapRun) -> bool:
     return not low <= after / before <= high
 
 
-Trait = Callable[[Benchmark], bool]
+_TRAITS_OF_MAPS: Mapping[str, Callable[[MapRun], bool]] = {
+    "only erased": _never_inserts,
+    "of other size": _changed_size,
+    "dependent": lambda map_run: bool(map_run.dependent),
+    "filled by inserts": lambda map_run: map_run.prefill_inserts is True,
+    "filled somehow": lambda map_run: map_run.prefill_inserts is None,
+    "unchecked": lambda map_run: not map_run.validated,
+    "seeded": lambda map_run: map_run.seed is not None,
+    "unseeded": lambda map_run: map_run.seed is None,
+    "unpinned": lambda map_run: not map_run.pinned,
+    "rounded": lambda map_run: map_run.rounded,
+}
+"""What holds in one process of a benchmark that did not fail."""
 
 
-def _in_any_run(holds: Callable[[MapRun], bool]) -> Trait:
-    """Return whether something holds in one process of a benchmark that did not fail."""
-    return lambda benchmark: not benchmark.failure and any(map(holds, benchmark.map_runs))
-
-
-def _failed(benchmark: Benchmark) -> bool:
-    return bool(benchmark.failure)
-
-
-def _without_unit(benchmark: Benchmark) -> bool:
-    return not benchmark.unit_recorded
-
-
-def _impossible(benchmark: Benchmark) -> bool:
-    return any(
-        measure.metric in TIMES_OF_CALLS and _typical(measure) < SHORTEST_CYCLE_NS
-        for measure in benchmark.measures
-    )
-
-
-def _of_one_process(benchmark: Benchmark) -> bool:
-    return benchmark.processes == 1
-
-
-def _without_samples(benchmark: Benchmark) -> bool:
-    return _samples(benchmark) == 0
-
-
-def _with_one_sample(benchmark: Benchmark) -> bool:
-    return _samples(benchmark) == 1
-
-
-_only_erased = _in_any_run(_never_inserts)
-_of_other_size = _in_any_run(_changed_size)
-_dependent = _in_any_run(lambda map_run: bool(map_run.dependent))
-_filled_by_inserts = _in_any_run(lambda map_run: map_run.prefill_inserts is True)
-_filled_somehow = _in_any_run(lambda map_run: map_run.prefill_inserts is None)
-_unchecked = _in_any_run(lambda map_run: not map_run.validated)
-_seeded = _in_any_run(lambda map_run: map_run.seed is not None)
-_unseeded = _in_any_run(lambda map_run: map_run.seed is None)
-_unpinned = _in_any_run(lambda map_run: not map_run.pinned)
-_rounded = _in_any_run(lambda map_run: map_run.rounded)
-
-_TRAITS: tuple[Trait, ...] = (
-    *(_failed, _without_unit, _impossible, _of_one_process, _without_samples, _with_one_sample),
-)
-_TRAITS_OF_MAPS: tuple[Trait, ...] = (
-    *(_only_erased, _of_other_size, _dependent, _filled_by_inserts, _filled_somehow, _unchecked),
-    *(_seeded, _unseeded, _unpinned, _rounded),
-)
+def _traits(benchmark: Benchmark) -> Iterator[str]:
+    """Yield what the rules need to know of a benchmark."""
+    if benchmark.failure:
+        yield "failed"
+    if not benchmark.unit_recorded:
+        yield "without unit"
+    times = [measure for measure in benchmark.measures if measure.metric in TIMES_OF_CALLS]
+    if times and min(map(_typical, times)) < SHORTEST_CYCLE_NS:
+        yield "impossible"
+    if benchmark.processes == 1:
+        yield "of one process"
+    samples = max([sum(map(len, measure.samples)) for measure in benchmark.measures], default=-1)
+    if samples in (0, 1):
+        yield "with one sample" if samples else "without samples"
+    if benchmark.map_runs and not benchmark.failure:
+        yield from (trait for trait, holds in _TRAITS_OF_MAPS.items() if any(map(holds, benchmark.map_runs)))
 
 
 class Survey:
     """What the rules look at: a run, and how many of its benchmarks have each trait.
 
-    It reads the benchmarks once and keeps none of them.
+    It keeps none of them.
 
     Attributes:
         dependent, prefills: how updates depend on each other, and how inserts alone filled a map.
@@ -130,22 +106,33 @@ class Survey:
         self.run = run
         self.dependent: set[str] = set()
         self.prefills: set[str] = set()
-        self._counts = dict.fromkeys((*_TRAITS, *_TRAITS_OF_MAPS), 0)
-        self._named: dict[Trait, list[str]] = {trait: [] for trait in self._counts}
-        for benchmark in run.benchmarks:
-            for trait in self._counts if benchmark.map_runs else _TRAITS:
-                if trait(benchmark):
-                    self._counts[trait] += 1
-                    if self._counts[trait] <= _NAMED_AT_MOST:
-                        why = f": {benchmark.failure}" if trait is _failed else ""
-                        self._named[trait].append(f"{benchmark.title}{why}")
-            for map_run in benchmark.map_runs:
-                self.dependent |= {map_run.dependent} - {""}
-                self.prefills |= {map_run.prefill} if map_run.prefill_inserts else set()
+        self._counts: dict[str, int] = defaultdict(int)
+        self._named: dict[str, list[str]] = defaultdict(list)
 
-    def of(
-        self, trait: Trait, says: str, remedy: str, *, severity: Severity = "warning"
-    ) -> Iterator[Finding]:
+    def watched(self) -> ForeignRun:
+        """Return the run; each benchmark is looked at when it is read, which is to be done once."""
+        return replace(self.run, benchmarks=Benchmarks(len(self.run.benchmarks), self._watched))
+
+    def _watched(self) -> Iterator[Benchmark]:
+        for benchmark in self.run.benchmarks:
+            self._look(benchmark)
+            yield benchmark
+
+    def _look(self, benchmark: Benchmark) -> None:
+        for trait in _traits(benchmark):
+            self._counts[trait] += 1
+            if self._counts[trait] <= _NAMED_AT_MOST:
+                why = f": {benchmark.failure}" if trait == "failed" else ""
+                self._named[trait].append(f"{benchmark.title}{why}")
+        for map_run in benchmark.map_runs:
+            self.dependent |= {map_run.dependent} - {""}
+            self.prefills |= {map_run.prefill} if map_run.prefill_inserts else set()
+
+    def findings(self) -> list[Finding]:
+        """Return what the rules find: the most severe first, then in the order of the rules."""
+        return findings_of(FOREIGN_RULES, self)
+
+    def of(self, trait: str, says: str, remedy: str, *, severity: Severity = "warning") -> Iterator[Finding]:
         """Yield what is said of the benchmarks that have a trait, where there are any."""
         if count := self._counts[trait]:
             more = count - _NAMED_AT_MOST
@@ -163,7 +150,7 @@ class Survey:
 def failed_benchmarks(seen: Survey) -> Iterator[Finding]:
     """Find benchmarks that reported an error."""
     yield from seen.of(
-        _failed,
+        "failed",
         "failed: their numbers are left out.",
         "Look at the reason, and run them again.",
         severity="error",
@@ -187,7 +174,7 @@ def results_left_out(seen: Survey) -> Iterator[Finding]:
 def unit_not_recorded(seen: Survey) -> Iterator[Finding]:
     """Find benchmarks whose files do not say in which unit they are."""
     yield from seen.of(
-        _without_unit,
+        "without unit",
         f"{{have}} no unit in the files: the values are taken as nanoseconds, which {seen.run.tool} measures"
         " unless a program has a measurement of its own.",
         "Turn on Criterion's feature csv_output, so that raw.csv has the unit; or check that the program"
@@ -199,14 +186,14 @@ def unit_not_recorded(seen: Survey) -> Iterator[Finding]:
 @shared_rule("less-than-a-cycle", LEFT_OUT, "docs/guide/fixtures.md")
 def less_than_a_cycle(seen: Survey) -> Iterator[Finding]:
     """Find benchmarks of which a call takes less than a cycle of any processor."""
-    yield from seen.of(_impossible, LEFT_OUT_SAYS, LEFT_OUT_REMEDY, severity="error")
+    yield from seen.of("impossible", LEFT_OUT_SAYS, LEFT_OUT_REMEDY, severity="error")
 
 
 @rule("one-process", "All samples come from one process", f"{WRONG_DATA}; {REASONABLE_TIME}")
 def one_process(seen: Survey) -> Iterator[Finding]:
     """Find benchmarks that a single process measured."""
     yield from seen.of(
-        _of_one_process,
+        "of one process",
         "{have} all samples from one process: what differs from process to process, as addresses do, is not"
         " in their spread.",
         f"Run the tool in 10 processes or more and import each file, or {_OURS}.",
@@ -236,14 +223,14 @@ def fixed_order(seen: Survey) -> Iterator[Finding]:
 def no_samples(seen: Survey) -> Iterator[Finding]:
     """Find benchmarks without samples, or with a single one."""
     yield from seen.of(
-        _without_samples,
+        "without samples",
         "{have} no samples in the file, only what the tool sums them up to: neither their spread nor their"
         " distribution can be seen.",
         "Let the tool write the samples where it can (Google Benchmark: without"
         " --benchmark_report_aggregates_only; Criterion.rs: keep sample.json).",
     )
     yield from seen.of(
-        _with_one_sample,
+        "with one sample",
         "{have} a single sample: nothing tells how far a second one would lie from it.",
         "Let the tool repeat each benchmark, as with --benchmark_repetitions=10 of Google Benchmark.",
     )
@@ -297,7 +284,7 @@ def no_calibration(seen: Survey) -> Iterator[Finding]:
 def no_inserts(seen: Survey) -> Iterator[Finding]:
     """Find runs of maps that erased until nothing was left."""
     yield from seen.of(
-        _only_erased,
+        "only erased",
         "only erased: once the map is empty an operation finds nothing and returns at once, so the"
         " throughput is that of an empty map, ten times too high or more.",
         "Do not use these numbers. In Synchrobench a variable without a sign holds the -1 that means `insert"
@@ -310,7 +297,7 @@ def no_inserts(seen: Survey) -> Iterator[Finding]:
 def size_changed(seen: Survey) -> Iterator[Finding]:
     """Find runs that ended with a map of another size than they began with."""
     yield from seen.of(
-        _of_other_size,
+        "of other size",
         "ended with less than half or more than twice of the elements of the start: the throughput is a mean"
         " over maps of many sizes, and depends on how long the run was.",
         "Begin with the size at which as many inserts as erases succeed: half of the key range where they"
@@ -322,7 +309,7 @@ def size_changed(seen: Survey) -> Iterator[Finding]:
 def dependent_updates(seen: Survey) -> Iterator[Finding]:
     """Find runs whose updates are not drawn one by one."""
     yield from seen.of(
-        _dependent,
+        "dependent",
         f"{{have}} updates that are not drawn one by one ({' | '.join(sorted(seen.dependent))}): the mix"
         " that was performed is not the one that was asked for.",
         "Compare no harness that does so with one that does not. With -f 0 Synchrobench draws whether the"
@@ -340,19 +327,19 @@ def prefill_by_inserts(seen: Survey) -> Iterator[Finding]:
     """Find runs whose map was not filled as it is used."""
     remedy = "Fill with the mix of updates that is measured (Setbench: -prefill-mixed), by all threads."
     yield from seen.of(
-        _filled_by_inserts,
+        "filled by inserts",
         f"began with a map that inserts alone had filled ({' | '.join(sorted(seen.prefills))}): its shape,"
         " and where its nodes lie, are not those of a map in use.",
         remedy,
     )
-    yield from seen.of(_filled_somehow, "{have} nothing in the text about how the map was filled.", remedy)
+    yield from seen.of("filled somehow", "{have} nothing in the text about how the map was filled.", remedy)
 
 
 @rule("not-validated", "Nothing was checked", "satellites/foreign/docs/README.md")
 def not_validated(seen: Survey) -> Iterator[Finding]:
     """Find runs whose results nobody compared with the map's contents."""
     yield from seen.of(
-        _unchecked,
+        "unchecked",
         "did not compare what operations returned with what the map holds at the end: it may have lost keys.",
         "Build the harness with its check (Setbench: -DUSE_TREE_STATS and a structure that supports it).",
     )
@@ -367,15 +354,15 @@ def seeds_not_recorded(seen: Survey) -> Iterator[Finding]:
         " thread gets its own: Synchrobench's lock-free tree gives all threads the same."
     )
     says = "{have} the seed of the run in the text, and not those of its threads: " + unseen
-    yield from seen.of(_seeded, says, remedy, severity="note")
-    yield from seen.of(_unseeded, "{have} no seed in the text: " + unseen, remedy, severity="note")
+    yield from seen.of("seeded", says, remedy, severity="note")
+    yield from seen.of("unseeded", "{have} no seed in the text: " + unseen, remedy, severity="note")
 
 
 @rule("pinning-not-recorded", "Nobody knows where threads ran", "docs/guide/host.md")
 def pinning_not_recorded(seen: Survey) -> Iterator[Finding]:
     """Find runs whose text does not say to which processors threads were pinned."""
     yield from seen.of(
-        _unpinned,
+        "unpinned",
         "{have} nothing in the text about the processors of the threads: two of them may have shared one.",
         "Pin them and keep the list with the text (Setbench: -pin; else `taskset`).",
         severity="note",
@@ -386,7 +373,7 @@ def pinning_not_recorded(seen: Survey) -> Iterator[Finding]:
 def range_rounded(seen: Survey) -> Iterator[Finding]:
     """Find runs with another key range than was asked for."""
     yield from seen.of(
-        _rounded,
+        "rounded",
         "ran with the next power of two as key range: up to twice as many keys as were asked for.",
         "Compare only with runs of the same range, which is the parameter key_range here.",
     )
@@ -416,7 +403,9 @@ FOREIGN_RULES = (
 
 def audit_foreign(run: ForeignRun) -> list[Finding]:
     """Return what another tool's results lack: the most severe first, then in the order of the rules."""
-    return findings_of(FOREIGN_RULES, Survey(run))
+    survey = Survey(run)
+    deque(survey.watched().benchmarks, maxlen=0)
+    return survey.findings()
 
 
 def audit_samples(

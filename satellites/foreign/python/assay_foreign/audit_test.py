@@ -1,8 +1,7 @@
 """Rules about what another tool measured."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from assay_foreign.audit import audit_foreign
 from assay_foreign.types import Benchmark, ForeignRun, MapRun, Measure, Summary

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import altair as alt
+from msgspec import structs
 
 from assay_foreign.beside import ROWS_AT_MOST, figures_beside
 from assay_foreign.report import Condition, ReferenceCampaign
@@ -37,7 +38,7 @@ def test_each_unit_has_an_axis_and_nothing_is_drawn_together() -> None:
 
 
 def test_what_all_have_in_common_stands_in_the_title_and_what_misleads_is_marked() -> None:
-    one, other = (replace(SAMPLED, parameters={"n": 3, "threads": threads}) for threads in (1, 2))
+    one, other = (structs.replace(SAMPLED, parameters={"n": 3, "threads": threads}) for threads in (1, 2))
     ours = replace(OURS, shared={"size": 20}, mark="flawed on purpose: one_seed")
     drawn, beside = figures_beside("Tool", ForeignRun("Tool", "1", (one, other), None), [ours])
     assert drawn.title == "Tool, time_ns: n=3"

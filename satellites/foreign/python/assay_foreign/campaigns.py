@@ -5,35 +5,39 @@ Memory does not grow with the number of results: benchmarks are written and read
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
 from pathlib import PurePath
 
-from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, RowMapping, func, insert, select
+from msgspec import ValidationError, json
+from msgspec.structs import replace
+from sqlalchemy import Connection, RowMapping, func, select
 
 from assay.errors import AssayError
 from assay.store import DamagedError, Store
-from assay.store.reading import from_json, reason_of, row_of
+from assay.store.reading import OBJECT, row_of
 from assay.store.schema import campaign, planned_trial, record, trial
 from assay.store.store import add_campaign, extend_view
 from assay.store.types import READ_BY, Imported
 from assay.store.views import Kind
-from assay_foreign.trials import benchmark_of, rows_of
+from assay_foreign.trials import benchmark_of, rows_of, statements
 from assay_foreign.types import Benchmark, Benchmarks, ForeignRun
 
-_RUN = TypeAdapter(ForeignRun)
+_RUN = json.Decoder(ForeignRun)
 _ROWS_AT_ONCE = 1000
+_CACHE = "PRAGMA cache_size = -64000"
+"""KiB; with SQLite's own 2 MB, pages of indices are written again and again."""
 _HOST_NAMES = ("host_name", "hostname")
 
 
 def import_run(store: Store, run: ForeignRun, origin: Imported) -> int:
     """Write what another tool measured as a campaign that has ended, and return its number.
 
-    It is written in one transaction: a trial for each process of each benchmark. Each is checked as
-    `stored_run` reads it, so that nothing gets in that it refuses.
+    It is written in one transaction: a trial for each process of each benchmark. `told_apart` has checked
+    each as `stored_run` reads it, so that nothing gets in that it refuses.
 
     Raises:
         AssayError: it could not be read again.
@@ -42,12 +46,13 @@ def import_run(store: Store, run: ForeignRun, origin: Imported) -> int:
         with store.write("import it again") as connection:
             return _write(connection, run, origin)
     except ValidationError as error:
-        raise AssayError(f"{origin.file} cannot be stored: {reason_of(error)}") from error
+        raise AssayError(f"{origin.file} cannot be stored: {error}") from error
 
 
 def _write(connection: Connection, run: ForeignRun, origin: Imported) -> int:
-    resolved = _RUN.dump_json(replace(run, benchmarks=())).decode()
-    _RUN.validate_python(from_json(resolved))
+    connection.exec_driver_sql(_CACHE)
+    resolved = json.encode(replace(run, benchmarks=())).decode()
+    _RUN.decode(resolved)
     name = next((str(run.host[key]) for key in _HOST_NAMES if key in run.host), "")
     row = {
         "question": f"What {run.tool} measured ({origin.file}).",
@@ -60,9 +65,9 @@ def _write(connection: Connection, run: ForeignRun, origin: Imported) -> int:
     names: dict[tuple[Kind, str], None] = {}
     trial_id = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
     rows = rows_of(run, campaign_id, trial_id, datetime.now(UTC), names)
-    statements = [str(insert(table).compile(connection)) for table in (planned_trial, trial, record)]
+    inserting = statements(connection)
     while part := list(islice(rows, _ROWS_AT_ONCE)):
-        for statement, of_table in zip(statements, zip(*part, strict=True), strict=True):
+        for statement, of_table in zip(inserting, zip(*part, strict=True), strict=True):
             connection.exec_driver_sql(statement, [*of_table])
     experiment = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
     extend_view(connection, connection.execute(experiment).scalar_one(), names)
@@ -80,8 +85,8 @@ def stored_run(store: Store, campaign_id: int) -> ForeignRun:
 
     Its benchmarks are read from the store whenever they are needed; a DamagedError may come then.
     """
-    with row_of(campaign_id, "what was imported"):
-        run = _RUN.validate_json(store.head(campaign_id)["resolved"])
+    with _row_of(campaign_id, "what was imported"):
+        run = _RUN.decode(store.head(campaign_id)["resolved"])
     first = (planned_trial.c.campaign_id == campaign_id) & (planned_trial.c.block == 0)
     counted = select(func.count().label("count")).select_from(planned_trial).where(first)
     (row,) = store.rows(campaign_id, counted)
@@ -102,9 +107,9 @@ def _benchmarks(store: Store, campaign_id: int) -> Iterator[Benchmark]:
     for row in chain(store.each(campaign_id, statement, planned_trial.c.ordinal), [None]):
         if processes and (row is None or row["block"] == 0):
             first = processes[0]["ordinal"]
-            with row_of(campaign_id, f"the benchmark of the planned trial {first}"):
-                outcomes = [process["outcome"] for process in processes]
-                benchmark = benchmark_of(processes[0]["request"], outcomes)
+            with _row_of(campaign_id, f"the benchmark of the planned trial {first}"):
+                outcomes = [OBJECT.validate_python(process["outcome"]) for process in processes]
+                benchmark = benchmark_of(OBJECT.validate_python(processes[0]["request"]), outcomes)
             if [process["block"] for process in processes] != list(range(benchmark.processes)):
                 raise DamagedError(
                     campaign_id, f"the planned trial {first} has not as many processes as it had"
@@ -113,3 +118,13 @@ def _benchmarks(store: Store, campaign_id: int) -> Iterator[Benchmark]:
             processes = []
         if row is not None:
             processes.append(row)
+
+
+@contextmanager
+def _row_of(campaign: int, row: str) -> Iterator[None]:
+    """Turn what is wrong with a row of a campaign into a DamagedError that names both."""
+    try:
+        with row_of(campaign, row):
+            yield
+    except ValidationError as error:
+        raise DamagedError(campaign, f"{row}: {error}") from error

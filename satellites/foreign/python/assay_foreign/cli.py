@@ -39,7 +39,7 @@ def import_(
     Example: `assay store import build/results.json`, `assay store import target/criterion`
     """
     from assay.store import Store
-    from assay_foreign.audit import audit_foreign
+    from assay_foreign.audit import Survey, audit_foreign
     from assay_foreign.campaigns import import_run
     from assay_foreign.report import gather_foreign
 
@@ -49,12 +49,15 @@ def import_(
     with Store.open(store) as opened:
         held = {origin.sha256: summary.id for summary in opened.campaigns() if (origin := summary.imported)}
         reports = []
-        audited = [audit_foreign(run) for run, _ in runs]  # before anything is written
-        for (run, origin), findings in zip(runs, audited, strict=True):
-            known = held.get(origin.sha256)
-            if known is not None:
-                typer.echo(f"{origin.file} is campaign {known} already", err=True)
-            number = import_run(opened, run, origin) if known is None else known
+        for run, origin in runs:
+            number = held.get(origin.sha256)
+            if number is None:
+                survey = Survey(run)
+                number = import_run(opened, survey.watched(), origin)
+                findings = survey.findings()
+            else:
+                typer.echo(f"{origin.file} is campaign {number} already", err=True)
+                findings = audit_foreign(run)
             held[origin.sha256] = number
             reports.append(gather_foreign(opened, number, run, findings))
             opened.write_findings(number, findings)

@@ -7,11 +7,16 @@ apart. Rows of a fitted complexity (BigO and RMS) are no measurements and are sk
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Annotated, Any
 
-from assay_foreign.document import Place, Text, fail, parse, scaled
+import msgspec
+
+from assay_foreign.document import LARGEST, ForeignError, Place, Text, fail, parse
 from assay_foreign.on_disk import Tally, grouped, told_apart
 from assay_foreign.types import Benchmark, Fact, ForeignRun, Measure, Statistic, Summary
 
@@ -24,15 +29,47 @@ _TIMES = ("real_time", "cpu_time")
 _METRICS = ("real_time_ns", "cpu_time_ns")
 _STATISTICS: tuple[Statistic, ...] = ("median", "mean")
 _OPTIONS = ("iterations", "min_time", "min_warmup_time", "repeats")
+_WHOLE = re.compile(r"-?\d{1,18}")
 _SUFFIXES = ("mean", "median", "stddev", "cv", "min", "max")
 """Statistics that files of before version 1.5 write into the name alone, `BM_parse_stddev`."""
 
 
-class _Row(NamedTuple):
+_Number = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)] | None
+
+
+class _Fields(msgspec.Struct, omit_defaults=True, gc=False):
+    """The fields of a row that are read; None where it has no such field."""
+
+    name: str | None = None
+    run_name: str | None = None
+    run_type: str | None = None
+    aggregate_name: str | None = None
+    family_index: _Number = None
+    per_family_instance_index: _Number = None
+    repetition_index: _Number = None
+    repetitions: _Number = None
+    label: str = ""
+    error_occurred: Any = None
+    error_message: str | None = None
+    skipped: Any = None
+    skip_message: str | None = None
+    time_unit: str | None = None
+    real_time: _Number = None
+    cpu_time: _Number = None
+    real_coefficient: Any = None
+    rms: Any = None
+
+
+_TEXTS = ("name", "run_name", "run_type", "aggregate_name", "error_message", "skip_message", "time_unit")
+_NUMBERS = ("family_index", "per_family_instance_index", "repetition_index", "repetitions")
+_DECODER = msgspec.json.Decoder(list[_Fields])
+
+
+class _Row(msgspec.Struct, array_like=True, gc=False):
     """What is needed of a row of the file; None where it has no such field.
 
     Attributes:
-        source, path: where it stands, for errors.
+        number: its place among the rows, from 0.
         name: of its benchmark.
         statistic: what it is over the repetitions, such as median; empty for a repetition.
         family, instance, repetition, repetitions: numbers that tell benchmarks apart.
@@ -41,8 +78,7 @@ class _Row(NamedTuple):
         times: the fields `_TIMES`; empty where no sample or summary is made of them.
     """
 
-    source: str
-    path: str
+    number: int
     name: str
     statistic: str
     family: float | None
@@ -71,73 +107,120 @@ def read_google_benchmark(text: str, source: str = "the output") -> ForeignRun:
 def google_benchmark(document: Place) -> ForeignRun:
     """Return what a JSON text of Google Benchmark says."""
     context = document["context"]
-    named = grouped(
-        ((row.name, row.family, row.instance), tuple(row)) for row in _rows(document["benchmarks"])
-    )
+    try:
+        benchmarks = told_apart(_benchmarks(document, _in_order))
+    except (_UnorderedError, ForeignError):
+        benchmarks = told_apart(_benchmarks(document, partial(grouped, kind=_Row)))
     host = context.facts()
     date, version = (str(host.pop(name, "")) for name in ("date", "library_version"))
-    return ForeignRun(
-        TOOL,
-        version,
-        told_apart(_benchmark(rows) for of_name in named for rows in _each([*map(_Row._make, of_name)])),
-        randomised=None,
-        host=host,
-        begun=_moment(date),
-    )
+    return ForeignRun(TOOL, version, benchmarks, randomised=None, host=host, begun=_moment(date))
 
 
-def _is_fit(place: Place) -> bool:
-    """Tell whether a row is about the complexity that was fitted to several benchmarks: BigO or RMS."""
-    fields = place.object()
-    return "real_time" not in fields and ("real_coefficient" in fields or "rms" in fields)
+class _UnorderedError(Exception):
+    """Rows of one benchmark may be apart from each other."""
+
+
+_Keyed = Iterable[tuple[tuple[str, float | None, float | None], _Row]]
+
+
+def _benchmarks(document: Place, group: Callable[[_Keyed], Iterable[list[_Row]]]) -> Iterator[Benchmark]:
+    """Yield the benchmarks of a file; `group` makes groups of rows that have the same name and numbers."""
+    keyed = (((row.name, row.family, row.instance), row) for row in _rows(document["benchmarks"]))
+    for rows in group(keyed):
+        for of_benchmark in _each(rows, document.source):
+            yield _benchmark(of_benchmark, document.source)
+
+
+def _in_order(keyed: _Keyed) -> Iterator[list[_Row]]:
+    """Yield the rows of each key while the numbers in the keys rise, so that no key can come again.
+
+    Raises:
+        _UnorderedError: they do not.
+    """
+    last: tuple[float, ...] = ()
+    for (_, family, instance), rows in groupby(keyed, itemgetter(0)):
+        if family is None or instance is None or (family, instance) <= last:
+            raise _UnorderedError
+        last = (family, instance)
+        yield [row for _, row in rows]
+
+
+def _fields(benchmarks: Place) -> Iterator[tuple[int, _Fields, bool]]:
+    """Yield number and fields of each row, and whether its times have been checked.
+
+    Rows about the complexity that was fitted to several benchmarks, BigO and RMS, are skipped.
+    """
+    for number, row in enumerate(benchmarks.decoded(_DECODER)):
+        checked = isinstance(row, _Fields)
+        fields = row if checked else _checked(row)
+        if fields.real_time is not None or (fields.real_coefficient is None and fields.rms is None):
+            yield number, fields, checked
+
+
+def _checked(row: Place) -> _Fields:
+    """Return the fields of a row that the decoder refused, or a neighbour of which it did, but for times."""
+    for name in _TEXTS:
+        if (text := row.get(name)) is not None:
+            text.text()
+    fields: dict[str, Any] = {name: row.object().get(name) for name in _Fields.__struct_fields__}
+    numbers = {name: row.number_of(name) for name in _NUMBERS}
+    return _Fields(**fields | numbers | {"label": str(row.object().get("label", ""))})
 
 
 def _rows(benchmarks: Place) -> Iterator[_Row]:
     """Yield each row with the name of its benchmark."""
-
-    def places() -> Iterator[Place]:
-        return (place for place in benchmarks.items() if not _is_fit(place))
-
     old: Tally | None = None
-    for place in places():
-        kind, name, statistic = place.get("run_type"), (place.get("run_name") or place["name"]).text(), ""
-        if kind is None:
-            old = old or Tally(of["name"].text() for of in places() if "run_type" not in of.object())
-            name, statistic = _old_statistic(place, name, old)
-        elif kind.value == "aggregate":
-            statistic = place["aggregate_name"].text()
-        elif kind.value != "iteration":
-            kind.fail(f"is {kind.value}, which is neither iteration nor aggregate")
-        yield _row(place, name, statistic)
+    for number, fields, checked in _fields(benchmarks):
+        name, statistic = fields.name if fields.run_name is None else fields.run_name, ""
+        if name is None:
+            name = _place(benchmarks, number, fields)["name"].text()  # which raises the error
+        if fields.run_type is None:
+            old = old or Tally(
+                _place(benchmarks, other, of)["name"].text()
+                for other, of, _ in _fields(benchmarks)
+                if of.run_type is None
+            )
+            name, statistic = _old_statistic(_place(benchmarks, number, fields), name, old)
+        elif fields.run_type == "aggregate":
+            statistic = _place(benchmarks, number, fields)["aggregate_name"].text()
+        elif fields.run_type != "iteration":
+            _place(benchmarks, number, fields)["run_type"].fail(
+                f"is {fields.run_type}, which is neither iteration nor aggregate"
+            )
+        failure = _failure(fields)
+        times: tuple[Any, ...] = ()
+        if not failure and statistic in ("", *_STATISTICS):
+            times = (fields.real_time, fields.cpu_time)
+            if not checked or None in (*times, fields.time_unit):
+                place = _place(benchmarks, number, fields)
+                place["time_unit"].text()
+                times = tuple(place[key].number() for key in _TIMES)
+        yield _Row(
+            number,
+            name,
+            statistic,
+            fields.family_index,
+            fields.per_family_instance_index,
+            fields.repetition_index,
+            fields.repetitions,
+            fields.label,
+            failure,
+            fields.time_unit or "",
+            times,
+        )
 
 
-def _row(place: Place, name: str, statistic: str) -> _Row:
-    """Return a row of a benchmark."""
-    failure = _failure(place)
-    measures = not failure and statistic in ("", *_STATISTICS)
-    unit = place["time_unit"] if measures else place.get("time_unit")
-    return _Row(
-        place.source,
-        place.path,
-        name,
-        statistic,
-        place.number_of("family_index"),
-        place.number_of("per_family_instance_index"),
-        place.number_of("repetition_index"),
-        place.number_of("repetitions"),
-        str(place.object().get("label", "")),
-        failure,
-        unit.text() if unit else "",
-        tuple(place[key].number() for key in _TIMES) if measures else (),
-    )
+def _place(benchmarks: Place, number: int, fields: _Fields) -> Place:
+    """Return the place of a row."""
+    return Place(benchmarks.source, f"{benchmarks.path}[{number}]", msgspec.to_builtins(fields))
 
 
-def _failure(place: Place) -> str:
+def _failure(fields: _Fields) -> str:
     """Return why a row has no times; empty where it has."""
-    for flag, reason in (("error_occurred", "error_message"), ("skipped", "skip_message")):
-        if place.object().get(flag):
-            why = place.get(reason)
-            return why.text() if why else flag
+    if fields.error_occurred:
+        return "error_occurred" if fields.error_message is None else fields.error_message
+    if fields.skipped:
+        return "skipped" if fields.skip_message is None else fields.skip_message
     return ""
 
 
@@ -167,7 +250,7 @@ def _old_statistic(place: Place, name: str, names: Tally) -> tuple[str, str]:
     return name, ""
 
 
-def _each(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+def _each(rows: Sequence[_Row], source: str) -> Iterator[list[_Row]]:
     """Yield the rows of each benchmark among those that share a name and, where rows have one, a family."""
     if len(rows) == 1:
         yield [*rows]
@@ -188,57 +271,59 @@ def _each(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
         first, repetitions = benchmark[0], [row for row in benchmark if not row.statistic]
         if len(benchmarks) > 1 and repetitions and first.repetitions not in (None, len(repetitions)):
             fail(
-                first.source,
-                f"{first.path}.name",
+                source,
+                f"benchmarks[{first.number}].name",
                 f"several benchmarks are called {first.name}; their repetitions look alike",
                 "give each a name of its own, or run them without random interleaving",
             )
         yield benchmark
 
 
-def _benchmark(rows: Sequence[_Row]) -> Benchmark:
+def _benchmark(rows: Sequence[_Row], source: str) -> Benchmark:
     first = rows[0]
-    labels = {row.label for row in rows}
     parameters = _parameters(first.name)
-    if len(labels) == 1 and (label := labels.pop()):
-        parameters["label"] = label
-    if failure := next((row.failure for row in rows if row.failure), ""):
-        return Benchmark(first.name, parameters, 1, (), failure)
+    if first.label and all(row.label == first.label for row in rows):
+        parameters["label"] = first.label
+    if failures := [row.failure for row in rows if row.failure]:
+        return Benchmark(first.name, parameters, 1, (), failures[0])
     units = {row.unit: row for row in rows if row.unit}
     if len(units) > 1:
         last = [*units.values()][-1]
         fail(
-            last.source,
-            f"{last.path}.time_unit",
+            source,
+            f"benchmarks[{last.number}].time_unit",
             f"is {last.unit}, but other rows of {first.name} have {next(iter(units))}",
             "import the files of each run, not what was put together from several",
         )
-    repetitions = [row for row in rows if not row.statistic]
-    if repetitions:
-        by_time = zip(*map(_times, repetitions), strict=True)
-        measures = [Measure(metric, "ns", (of,)) for metric, of in zip(_METRICS, by_time, strict=True)]
+    if repetitions := [row for row in rows if not row.statistic]:
+        factor = _factor(repetitions[0], source)
+        measures = [
+            Measure(metric, "ns", (tuple([row.times[time] * factor for row in repetitions]),))
+            for time, metric in enumerate(_METRICS)
+        ]
     elif summaries := [(name, row) for name in _STATISTICS for row in rows if row.statistic == name]:
         statistic, row = summaries[0]
+        factor = _factor(row, source)
         measures = [
-            Measure(metric, "ns", summary=Summary(time, statistic))
-            for metric, time in zip(_METRICS, _times(row), strict=True)
+            Measure(metric, "ns", summary=Summary(time * factor, statistic))
+            for metric, time in zip(_METRICS, row.times, strict=True)
         ]
     else:
         fail(
-            first.source,
-            first.path,
+            source,
+            f"benchmarks[{first.number}]",
             f"{first.name} has neither repetitions nor their median or mean",
             "run it without --benchmark_report_aggregates_only",
         )
     return Benchmark(first.name, parameters, 1, tuple(measures))
 
 
-def _times(row: _Row) -> tuple[float, ...]:
-    """Return the times of a row in nanoseconds."""
+def _factor(row: _Row, source: str) -> float:
+    """Return how many nanoseconds the unit of a row is."""
     if row.unit not in NANOSECONDS:
         mistake = f"is {row.unit}, which is none of {', '.join(NANOSECONDS)}"
-        fail(row.source, f"{row.path}.time_unit", mistake)
-    return scaled(row.times, NANOSECONDS[row.unit])
+        fail(source, f"benchmarks[{row.number}].time_unit", mistake)
+    return NANOSECONDS[row.unit]
 
 
 def _parameters(name: str) -> dict[str, Fact]:
@@ -247,7 +332,7 @@ def _parameters(name: str) -> dict[str, Fact]:
     unnamed = 0
     for part in name.split("/")[1:]:
         argument, _, value = part.rpartition(":")
-        if not re.fullmatch(r"-?\d{1,18}", value) or argument in _OPTIONS or argument.endswith(":"):
+        if not _WHOLE.fullmatch(value) or argument in _OPTIONS or argument.endswith(":"):
             continue
         if not argument:
             unnamed += 1

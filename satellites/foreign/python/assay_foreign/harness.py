@@ -6,9 +6,11 @@ Runs of the same map for which the same was requested are one benchmark: all opt
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import NoReturn
+
+from msgspec.structs import replace
 
 from assay.words import shortened
 from assay_foreign.document import AGAIN, LARGEST, Text, fail
@@ -152,7 +154,8 @@ def read_harness(text: Text, harness: Harness, known: Sequence[Harness]) -> Fore
 
     options = shared_of(requested for _, requested in runs())
     read = (_read(run, own_of(requested, options), harness) for run, requested in runs())
-    of_benchmarks = grouped(((of.name, of.failure, *sorted(of.parameters.items())), of) for of in read)
+    keyed = (((of.name, of.failure, *sorted(of.parameters.items())), of) for of in read)
+    of_benchmarks = grouped(keyed, Benchmark)
     # No two have the same name and parameters, but where runs of one have failed.
     every = told_apart(map(_together, of_benchmarks))
     return ForeignRun(harness.tool, "", every, randomised=None, options=options)

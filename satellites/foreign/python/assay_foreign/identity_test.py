@@ -155,6 +155,32 @@ def test_google_benchmark_only_what_a_row_says_it_is_counts() -> None:
     assert (skipped.failure, skipped.measures) == ("no GPU", ())
 
 
+MANY = [
+    repetition(
+        f"sum/{n // 3}", n + 0.5, family_index=n // 3, per_family_instance_index=0, repetition_index=n % 3
+    )
+    for n in range(30)
+]
+
+
+@pytest.mark.parametrize("at_once", [1, 1000, 1 << 20])
+@pytest.mark.parametrize(
+    "counter", [{}, {"x": float("nan")}, {"number": "x", "rms": 1}, {"x": [{"a": 1}, {"b": "}, {"}]}]
+)
+def test_google_benchmark_rows_are_what_they_are_whoever_decodes_them(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, counter: dict[str, object]
+) -> None:
+    """However much is read at once, and whether msgspec refuses a row or its neighbour."""
+    monkeypatch.setattr("assay_foreign.document._AT_ONCE", at_once)
+    rows = [{**row, **(counter if n == 17 else {})} for n, row in enumerate(MANY)]
+    every = {f"sum/{n}": [3 * n + 0.5, 3 * n + 1.5, 3 * n + 2.5] for n in range(10)}
+    assert known(google(*rows)) == every
+    interleaved = [row for first in range(3) for row in rows[first::3]]
+    assert known(google(*interleaved)) == every
+    with pytest.raises(ForeignError, match=r"a.json: benchmarks\[20\].real_time: is -1, which no time"):
+        google(*rows[:20], {**rows[20], "real_time": -1}, *rows[21:])
+
+
 # Criterion.rs
 
 SAMPLE = {"sampling_mode": "Linear", "iters": [1.0, 2.0], "times": [30.0, 60.0]}

@@ -3,20 +3,21 @@
 The file is SQLite's, in the folder for temporary files; it has no name, and is gone with the process.
 """
 
-import pickle
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from io import BytesIO
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from msgspec import json
+from msgspec.structs import replace
 
 from assay_foreign.types import Benchmark, Benchmarks
 
 Value = TypeVar("Value")
 
 _PACKED_BYTES = 1 << 16
+_BENCHMARKS = json.Decoder(Benchmark)
 
 _SET_UP = """
 PRAGMA journal_mode = OFF;
@@ -33,14 +34,17 @@ def database(tables: str) -> sqlite3.Connection:
     return connection
 
 
-def grouped(entries: Iterable[tuple[object, Value]]) -> Iterator[list[Value]]:
+def grouped(entries: Iterable[tuple[object, Value]], kind: type[Value]) -> Iterator[list[Value]]:
     """Yield the values of each key, in the order in which the keys first came.
 
     It is quick where the values of a key follow each other, since these are held together.
+
+    Args:
+        kind: of the values, as msgspec writes and reads it.
     """
     held = database("CREATE TABLE run (id INTEGER PRIMARY KEY, key, run_values)")
     runs = (
-        (repr(key), pickle.dumps([value for _, value in run])) for key, run in groupby(entries, itemgetter(0))
+        (repr(key), json.encode([value for _, value in run])) for key, run in groupby(entries, itemgetter(0))
     )
     held.executemany("INSERT INTO run (key, run_values) VALUES (?, ?)", runs)
     held.execute(
@@ -51,8 +55,9 @@ def grouped(entries: Iterable[tuple[object, Value]]) -> Iterator[list[Value]]:
     sorted_runs = held.execute(
         "SELECT first, run_values FROM sorted CROSS JOIN run ON id = run ORDER BY sorted.rowid"
     )
+    decode = json.Decoder(list[kind]).decode  # type: ignore[valid-type] # known when it runs
     for _, group in groupby(sorted_runs, itemgetter(0)):
-        yield [value for _, run_values in group for value in _unpickled(run_values)]
+        yield [value for _, run_values in group for value in decode(run_values)]
 
 
 class Tally:
@@ -81,37 +86,43 @@ def told_apart(benchmarks: Iterable[Benchmark]) -> Benchmarks:
         "CREATE TABLE renamed (id INTEGER PRIMARY KEY, new_name)"
     )
 
-    names: list[tuple[str, str]] = []
+    names: list[tuple[str, bytes]] = []
+    lines = bytearray()
+    encoder = json.Encoder()
 
-    def named() -> Iterator[Benchmark]:
-        for of in benchmarks:
-            names.append((of.name, repr(sorted(of.parameters.items()))))
-            yield of
-
-    for part in _packed(named()):
-        held.execute("INSERT INTO packed (benchmarks) VALUES (?)", (part,))
+    def hold() -> None:
+        held.execute("INSERT INTO packed (benchmarks) VALUES (?)", (lines,))
         held.executemany("INSERT INTO benchmark (name, parameters) VALUES (?, ?)", names)
         names.clear()
+        lines.clear()
+
+    for benchmark in benchmarks:
+        names.append((benchmark.name, json.encode(benchmark.parameters, order="sorted")))
+        encoder.encode_into(benchmark, lines, -1)
+        lines += b"\n"
+        if len(lines) > _PACKED_BYTES:
+            hold()
+    hold()
     held.execute("CREATE INDEX by_name ON benchmark (name, parameters)")
     again = held.execute(
-        "SELECT id, name, parameters, number FROM (SELECT id, name, parameters, row_number() OVER"
-        " (PARTITION BY name, parameters ORDER BY id) AS number FROM benchmark) WHERE number > 1"
+        "SELECT name, parameters FROM benchmark GROUP BY name, parameters HAVING count(*) > 1"
     )
-    free = 0
-    for row, name, parameters, number in again:
-        free = 2 if number == 2 else free + 1
-        while held.execute(
-            "SELECT 1 FROM benchmark WHERE name = ? AND parameters = ?", (f"{name} #{free}", parameters)
-        ).fetchone():
+    find = "SELECT id FROM benchmark WHERE name = ? AND parameters = ? ORDER BY id"
+    for name, parameters in again:
+        free = 2
+        for [row] in held.execute(f"{find} LIMIT -1 OFFSET 1", (name, parameters)):
+            while held.execute(find, (f"{name} #{free}", parameters)).fetchone():
+                free += 1
+            held.execute("INSERT INTO renamed VALUES (?, ?)", (row, f"{name} #{free}"))
             free += 1
-        held.execute("INSERT INTO renamed VALUES (?, ?)", (row, f"{name} #{free}"))
     [[count]] = held.execute("SELECT count(*) FROM benchmark")
 
     def read() -> Iterator[Benchmark]:
         renamed = held.execute("SELECT id, new_name FROM renamed ORDER BY id")
         row, name = next(renamed, (0, ""))
         packed = held.execute("SELECT benchmarks FROM packed ORDER BY id")
-        for number, benchmark in enumerate(_unpacked(content for [content] in packed), 1):
+        every = chain.from_iterable(_BENCHMARKS.decode_lines(lines) for [lines] in packed)
+        for number, benchmark in enumerate(every, 1):
             if number == row:
                 yield replace(benchmark, name=name)
                 row, name = next(renamed, (0, ""))
@@ -119,28 +130,3 @@ def told_apart(benchmarks: Iterable[Benchmark]) -> Benchmarks:
                 yield benchmark
 
     return Benchmarks(count, read)
-
-
-def _packed(values: Iterable[object]) -> Iterator[bytes]:
-    """Yield what `_unpacked` makes values of again: many in each part, which takes a third of the time."""
-    written = BytesIO()
-    pickler = pickle.Pickler(written)
-    for value in values:
-        pickler.dump(value)
-        if written.tell() > _PACKED_BYTES:
-            yield written.getvalue()
-            written = BytesIO()
-            pickler = pickle.Pickler(written)
-    yield written.getvalue()
-
-
-def _unpacked(parts: Iterable[bytes]) -> Iterator[Any]:
-    for part in parts:
-        read = BytesIO(part)
-        unpickler = pickle.Unpickler(read)  # noqa: S301 - this process wrote it
-        while read.tell() < len(part):
-            yield unpickler.load()
-
-
-def _unpickled(content: bytes) -> Any:
-    return pickle.loads(content)  # noqa: S301 - this process wrote it

@@ -6,10 +6,10 @@ from assay_foreign.types import Benchmark
 
 def test_values_are_grouped_in_the_order_in_which_their_keys_first_came() -> None:
     entries = [(("b", 1), 3), (("a", None), 1), (("b", 1), 2), (("c", 1), 5), (("a", None), 4)]
-    assert list(grouped(iter(entries))) == [[3, 2], [1, 4], [5]]
-    assert list(grouped(iter([]))) == []
+    assert list(grouped(iter(entries), int)) == [[3, 2], [1, 4], [5]]
+    assert list(grouped(iter([]), int)) == []
     interrupted = [("a", 1), ("a", 2), ("b", 3), ("a", 4), ("b", 5), ("b", 6)]
-    assert list(grouped(iter(interrupted))) == [[1, 2, 4], [3, 5, 6]]
+    assert list(grouped(iter(interrupted), int)) == [[1, 2, 4], [3, 5, 6]]
 
 
 def test_texts_are_counted() -> None:

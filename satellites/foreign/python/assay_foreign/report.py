@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import typer
+from msgspec import to_builtins
 from rich.console import Console
 from rich.text import Text
 
@@ -23,7 +24,6 @@ from assay.experiment import Experiment
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.report.metrics import unit_in
-from assay.report.page import LISTED_AT_MOST
 from assay.report.render import render
 from assay.report.terminal import SEVERITY_STYLES, print_finding
 from assay.report.trust import short
@@ -192,8 +192,8 @@ class ForeignReport:
                     "processes": benchmark.processes,
                     "failure": benchmark.failure,
                     "unit_recorded": benchmark.unit_recorded,
-                    "measures": benchmark.measures,
-                    "map_runs": benchmark.map_runs,
+                    "measures": to_builtins(benchmark.measures),
+                    "map_runs": to_builtins(benchmark.map_runs),
                 }
                 for benchmark in self.run.benchmarks
             ],
@@ -202,6 +202,7 @@ class ForeignReport:
     def page(self, guide: Collection[str]) -> str:
         """Return its page; the rules in `guide` have a page of their own in `../guide/`."""
         from assay.report import charts  # noqa: PLC0415 - Altair is slow to load
+        from assay.report.page import LISTED_AT_MOST  # noqa: PLC0415
         from assay_foreign.beside import figures_beside  # noqa: PLC0415
 
         figures = figures_beside(self.origin.tool, self.run, [*_ours(self.store, self.run)])

@@ -5,53 +5,88 @@ value, the mean, since samples of one process are not independent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from statistics import fmean
+from math import fsum
 from typing import Annotated, Any
 
-from pydantic import Field, FiniteFloat, TypeAdapter
-from pydantic_core import to_json
+from msgspec import Meta, Struct, convert, json
+from msgspec.structs import replace
+from sqlalchemy import Connection, Table, bindparam, insert, literal_column
 
 from assay.runner.types import Outcome
 from assay.store.ended import content_of
+from assay.store.schema import planned_trial, record, trial
 from assay.store.types import READ_BY
 from assay.store.views import Kind
-from assay_foreign.types import Benchmark, Fact, ForeignRun, Measure
+from assay_foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, Summary
 
 
-@dataclass
-class _Request:
+class _Head(Struct):
+    """A measure without its samples, which are in the records of trials."""
+
+    metric: str
+    unit: str
+    summary: Summary | None
+
+
+class _Described(Struct):
+    """A benchmark without samples."""
+
+    name: str
+    parameters: Mapping[str, Fact]
+    processes: int
+    measures: tuple[_Head, ...]
+    failure: str
+    test_case: str
+    map_runs: tuple[MapRun, ...]
+    unit_recorded: bool
+
+
+class _Request(Struct):
     """What is read of the request of a benchmark's first trial."""
 
     benchmark: Benchmark
 
 
-@dataclass
-class _Result:
+class _Result(Struct):
     samples: Mapping[str, Any]
 
 
-@dataclass
-class _Outcome:
+class _Outcome(Struct):
     """What is read of a trial's record."""
 
     result: _Result
 
 
-_BENCHMARK = TypeAdapter(Benchmark)
-_REQUEST = TypeAdapter(_Request)
-_SAMPLES_OF_MEASURES = {"measures": {"__all__": {"samples"}}}
-_OUTCOME = TypeAdapter(_Outcome)
-_NOT_PLANNED = ("", "{}", 0, 0, "[]", '"protocol"', None)
-"""The columns of a planned trial from `program` on, as a trial of another tool has them."""
-_SAMPLES = TypeAdapter(tuple[Annotated[tuple[FiniteFloat, ...], Field(min_length=1)], ...])
+_CONSTANTS: Mapping[Table, Mapping[str, str]] = {
+    planned_trial: {
+        **{"program": "''", "perturbation": "'{}'", "timeout_s": "0", "memory_limit_mb": "0"},
+        **{"arguments": "'[]'", "extract": "'\"protocol\"'", "repeats": "NULL"},
+    },
+    trial: {"wall_s": "0", "calibration_before": "'{}'", "calibration_after": "'{}'"},
+    record: {"environment": "NULL", "host": "NULL"},
+}
+"""Table -> column -> what each row has there, as SQL."""
+_Samples = tuple[Annotated[tuple[float, ...], Meta(min_length=1)], ...]
+
+
+def statements(connection: Connection) -> list[str]:
+    """Return the statements that insert what `rows_of` yields; what all rows have alike is part of them."""
+
+    def statement(table: Table, constants: Mapping[str, str]) -> str:
+        names = [column.name for column in table.c]
+        values: dict[str, Any] = {
+            name: literal_column(constants[name]) if name in constants else bindparam(name) for name in names
+        }
+        return str(insert(table).values(values).compile(connection))
+
+    return [statement(*of) for of in _CONSTANTS.items()]
 
 
 def rows_of(
     run: ForeignRun, campaign_id: int, trial_id: int, now: datetime, names: dict[tuple[Kind, str], None]
 ) -> Iterator[tuple[tuple[object, ...], ...]]:
-    """Yield the rows of each process of each benchmark in `planned_trial`, `trial` and `record`.
+    """Yield the rows of each process of each benchmark for `statements`.
 
     Their values are as SQLite has them, JSON as text: encoding each by its column takes three times as long.
     The first trial of a benchmark has in its request what `benchmark_of` needs beside the trials' records.
@@ -59,39 +94,44 @@ def rows_of(
     Args:
         trial_id: number of the first trial.
         names: gets the names that become columns of a view.
-
-    Raises:
-        ValidationError: it could not be read again.
     """
     begun = (run.begun or now).astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
     content = content_of(Outcome("valid", "", 0, None, "", "", None, None, "", run.begun or now, 0.0))
     later_request = _text({READ_BY: run.tool})
-    ordinal = 0
-    for given in run.benchmarks:
-        benchmark = _BENCHMARK.validate_json(_BENCHMARK.dump_json(given))
-        described = _BENCHMARK.dump_json(given, exclude=_SAMPLES_OF_MEASURES).decode()
-        request = f'{later_request[:-1]},"benchmark":{described}}}'
-        levels = {**_apart(benchmark.parameters), "benchmark": benchmark.name}
-        names.update(dict.fromkeys(("factor", name) for name in levels))
-        names.update(dict.fromkeys(("metric", measure.metric) for measure in benchmark.measures))
+    ordinal, last_names = 0, None
+    for benchmark in run.benchmarks:
+        heads = tuple([_Head(of.metric, of.unit, of.summary) for of in benchmark.measures])
+        described = _Described(
+            benchmark.name,
+            benchmark.parameters,
+            benchmark.processes,
+            heads,
+            benchmark.failure,
+            benchmark.test_case,
+            benchmark.map_runs,
+            benchmark.unit_recorded,
+        )
+        request = _text({READ_BY: run.tool, "benchmark": described})
+        levels = _levels(benchmark)
+        if last_names != (last_names := (*levels, *(of.metric for of in benchmark.measures))):
+            names.update(dict.fromkeys(("factor", name) for name in levels))
+            names.update(dict.fromkeys(("metric", of.metric) for of in benchmark.measures))
         conditions, failure = _text(levels), benchmark.failure
         for process in range(benchmark.processes):
-            samples = {
-                measure.metric: measure.samples[process] for measure in benchmark.measures if measure.samples
-            }
-            metrics = {measure.metric: value_of(measure, process) for measure in benchmark.measures}
+            samples = {of.metric: of.samples[process] for of in benchmark.measures if of.samples}
+            metrics = {of.metric: value_of(of, process) for of in benchmark.measures}
             outcome = content | {"reason": failure, "result": {"metrics": metrics, "samples": samples}}
-            ended = ("invalid" if failure else "valid", failure, begun, 0, _text(metrics), "{}", "{}")
+            status = "invalid" if failure else "valid"
             yield (
-                (campaign_id, ordinal, process, ordinal, conditions, request, *_NOT_PLANNED),
-                (trial_id, campaign_id, ordinal, *ended),
-                (trial_id, _text(outcome), None, None),
+                (campaign_id, ordinal, process, ordinal, conditions, request),
+                (trial_id, campaign_id, ordinal, status, failure, begun, _text(metrics)),
+                (trial_id, _text(outcome)),
             )
             ordinal, trial_id, request = ordinal + 1, trial_id + 1, later_request
 
 
 def _text(value: object) -> str:
-    return to_json(value).decode()
+    return json.encode(value).decode()
 
 
 def benchmark_of(request: Any, outcomes: Iterable[Any]) -> Benchmark:
@@ -100,10 +140,10 @@ def benchmark_of(request: Any, outcomes: Iterable[Any]) -> Benchmark:
     Raises:
         ValidationError: one of them is damaged.
     """
-    benchmark = _REQUEST.validate_python(request).benchmark
-    samples = [_OUTCOME.validate_python(outcome).result.samples for outcome in outcomes]
+    benchmark = convert(request, _Request).benchmark
+    samples = [convert(outcome, _Outcome).result.samples for outcome in outcomes]
     measures = [
-        replace(measure, samples=_SAMPLES.validate_python([of.get(measure.metric, ()) for of in samples]))
+        replace(measure, samples=convert([of.get(measure.metric, ()) for of in samples], _Samples))
         if measure.summary is None
         else measure
         for measure in benchmark.measures
@@ -111,14 +151,19 @@ def benchmark_of(request: Any, outcomes: Iterable[Any]) -> Benchmark:
     return replace(benchmark, measures=tuple(measures))
 
 
-def _apart(parameters: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Rename a parameter called `benchmark`: the factor of that name holds the benchmark's own name."""
-    return {"parameter benchmark" if name == "benchmark" else name: of for name, of in parameters.items()}
+def _levels(benchmark: Benchmark) -> dict[str, Fact]:
+    """Return the parameters and the name of a benchmark, which is the factor `benchmark`."""
+    levels = {**benchmark.parameters}
+    if "benchmark" in levels:
+        levels = {"parameter benchmark" if name == "benchmark" else name: of for name, of in levels.items()}
+    levels["benchmark"] = benchmark.name
+    return levels
 
 
 def value_of(measure: Measure, process: int) -> float:
     """Return the value of a process: the mean of its samples, or what the tool sums them up to."""
     if measure.samples:
-        return fmean(measure.samples[process])
+        samples = measure.samples[process]
+        return fsum(samples) / len(samples)
     assert measure.summary is not None
     return measure.summary.value

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, overload
+
+from msgspec import Struct, field
 
 Fact = str | int | float | bool
 """What a file tells of its host or of a parameter."""
@@ -12,8 +13,7 @@ Fact = str | int | float | bool
 Statistic = Literal["mean", "median"]
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What a tool says of samples that it does not keep.
 
     Attributes:
@@ -26,8 +26,7 @@ class Summary:
     high: float | None = None
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One metric of a benchmark.
 
     Attributes:
@@ -45,8 +44,7 @@ class Measure:
     summary: Summary | None = None
 
 
-@dataclass(frozen=True)
-class MapRun:
+class MapRun(Struct, frozen=True):
     """What a harness of concurrent maps tells of one process beside its throughput; None where it does not.
 
     Attributes:
@@ -79,8 +77,7 @@ class MapRun:
     rounded: bool = False
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True):
     """One benchmark of a file.
 
     Attributes:
@@ -153,8 +150,7 @@ class Benchmarks(Sequence[Benchmark]):
     __hash__ = None  # type: ignore[assignment] # as of a list
 
 
-@dataclass(frozen=True)
-class ForeignRun:
+class ForeignRun(Struct, frozen=True):
     """The results that one run of another tool left.
 
     Attributes:
