@@ -10,7 +10,7 @@ from math import fsum
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, convert, json
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Table, bindparam, insert, literal_column
 
 from assay.runner.types import Outcome
@@ -18,28 +18,7 @@ from assay.store.ended import content_of
 from assay.store.schema import planned_trial, record, trial
 from assay.store.types import READ_BY
 from assay.store.views import Kind
-from assay_foreign.types import Benchmark, Fact, ForeignRun, MapRun, Measure, Summary
-
-
-class _Head(Struct):
-    """A measure without its samples, which are in the records of trials."""
-
-    metric: str
-    unit: str
-    summary: Summary | None
-
-
-class _Described(Struct):
-    """A benchmark without samples."""
-
-    name: str
-    parameters: Mapping[str, Fact]
-    processes: int
-    measures: tuple[_Head, ...]
-    failure: str
-    test_case: str
-    map_runs: tuple[MapRun, ...]
-    unit_recorded: bool
+from assay_foreign.types import Benchmark, Fact, ForeignRun, Measure
 
 
 class _Request(Struct):
@@ -100,18 +79,10 @@ def rows_of(
     later_request = _text({READ_BY: run.tool})
     ordinal, last_names = 0, None
     for benchmark in run.benchmarks:
-        heads = tuple([_Head(of.metric, of.unit, of.summary) for of in benchmark.measures])
-        described = _Described(
-            benchmark.name,
-            benchmark.parameters,
-            benchmark.processes,
-            heads,
-            benchmark.failure,
-            benchmark.test_case,
-            benchmark.map_runs,
-            benchmark.unit_recorded,
-        )
-        request = _text({READ_BY: run.tool, "benchmark": described})
+        measures = [
+            {"metric": of.metric, "unit": of.unit, "summary": of.summary} for of in benchmark.measures
+        ]
+        request = _text({READ_BY: run.tool, "benchmark": asdict(benchmark) | {"measures": measures}})
         levels = _levels(benchmark)
         if last_names != (last_names := (*levels, *(of.metric for of in benchmark.measures))):
             names.update(dict.fromkeys(("factor", name) for name in levels))
