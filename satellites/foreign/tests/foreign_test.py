@@ -236,7 +236,10 @@ def test_the_tools_own_scripts_read_what_is_exported(assay: Assay, tmp_path: Pat
     ]
     rates = json.loads(
         assay(
-            "store", "query", "select throughput from trials where subject = 'noop' order by trial", "--json"
+            "store",
+            "query",
+            "select throughput from trials where subject = 'std_map_mutex' order by trial",
+            "--json",
         ).stdout
     )["rows"]
     assert [row["real_time"] for row in rows[:3]] == pytest.approx([1e9 / rate for (rate,) in rates])
