@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bisection_tables
-import history_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
 from assay.analysis import (
@@ -236,7 +235,6 @@ def tables(campaigns: int) -> list[Table]:
         ),
         *sensitivity_tables.tables(campaigns),
         *bisection_tables.tables(campaigns),
-        *history_tables.tables(campaigns),
     ]
 
 

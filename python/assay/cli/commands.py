@@ -22,7 +22,6 @@ from assay.cli import (
     report,
     run,
     store,
-    trend,
 )
 from assay.cli.usage import HEADINGS, Command, Headed
 
@@ -54,7 +53,6 @@ app.command("resume", cls=Command, rich_help_panel=MEASURE)(run.resume)
 app.command("plan", cls=Command, rich_help_panel=MEASURE)(plan.plan)
 app.command("ab", cls=Command, rich_help_panel=VERSIONS)(ab.ab)
 app.command("bisect", cls=Command, rich_help_panel=VERSIONS)(bisect.bisect)
-app.command("trend", cls=Command, rich_help_panel=VERSIONS)(trend.trend)
 app.command("report", cls=Command, rich_help_panel=RESULTS)(report.report)
 
 in_store = group("store", RESULTS, "Stored results: list, show, query and more.", "assay store list")

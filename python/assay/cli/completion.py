@@ -37,18 +37,12 @@ def complete_campaigns(ctx: typer.Context, incomplete: str) -> list[tuple[str, s
     """Return the numbers of the campaigns in the store, the latest first, each with its experiment."""
     return [
         (str(number), f"{started[:16]} {shortened(experiment, _SHOWN - 20)}")
-        for number, experiment, started in _campaigns(ctx)
+        for number, experiment, started in campaigns_of(ctx)
         if str(number).startswith(incomplete)
     ]
 
 
-def complete_histories(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the experiments in the store, and the files of experiments in the folder of the word."""
-    names = dict.fromkeys(name for _, name, _ in _campaigns(ctx) if name.startswith(incomplete))
-    return [*names, *complete_experiments(incomplete)]
-
-
-def _campaigns(ctx: typer.Context) -> list[tuple[int, str, str]]:
+def campaigns_of(ctx: typer.Context) -> list[tuple[int, str, str]]:
     """Return number, experiment and beginning of the campaigns in the store, the latest first."""
     select = (
         "select campaign.id, name, started_at from campaign"

@@ -61,13 +61,6 @@ def test_campaigns_are_completed_from_the_store_that_is_named(folder: Path) -> N
     assert offered(elsewhere, "report", "--campaign", "", ASSAY_STORE=f"sqlite:///{store}") == ["2", "1"]
 
 
-def test_histories_are_completed_by_their_whole_names(folder: Path) -> None:
-    long = "a-name-of-an-experiment-that-is-longer-than-what-is-shown"
-    with Store.open(folder / "results" / "assay.sqlite") as store:
-        store.begin_campaign(experiment=experiment(long), plan=Plan(1, ()), host={})
-    assert offered(folder, "trend", "a-name") == [long]
-
-
 def test_what_cannot_be_read_offers_nothing(folder: Path) -> None:
     (folder / "results" / "assay.sqlite").write_text("no store")
     assert offered(folder, "report", "--campaign", "") == []

@@ -11,12 +11,8 @@ from typing import Any
 
 from assay.analysis import ConditionSummary
 from assay.analysis.aa import false_alarms
-from assay.analysis.history import History
 from assay.audit import RULES
-from assay.experiment import Experiment
 from assay.report import charts, sensitivity, words
-from assay.report import history as over
-from assay.report.charts.history import figures as over_commits
 from assay.report.gather import Report
 from assay.report.headline import headline
 from assay.report.markdown import summary
@@ -107,26 +103,6 @@ def campaign_files(
         more_environments=max(0, len(environments) - ENVIRONMENTS_AT_MOST),
     )
     yield "index.html", content
-
-
-def history_page(history: History, experiment: Experiment) -> str:
-    """Return the page of an experiment over the commits of its project."""
-    drawn = list(over_commits(history, experiment))
-    calibrations = {of.metric for of in history.calibrations}
-    of_host = [figure for figure in drawn if figure.title in calibrations]
-    return render(
-        "history.html",
-        root="",
-        history=history,
-        question=experiment.question,
-        headline=over.headline(history, experiment),
-        sentences=[*over.sentences(history, experiment), *over.unplaced(history)],
-        visible=over.visible(history),
-        left_out=over.left_out(history),
-        metrics=[figure for figure in drawn if figure not in of_host],
-        calibrations=of_host,
-        **charts.page_content(drawn),
-    )
 
 
 def trial_files(report: Report, store: Store) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@
     style.css, vega.js, *.js         what every page shares
     guide/index.html, guide/RULE.html    what the findings mean, a page for each rule of the audit
     guide/metrics.html               what the metrics mean, with a place for each
-    history-EXPERIMENT.html          its metrics over commits, where three campaigns have ended
+    PAGE-EXPERIMENT.html             a page of a satellite, such as history-EXPERIMENT.html
     campaign-N/index.html            findings, verdicts, charts, how to get it again
     campaign-N/experiment.toml       the experiment's text as it was
     campaign-N/experiment.json       the resolved experiment with the campaign's seed
@@ -15,8 +15,8 @@
 
 A campaign that was imported has index.html and summary.json alone; its satellite writes the first.
 
-A file has its name from us or from a number, never from what a subject is called; only a history has the name
-of its experiment, which is made of letters, digits, `_` and `-`.
+A file has its name from us or from a number, never from what a subject is called; only a satellite's page
+has the name of its experiment, which is made of letters, digits, `_` and `-`.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from assay.analysis.history import FEWEST_CAMPAIGNS, commit_of
 from assay.audit import GUIDE, known_rules
 from assay.errors import AssayError
 from assay.files import write
 from assay.report import metrics, words
 from assay.report.gather import Report
-from assay.report.history import gathered_history
 from assay.report.imported import ImportedReport
 from assay.report.render import render, write_scripts
 from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, gather_any
@@ -83,7 +81,7 @@ def write_site(
             changed = written.get("made_from") != _made_from(campaign, store, directory)
             if changed or written.get("beside") != _beside(campaign, store):
                 _write_campaign(gather(store, campaign.id), store, directory, page_alone=not changed)
-    _write_histories(store, directory)
+    _write_further(store, directory)
     return _write_index(store, directory)
 
 
@@ -91,7 +89,7 @@ def write_page(report: Report | ImportedReport, store: Store, directory: Path | 
     """Write the pages of one campaign and the index, as `write_site` does; return its index.html."""
     directory = _prepared(store, directory)
     written = _write_campaign(report, store, directory)
-    _write_histories(store, directory, report.campaign.experiment)
+    _write_further(store, directory, report.campaign.experiment)
     _write_index(store, directory)
     return written
 
@@ -158,28 +156,17 @@ def _write_campaign(
     return folder / "index.html"
 
 
-def _write_histories(store: Store, directory: Path, only: str | None = None) -> None:
-    """Write the pages of experiments over commits, of those that have new trials."""
+def _write_further(store: Store, directory: Path, only: str | None = None) -> None:
+    """Write the pages that satellites have of experiments, of those that have new trials."""
     by_experiment: dict[str, list[CampaignSummary]] = {}
     for campaign in store.campaigns():
         by_experiment.setdefault(campaign.experiment, []).append(campaign)
-    for name, campaigns in by_experiment.items():
-        known = [campaign for campaign in campaigns if campaign.ended and commit_of(campaign) is not None]
-        if only not in (None, name) or len(known) < FEWEST_CAMPAIGNS:
-            continue
-        mark = directory / f"history-{name}.json"
+    for (kind, point), (name, campaigns) in product(added("assay.pages").items(), by_experiment.items()):
+        mark = directory / f"{kind}-{name}.json"
         made_from = {"made_from": _digest((_version(), *((of.id, of.ended) for of in campaigns)))}
-        if _read(mark) == made_from:
-            continue
-        try:
-            history, experiment = gathered_history(store, name)
-        except UnreadableError:
-            continue
-        if history.campaigns >= FEWEST_CAMPAIGNS:
-            from assay.report import page  # noqa: PLC0415 - Altair is slow to load
-
-            write(directory / f"history-{name}.html", page.history_page(history, experiment))
-        write(mark, json.dumps(made_from))
+        if only in (None, name) and _read(mark) != made_from and (page := point.load()(store, name)):
+            write(directory / f"{kind}-{name}.html", page)
+            write(mark, json.dumps(made_from))
 
 
 def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
@@ -213,7 +200,8 @@ def _digest(parts: Iterable[object]) -> str:
 @cache
 def _version() -> str:
     """Return a digest of the files of Assay and of satellites with pages; others' pages are written again."""
-    readers = sorted({point.module.split(".")[0] for point in added("assay.campaigns").values()})
+    points = (*added("assay.campaigns").values(), *added("assay.pages").values())
+    readers = sorted({point.module.split(".")[0] for point in points})
     digest = hashlib.sha256()
     for package in ("assay", *readers):
         for file in sorted(Path(str(files(package))).rglob("*.*")):
@@ -244,7 +232,10 @@ def _write_index(store: Store, directory: Path) -> Path:
     content = render(
         "index.html",
         experiments=experiments,
-        histories={name for name in experiments if (directory / f"history-{name}.html").exists()},
+        further={
+            name: [kind for kind in added("assay.pages") if (directory / f"{kind}-{name}.html").exists()]
+            for name in experiments
+        },
         store=str(store.path.absolute()),
         read_by=READ_BY,
         root="",

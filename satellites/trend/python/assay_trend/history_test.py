@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from assay.analysis.history import (
+from assay.experiment import Experiment
+from assay.experiment.perturb import UNMOVED
+from assay.experiment.testing import experiment
+from assay.store.types import CampaignSummary, StoredTrial
+from assay_trend.history import (
     ERROR,
     FEWEST_COMMITS,
     Changepoint,
@@ -23,10 +27,6 @@ from assay.analysis.history import (
     described,
     history,
 )
-from assay.experiment import Experiment
-from assay.experiment.perturb import UNMOVED
-from assay.experiment.testing import experiment
-from assay.store.types import CampaignSummary, StoredTrial
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 HOST = {"name": "here", "processors": 2}

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import altair as alt
 
-from assay.analysis.history import Commit, History
-from assay.analysis.history import MetricSeries as Measurements
 from assay.experiment import Experiment
 from assay.report.charts import style
 from assay.report.charts.axes import Up
@@ -15,6 +13,8 @@ from assay.report.charts.drawings import ENDS, clickable, of_part, table
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
 from assay.report.metrics import measured
 from assay.words import ratio
+from assay_trend.history import Commit, History
+from assay_trend.history import MetricSeries as Measurements
 
 TO_CAMPAIGN = "'campaign-' + datum.campaign + '/index.html'"
 NAMED = 24

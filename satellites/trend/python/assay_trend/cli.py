@@ -6,17 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.completion import complete_histories
+from assay.cli.completion import campaigns_of, complete_experiments
 from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json
 
 if TYPE_CHECKING:
-    from assay.analysis.history import History
     from assay.experiment import Experiment
     from assay.store import Store
+    from assay_trend.history import History
 
 WIDTH = 80
 SHOWN = 8
 """Changes on one screen."""
+
+
+def complete_histories(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the experiments in the store, and the files of experiments in the folder of the word."""
+    names = dict.fromkeys(name for _, name, _ in campaigns_of(ctx) if name.startswith(incomplete))
+    return [*names, *complete_experiments(incomplete)]
 
 
 def trend(
@@ -39,10 +45,10 @@ def trend(
 
     Example: `assay trend experiments/quickstart.toml`
     """
-    from assay.analysis.history import FEWEST_COMMITS
     from assay.experiment import load
-    from assay.report.history import gathered_history
     from assay.store import Store
+    from assay_trend.history import FEWEST_COMMITS
+    from assay_trend.words import gathered_history
 
     if experiment is not None and experiment.endswith(".toml"):
         experiment = load(Path(experiment)).name
@@ -70,14 +76,14 @@ def _with_history(store: "Store") -> list[str]:
     """Return the experiments with a history, the one that ran last first."""
     from collections import Counter
 
-    from assay.analysis.history import FEWEST_CAMPAIGNS, commit_of
+    from assay_trend.history import FEWEST_CAMPAIGNS, commit_of
 
     known = [of.experiment for of in reversed(store.campaigns()) if of.ended and commit_of(of) is not None]
     return [name for name, count in Counter(known).items() if count >= FEWEST_CAMPAIGNS]
 
 
 def _print(history: "History", experiment: "Experiment", *, blank: bool) -> None:
-    from assay.report.history import headline, left_out, sentences, unplaced, visible
+    from assay_trend.words import headline, left_out, sentences, unplaced, visible
 
     told = list(sentences(history, experiment))
     lines = [f"{history.experiment}: {headline(history, experiment)}"]

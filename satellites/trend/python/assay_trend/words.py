@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from assay.analysis.history import (
+from assay.analysis.verdicts import verdict_word
+from assay.errors import AssayError
+from assay.experiment import Experiment
+from assay.report.words import interval
+from assay.store import Store, UnreadableError
+from assay.words import condition_name, counted, listed, nearest, number, printable, ratio, shortened, show
+from assay_trend.history import (
     FEWEST_COMMITS,
     Changepoint,
     Commit,
@@ -15,12 +21,6 @@ from assay.analysis.history import (
     Unplaced,
     history,
 )
-from assay.analysis.verdicts import verdict_word
-from assay.errors import AssayError
-from assay.experiment import Experiment
-from assay.report.words import interval
-from assay.store import Store, UnreadableError
-from assay.words import condition_name, counted, listed, nearest, number, printable, ratio, shortened, show
 
 
 @dataclass(frozen=True)

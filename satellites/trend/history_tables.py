@@ -1,14 +1,23 @@
-"""Simulated histories of commits: what is told where nothing has changed, and where something has."""
+"""Simulated histories of commits: what is told where nothing has changed, and where something has.
+
+A part of `make calibration`; with --write, the table in docs/README.md is replaced:
+
+PYTHONPATH=benchmarks .venv/bin/python satellites/trend/history_tables.py --write
+"""
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
-from assay.analysis.history import ERROR, described
+from assay_trend.history import ERROR, described
+from calibration import CAMPAIGNS, prove
 from promises import Rate, Row, Table, rng_of
 from simulation import Array
+
+PAGE = Path(__file__).parent / "docs/README.md"
 
 SCATTER = 0.01
 STEP = 0.05
@@ -60,3 +69,7 @@ def told(noise: str, commits: int, histories: int) -> Row:
         Rate.of([len(starts) == 1 and abs(starts[0] - half) <= 1 for starts, _ in stepped]),
         Rate.of([line is not None for _, line in drifting]),
     )
+
+
+if __name__ == "__main__":
+    prove(tables(CAMPAIGNS), PAGE)

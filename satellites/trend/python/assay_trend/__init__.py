@@ -1,0 +1,1 @@
+"""What became of an experiment over the commits of a project."""
