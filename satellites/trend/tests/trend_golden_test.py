@@ -38,7 +38,6 @@ def test_its_page_is_what_it_was(folder: Path) -> None:
 def test_no_file_is_left_over() -> None:
     assert {path.name for path in GOLDEN.glob("*.*")} == {
         *map(name_of, COMMANDS),
-        "store.sql.gz",
         "report.txt",
     }
     assert {path.name for path in (GOLDEN / "pages").iterdir()} == {*PAGES, "charts.json.gz"}
