@@ -24,7 +24,7 @@ import race as beside_hyperfine
 import store
 from assay import programs
 from assay.analysis import Analysis, median
-from assay.analysis.sensitivity import sensitivity
+from assay.analysis.sensitivity import enough, sensitivity
 from assay.experiment import parse
 from assay.layout import Layouts
 from assay.plan.make_plan import make_plan
@@ -227,6 +227,7 @@ def analysis() -> None:
         start = time.perf_counter()
         for values in sets:
             sensitivity(values)
+        enough(dict(enumerate(sets)))
         return time.perf_counter() - start
 
     what = f"{PARAMETERS} parameters alone, and all together: 100 configurations of 100 trials each"

@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis.sensitivity import pathological, sensitivity
+from assay.analysis.sensitivity import (
+    NEARLY,
+    Sensitivity,
+    enough,
+    least_enough,
+    pathological,
+    relative,
+    sensitivity,
+)
 from assay.analysis.types import Interval
 from promises import Promise, Rate, Row, Table, rng_of
 from simulation import Array
@@ -42,8 +50,32 @@ NOISES: dict[str, Draw] = {
 }
 """The same of replicates; the last has no variance."""
 
+CURVES: dict[str, tuple[float, ...]] = {
+    "Blackwell's table 5": (0.453, 0.427, 0.403, 0.374, 0.314, 0.238, 0.143, 0.073, 0.032, 0.020),
+    "falls, then stays": (0.4, 0.25, 0.1, 0.1, 0.1),
+    "never falls": (0.1, 0.1, 0.1, 0.1),
+    "falls to nothing": (0.4, 0.2, 0.05, 0.0),
+    "nothing at all": (0.0, 0.0, 0.0, 0.0),
+    "at the limit": (0.4, 0.1801, 0.1),
+}
+"""Name -> true sensitivity, the deviation between configurations, at growing amounts of randomness.
+
+At the limit the second amount is just not enough, which is where the interval misses most.
+"""
+
 DRAWN = ((12, 4), (100, 4), (20, 10))
 """Configurations, and replicates of each; the first are the usual ones of `assay run --sensitivity`."""
+
+SCATTERS = {
+    "normal": ("normal", 0.05),
+    "much": ("normal", 0.3),
+    "exponential": ("exponential", 0.3),
+    "t (1.5)": ("t (1.5)", 0.05),
+}
+"""Noise of replicates -> its shape and its deviation, which adding randomness does not change here."""
+
+RATIOS = ((1.0, 1.0), (1.0, 4.0), (0.25, 1.0))
+"""Sensitivity of a system over that of another one, and the same of what their replicates scatter by."""
 
 MANY = 8
 """Conditions of a campaign, the largest of which is picked."""
@@ -58,6 +90,7 @@ class Truth(NamedTuple):
     deviation: float
     single: float
     repeated: float
+    medians: Array
 
 
 def tables(campaigns: int) -> list[Table]:
@@ -71,10 +104,10 @@ def tables(campaigns: int) -> list[Table]:
             f"*none*) and {100 * SCATTER:g}% between the {REPLICATES} replicates of each. How often the "
             "interval holds the truth: of the deviation of the medians; of the deviation between "
             "configurations, of that between replicates, and of the share of the first in the variance; of "
-            "the typical error of a comparison by one trial of each system, and by medians. *Pathological*: "
-            "of the probability of a trial below 0.9, from one trial of each configuration. *Width*: the "
-            "median of the deviation's interval, high / low. Student's t with 1.5 degrees of freedom has no "
-            "variance.",
+            "the typical error of a comparison by one trial of each system, and by medians. *Extent*: how "
+            "often it holds the share of all configurations that is said. *Pathological*: of the probability "
+            "of a trial below 0.9, from one trial of each configuration. *Width*: the median of the "
+            "deviation's interval, high / low. Student's t with 1.5 degrees of freedom has no variance.",
             (
                 "configurations",
                 "replicates",
@@ -85,6 +118,7 @@ def tables(campaigns: int) -> list[Table]:
                 "share %",
                 "typical, one trial %",
                 "typical, medians %",
+                "extent %",
                 "pathological %",
                 "width",
             ),
@@ -93,6 +127,50 @@ def tables(campaigns: int) -> list[Table]:
                 for shape in SHAPES
                 for noise in NOISES
                 for size in SIZES
+            ),
+        ),
+        Table(
+            "How much randomness is enough",
+            f"{quarter} systems a row, half as many where there are 100 configurations, measured at growing "
+            f"amounts of randomness; enough is where no greater one takes away more than {NEARLY:.0%} of the "
+            "sensitivity at the least. Replicates scatter by 5%, *much* and *exponential* by 30%. *Holds "
+            "it*: the amounts from `low` to `high` include the true one. *Known*: `high` is not the greatest "
+            "amount. *Right*: the estimate is the true one.",
+            (
+                *("sensitivity", "configurations are", "replicates", "number"),
+                *("true amount", "holds it %", "known %", "right %"),
+            ),
+            tuple(
+                partial(randomness, curve, shape, noise, drawn, quarter if drawn[0] < 100 else quarter // 2)
+                for curve in CURVES
+                for shape, noise in (
+                    *(("normal", noise) for noise in SCATTERS if noise != "exponential"),
+                    ("exponential", "exponential"),
+                )
+                for drawn in (DRAWN if (shape, noise) == ("normal", "normal") else DRAWN[:2])
+            ),
+        ),
+        Table(
+            "One system less sensitive than another",
+            f"{quarter} pairs of systems a row, whose configurations are drawn alike, as in a campaign; the "
+            "first is as sensitive as the ratio says, and its replicates scatter by so much more. *Holds "
+            "it*: the interval includes the ratio. *Less*, *more*: the verdict is that it is less or more "
+            "sensitive, which is wrong where the ratio is 1.",
+            (
+                "configurations are",
+                "replicates",
+                "number",
+                "ratio",
+                "scatter",
+                "holds it %",
+                "less %",
+                "more %",
+            ),
+            tuple(
+                partial(compared, shape, noise, drawn, ratio, quarter)
+                for shape, noise in (("normal", "normal"), ("exponential", "normal"), ("normal", "t (1.5)"))
+                for drawn in ((12, 4), (40, 4))
+                for ratio in RATIOS
             ),
         ),
         Table(
@@ -152,8 +230,60 @@ def measured(shape: str, noise: str, configurations: int, sets: int) -> Row:
         *split,
         _holds([result.single.interval for result in results], math.exp(truth.single)),
         _holds([result.repeated.interval for result in results], math.exp(truth.repeated)),
+        Rate.of([_extent_holds(*pair, truth) for pair in zip(trials, results, strict=True)], "at least 95%"),
         _holds(below, tail),
         float(np.median([interval.high / interval.low for interval in intervals])),
+    )
+
+
+def randomness(curve: str, shape: str, noise: str, drawn: tuple[int, int], systems: int) -> Row:
+    """Systems that become less sensitive the more randomness they have."""
+    configurations, replicates = drawn
+    rng = rng_of("enough", curve, shape, noise, configurations)
+    true = CURVES[curve]
+    amount = least_enough(true)
+    kind, scatter = SCATTERS[noise]
+
+    def trials(deviation: float) -> list[Array]:
+        moved = deviation * SHAPES[shape](rng, (configurations, 1))
+        return list(moved + scatter * NOISES[kind](rng, (configurations, replicates)))
+
+    results = [
+        enough({index: trials(deviation) for index, deviation in enumerate(true)}) for _ in range(systems)
+    ]
+    return (
+        curve,
+        shape,
+        noise,
+        f"{configurations} of {replicates}",
+        f"{amount + 1} of {len(true)}",
+        Rate.of([result.low <= amount <= result.high for result in results], "at least 95%"),
+        Rate.of([result.known for result in results]),
+        Rate.of([result.amount == amount for result in results]),
+    )
+
+
+def compared(shape: str, noise: str, drawn: tuple[int, int], ratio: tuple[float, float], pairs: int) -> Row:
+    """Pairs of systems, one of which is as sensitive as the other one times a ratio."""
+    configurations, replicates = drawn
+    sensitive, scatter = ratio
+    rng = rng_of("relative", shape, noise, configurations, sensitive, scatter)
+    results = []
+    for _ in range(pairs):
+        moved = SCATTER * SHAPES[shape](rng, (configurations, 1))
+        one, other = (scale * moved + by * _noise(rng, noise, drawn) for scale, by in (ratio, (1.0, 1.0)))
+        result = relative(list(one), list(other))
+        assert result is not None
+        results.append(result)
+    holds = [result.low <= sensitive <= (result.high or math.inf) for result in results]
+    wrong: Promise = "at most 5%" if sensitive == 1 else ""
+    less, more = (
+        Rate.of([result.verdict == f"{word} sensitive" for result in results], wrong)
+        for word in ("less", "more")
+    )
+    return (
+        *(shape, noise, f"{configurations} of {replicates}", sensitive, scatter),
+        *(Rate.of(holds, "at least 95%"), less, more),
     )
 
 
@@ -220,7 +350,7 @@ def _truth(shape: str, noise: str) -> Truth:
     trials = _configurations(rng, shape, CERTAIN) + _noise(rng, noise, (CERTAIN,))
     single, repeated = (float(np.median(np.abs(values[::2] - values[1::2]))) for values in (trials, medians))
     between = 0.0 if shape == "none" else SCATTER
-    return Truth(math.hypot(between, float(np.std(of_noise))), single, repeated)
+    return Truth(math.hypot(between, float(np.std(of_noise))), single, repeated, np.sort(medians))
 
 
 def _configurations(rng: np.random.Generator, shape: str, number: int) -> Array:
@@ -235,3 +365,11 @@ def _holds(intervals: Sequence[Interval | None], truth: float, promise: Promise 
     present = [interval for interval in intervals if interval is not None]
     slack = 1e-9  # what rounding leaves of ends that are the truth itself
     return Rate.of([ends.low - slack <= truth <= ends.high + slack for ends in present], promise)
+
+
+def _extent_holds(values: Array, result: Sensitivity, truth: Truth) -> bool:
+    """Return whether the extent of the medians holds the share of all configurations that is said of it."""
+    medians = np.median(values, axis=1)
+    low = np.searchsorted(truth.medians, medians.min(), "left")
+    high = np.searchsorted(truth.medians, medians.max(), "right")
+    return bool((high - low) / len(truth.medians) >= result.spread.share)

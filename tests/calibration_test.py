@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +16,7 @@ import bisection_tables
 import planted
 import sensitivity_tables
 from assay.analysis import CONFIDENCE, HostModes, modes, summarise, summary, verdicts
-from assay.analysis.sensitivity import Sensitivity, sensitivity
+from assay.analysis.sensitivity import Enough, Sensitivity, enough, sensitivity
 from assay.experiment.types import Design, Experiment
 from assay.store.types import StoredTrial
 from calibration import (
@@ -102,8 +102,21 @@ def test_every_way_to_look_early_finds_a_clear_difference() -> None:
 def test_known_sensitivities_are_measured_right(shape: str) -> None:
     rows = [sensitivity_tables.measured(shape, noise, 20, 40) for noise in ("normal", "t (1.5)")]
     kept = [cell for row in rows for cell in promises(row)]
-    assert len(kept) == 7 + 4
+    assert len(kept) == 8 + 5
     assert all(cell.holds for cell in kept), rows
+
+
+@pytest.mark.parametrize("curve", sensitivity_tables.CURVES)
+def test_the_amounts_of_randomness_that_may_be_enough_hold_the_true_one(curve: str) -> None:
+    row = sensitivity_tables.randomness(curve, "normal", "much", (12, 4), 60)
+    assert [cell.holds for cell in promises(row)] == [True], row
+
+
+def test_verdicts_on_which_of_two_systems_is_less_sensitive_are_as_right_as_promised() -> None:
+    same = sensitivity_tables.compared("normal", "normal", (12, 4), (1.0, 4.0), 60)
+    assert [cell.holds for cell in promises(same)] == [True] * 3, same
+    less = sensitivity_tables.compared("normal", "normal", (100, 4), (0.25, 1.0), 20)
+    assert less[-2:] == (Rate(20, 20), Rate(0, 20)), less
 
 
 @pytest.mark.parametrize("by", ["trials", "configurations"])
@@ -170,6 +183,17 @@ def test_replicates_taken_for_configurations_break_the_promises(monkeypatch: pyt
     monkeypatch.setattr(sensitivity_tables, "sensitivity", flat)
     row = sensitivity_tables.measured("two states", "t (1.5)", 20, 40)
     assert not all(cell.holds for cell in promises(row)), row
+
+
+def test_medians_that_replicates_scatter_are_not_what_randomness_takes_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def raw(amounts: Mapping[float, Sequence[NDArray[np.float64]]]) -> Enough:
+        return enough({at: [np.full(2, np.median(row)) for row in rows] for at, rows in amounts.items()})
+
+    monkeypatch.setattr(sensitivity_tables, "enough", raw)
+    row = sensitivity_tables.randomness("Blackwell's table 5", "normal", "much", (100, 4), 40)
+    assert not promises(row)[0].holds, row
 
 
 def test_an_exclusion_by_results_breaks_the_promises(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ from itertools import chain
 import numpy as np
 
 from assay.analysis.busy import is_busy, lost, without_busy
-from assay.analysis.sensitivity import Scale, Sensitivity, sensitivity
+from assay.analysis.sensitivity import Enough, Relative, Scale, Sensitivity, enough, relative, sensitivity
 from assay.analysis.summary import worse_than_share
 from assay.experiment import Experiment
-from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
+from assay.experiment.sensitivity import CONFIGURATION, EVERYTHING, NOTHING, PERTURBED
 from assay.experiment.types import Level
 from assay.plan.types import LAYOUT
 from assay.store.types import StoredTrial
@@ -50,6 +50,21 @@ class Zeros:
 
 
 @dataclass(frozen=True)
+class SensitivityRatio:
+    """The sensitivity to everything in one condition, relative to the condition with a factor's first level.
+
+    Attributes:
+        factor: the factor in which the two conditions differ.
+        baseline: its first level.
+        relative: the ratio of the deviations between configurations; None if a condition has no deviation.
+    """
+
+    factor: str
+    baseline: Level
+    relative: Relative | None
+
+
+@dataclass(frozen=True)
 class ConditionSensitivity:
     """How sensitive the metric is in one condition.
 
@@ -63,6 +78,9 @@ class ConditionSensitivity:
         medians: what was perturbed -> each configuration's median of the metric, ascending.
         zeros: what was perturbed -> in how many valid trials the metric is 0 or below.
         unperturbed: the median of the metric without perturbation; None without a trial.
+        enough: the amount of randomness, in units of C, beyond which more does not help; None if none was
+            added, or a configuration has no replicates.
+        against: the sensitivity relative to each factor's first level, unless that is the level here.
         one_layout: why the program's layout could not be drawn as requested; else empty.
     """
 
@@ -73,6 +91,8 @@ class ConditionSensitivity:
     medians: Mapping[str, tuple[float, ...]]
     zeros: Mapping[str, Zeros]
     unperturbed: float | None
+    enough: Enough | None
+    against: tuple[SensitivityRatio, ...] = ()
     one_layout: str = ""
 
 
@@ -101,7 +121,17 @@ def condition_sensitivities(
         reason = one_layout.get(experiment.settings(levels)["subject"], "")
         values[rest] = _Values(levels, by_level, experiment, reason)
     scale = _scale(value for near in values.values() for value in near.each())
-    return [near.summary(scale, len(values)) for near in values.values()]
+    pairs = {rest: list(_baselines(rest, names, experiment, values)) for rest in values}
+    ratios = sum(map(len, pairs.values()))
+    found = []
+    for rest, near in values.items():
+        own = near.scaled(EVERYTHING, scale)
+        against = tuple(
+            SensitivityRatio(factor, level, relative(own, base.scaled(EVERYTHING, scale), scale, ratios))
+            for factor, level, base in pairs[rest]
+        )
+        found.append(near.summary(scale, len(values), against))
+    return found
 
 
 _Levels = tuple[Level, ...]
@@ -152,12 +182,18 @@ class _Values:
         unit = math.fsum(present) / len(present) if scale == "mean" else 1.0
         return [[value / unit for value in row] for row in rows]
 
-    def summary(self, scale: Scale, together: int) -> ConditionSensitivity:
+    def summary(
+        self, scale: Scale, together: int, against: tuple[SensitivityRatio, ...]
+    ) -> ConditionSensitivity:
         """Return the sensitivities; `together` is the number of conditions that are estimated."""
         of_level = {name: self.scaled(name, scale) for name in self.quiet}
         rows = {name: [row for row in level if row] for name, level in self.quiet.items()}
         counts = {name: list(chain.from_iterable(level)) for name, level in rows.items()}
         comparison = self.experiment.comparison
+        amounts = {0.0: EVERYTHING} | {amount: name for name, amount in self.experiment.randomness().items()}
+        added = len(amounts) > 1 and all(
+            sum(len(row) > 1 for row in of_level.get(name, ())) > 1 for name in amounts.values()
+        )
         unperturbed = [value for row in rows.get(NOTHING, ()) for value in row]
         share = comparison.pathological
         return ConditionSensitivity(
@@ -183,8 +219,23 @@ class _Values:
                 for name, values in counts.items()
             },
             unperturbed=_median(unperturbed, scale) if unperturbed else None,
+            enough=enough({at: of_level[name] for at, name in amounts.items()}, scale=scale)
+            if added
+            else None,
+            against=against,
             one_layout=self.reason,
         )
+
+
+def _baselines(
+    rest: _Levels, names: Sequence[str], experiment: Experiment, values: Mapping[_Levels, _Values]
+) -> Iterator[tuple[str, Level, _Values]]:
+    """Yield each factor whose level is not its first, its first level, and the condition with that level."""
+    for place, name in enumerate(names):
+        first = experiment.factors[name][0]
+        base = values.get((*rest[:place], first, *rest[place + 1 :]))
+        if rest[place] != first and base is not None:
+            yield name, first, base
 
 
 def _scale(values: Iterable[float]) -> Scale:

@@ -12,7 +12,7 @@ from assay.analysis.configurations import (
 )
 from assay.analysis.sensitivity import sensitivity
 from assay.experiment.perturb import UNMOVED
-from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive
+from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive, with_randomness
 from assay.experiment.testing import experiment
 from assay.experiment.types import Design
 from assay.store.types import StoredTrial
@@ -35,6 +35,7 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
         ),
         NUMBER,
         3,
+        randomness=[0.5, 4],
     )
     random = Random(seed)
     offsets: dict[tuple[str, object, object], float] = {}
@@ -42,7 +43,7 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
     for block in range(3):
         for condition in asked.conditions():
             perturbed = str(condition["perturbed"])
-            moves = perturbed not in (NOTHING, "stack")
+            moves = perturbed not in (NOTHING, "stack", with_randomness(4))
             configuration = (perturbed, condition["configuration"], condition["subject"])
             number = int(str(condition["configuration"]))
             lost = 0.5 if perturbed == EVERYTHING and number <= busy and block != 1 else 0.0
@@ -75,14 +76,19 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
 
 def test_what_moves_the_metric_is_told_from_what_does_not() -> None:
     told = measured(1)
-    assert list(told.perturbed) == [NOTHING, "key_range", "stack", EVERYTHING]
+    assert list(told.perturbed) == [
+        *(NOTHING, "key_range", "stack", EVERYTHING),
+        *map(with_randomness, [0.5, 4]),
+    ]
     for name, found in told.perturbed.items():
         assert found is not None
         assert (found.configurations, found.trials) == (NUMBER, 3 * NUMBER)
         assert found.split is not None
-        moves = name not in (NOTHING, "stack")
+        moves = name not in (NOTHING, "stack", with_randomness(4))
         assert (found.spread.deviation > MOVED / 2) == moves
         assert (found.split.share > 0.5) == moves
+    assert told.enough is not None
+    assert told.enough.amount == 4
     assert told.unperturbed is not None
     assert 0.99e6 < told.unperturbed < 1.01e6
     assert all(list(medians) == sorted(medians) for medians in told.medians.values())
@@ -91,6 +97,7 @@ def test_what_moves_the_metric_is_told_from_what_does_not() -> None:
 def test_trials_that_are_not_valid_say_nothing() -> None:
     told = measured(1, valid=False)
     assert set(told.perturbed.values()) == {None}
+    assert told.enough is None
     assert told.unperturbed is None
 
 
@@ -108,6 +115,7 @@ def test_where_too_many_are_disturbed_nothing_is_said_of_that_line_alone() -> No
     told = measured(1, busy=9)
     assert told.left_out[EVERYTHING].too_many
     assert [name for name, found in told.perturbed.items() if found is None] == [EVERYTHING]
+    assert told.enough is None
 
 
 def test_an_experiment_may_count_them() -> None:

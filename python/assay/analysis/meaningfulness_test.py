@@ -75,7 +75,7 @@ def test_a_campaign_about_sensitivity_tells_how_repeatable_its_conditions_are() 
         return {"throughput": 121.0 if trial.block else 100.0}
 
     replicates = example_report(
-        text, metrics, changed=lambda of: sensitive(of, configurations=3, replicates=2)
+        text, metrics, changed=lambda of: sensitive(of, configurations=3, replicates=2, randomness=())
     ).trials
     report = campaign(lambda _: 2.0, drawn=lambda trial: {"key_range": trial.block / 1000 + 100})
     [found] = meanings(

@@ -7,7 +7,7 @@ of trials gave: for each configuration an array of the metric of its valid trial
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -33,6 +33,14 @@ ONE_IN = 20
 DIFFERENCES = 1 << 20
 """Differences of single trials in memory at once: 8 MiB. With more, only the first replicates count."""
 
+NEARLY = 0.2
+"""An amount of randomness is enough if no greater one takes away more than this share of the sensitivity
+that there is without. On Blackwell's table 5 (1998) that gives the 5% of traffic that he chose: 20% takes
+away 12% more; at 2% it is 27%."""
+
+_ANY_RATIO = 1e12
+"""A ratio of variances above which none is told from another one."""
+
 Scale = Literal["logarithm", "mean", "unit"]
 """In what numbers a sensitivity is: the natural logarithm of a metric that is always above 0; where it is
 sometimes 0 and never below, the metric over the mean of its trials; where it is sometimes below 0, the metric
@@ -47,10 +55,15 @@ class Spread:
         deviation: their standard deviation, which is Blackwell's sensitivity (1998, table 5, there of
             logarithms of base 10). Of logarithms and over the mean 0.05 is about 5%.
         interval: of the deviation; None with fewer than 6 configurations, or where all medians agree.
+        extent: the largest median over the smallest; their difference unless the scale is logarithmic.
+        share: at least this share of all configurations lies in the extent, with 95% confidence and whatever
+            their distribution (Wilks 1941).
     """
 
     deviation: float
     interval: Interval | None
+    extent: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,53 @@ class Sensitivity:
     pathological: Pathology | None = None
 
 
+@dataclass(frozen=True)
+class Enough:
+    """The least amount of randomness beyond which the sensitivity stops falling.
+
+    Attributes:
+        amount: the least of those measured of which no greater one takes away more than `nearly` of the
+            sensitivity at the least amount.
+        low, high: between which the true one lies with 95% confidence. `high` may be the greatest amount
+            measured, and then more of it may still help.
+        nearly: what counts as falling.
+        measured: the amounts, the least first.
+    """
+
+    amount: float
+    low: float
+    high: float
+    nearly: float
+    measured: tuple[float, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the greatest amount measured is more than what it takes."""
+        return self.high < self.measured[-1]
+
+
+@dataclass(frozen=True)
+class Relative:
+    """How sensitive one system is, relative to another one: by the deviations between configurations.
+
+    Attributes:
+        times: as sensitive; None where replicates explain all that the other one's configurations differ by.
+        low, high: between which the true ratio lies with 95% confidence, for all ratios that are estimated
+            together; `high` is None where it may be without bound.
+    """
+
+    times: float | None
+    low: float
+    high: float | None
+
+    @property
+    def verdict(self) -> Literal["less sensitive", "more sensitive", "undecided"]:
+        """What the interval shows."""
+        if self.high is not None and self.high < 1:
+            return "less sensitive"
+        return "more sensitive" if self.low > 1 else "undecided"
+
+
 def sensitivity(values: Sequence[ArrayLike], scale: Scale = "logarithm", together: int = 1) -> Sensitivity:
     """Return how sensitive a system is to one set of perturbed parameters.
 
@@ -146,6 +206,97 @@ def sensitivity(values: Sequence[ArrayLike], scale: Scale = "logarithm", togethe
         split=components.split() if components else None,
         single=_misjudgement(_padded(rows), scale, together),
         repeated=_misjudgement(medians[:, None], scale, together),
+    )
+
+
+def enough(
+    amounts: Mapping[float, Sequence[ArrayLike]], nearly: float = NEARLY, scale: Scale = "logarithm"
+) -> Enough:
+    """Return how much randomness is enough, as Blackwell reads it from his table 5.
+
+    The sensitivity is the deviation between configurations (`VarianceSplit.between`): what differs between
+    replicates of one counts nowhere, as adding randomness adds to it. Enough is the least amount of which no
+    greater one takes away more than `nearly` of the sensitivity at the least amount. `low` rises from the
+    least amount while one is shown to be too little: some greater one takes more away, at 2.5% shared among
+    these. The first amount that in truth is enough stops it, or is passed with 2.5% at most. `high` falls
+    from the greatest while the next is shown to be enough: against each greater one, at 2.5% each. The first
+    that in truth is not enough stops it, or is passed with 2.5% at most. So the two miss with at most 5%.
+
+    Args:
+        amounts: amount -> what `sensitivity` takes, from configurations drawn anew for each.
+        nearly: above 0 and below 1.
+        scale: of the values.
+
+    Raises:
+        ValueError: there is no amount, or one has fewer than two configurations with two trials.
+    """
+    if not amounts:
+        raise ValueError("it takes the trials of at least one amount of randomness")
+    measured = sorted(amounts)
+    parts = [_Components.of(amounts[at], scale) for at in measured]
+    systems = [part for part in parts if part]
+    if len(systems) < len(parts):
+        raise ValueError("each amount of randomness takes two configurations or more with two valid trials")
+    last = len(measured) - 1
+
+    @cache
+    def ends(index: int, shared: int) -> tuple[float, float]:
+        return systems[index].deviations(shared)
+
+    def fall(less: int, more: int, shared: int) -> tuple[float, float]:
+        """Return the limits of what the greater amount takes away, less what does not count."""
+        weights = {less: 1.0, more: -1.0}
+        weights[0] = weights.get(0, 0.0) - nearly
+        return _combined(
+            [(weight, systems[at].deviation, ends(at, shared)) for at, weight in weights.items()]
+        )
+
+    def greater(index: int) -> range:
+        return range(index + 1, last + 1)
+
+    low = 0
+    while any(fall(low, more, last - low)[0] > 0 for more in greater(low)):
+        low += 1
+    high = last
+    while high > 0 and all(fall(high - 1, more, 1)[1] <= 0 for more in greater(high - 1)):
+        high -= 1
+    amount = least_enough([system.deviation for system in systems], nearly)
+    return Enough(measured[amount], measured[low], measured[high], nearly, tuple(measured))
+
+
+def least_enough(sensitivities: Sequence[float], nearly: float = NEARLY) -> int:
+    """Return the index of the first sensitivity that no later one is below by more than a share of the first.
+
+    Args:
+        sensitivities: at growing amounts of randomness, the least first.
+        nearly: the share.
+    """
+    bound = nearly * sensitivities[0] + NEGLIGIBLE
+    return next(at for at, value in enumerate(sensitivities) if value - min(sensitivities[at:]) <= bound)
+
+
+def relative(
+    one: Sequence[ArrayLike], other: Sequence[ArrayLike], scale: Scale = "logarithm", together: int = 1
+) -> Relative | None:
+    """Return how sensitive one system is relative to another one, on one scale; None without replicates.
+
+    The interval holds every ratio r with which the variance of the one less r^2 times that of the other may
+    be 0 (by the limits of each; Zou and Donner 2008). Where configuration i of one is drawn as that of the
+    other, they vary together, which makes it wider than it needs to be.
+
+    Args:
+        one, other: what `sensitivity` takes.
+        scale: of both.
+        together: how many ratios are estimated.
+    """
+    first, second = (_Components.of(values, scale) for values in (one, other))
+    if not first or not second:
+        return None
+    high = _least_ratio(second, first, together)
+    return Relative(
+        times=first.deviation / second.deviation if second.deviation else None,
+        low=math.sqrt(_least_ratio(first, second, together)),
+        high=1 / math.sqrt(high) if high else None,
     )
 
 
@@ -204,26 +355,76 @@ class _Components:
             of_w=weighted / w - weights + _of_the_mean(means, scale) if none.size and w else none,
         )
 
+    @property
+    def difference(self) -> float:
+        """The variance between configurations; below 0 where replicates explain more than there is."""
+        return self.v - self.w / self.m
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation between configurations."""
+        return math.sqrt(max(0.0, self.difference))
+
+    def limits(self, shared: int = 1) -> tuple[float, float]:
+        """Return the interval of `difference`; `shared` as in `_reach`."""
+        if not self.of_v.size:
+            return -math.inf, math.inf
+        v_low, v_high = _limits(_small_sample(len(self.of_v)) * self.v, self.of_v, shared)
+        w_low, w_high = _limits(self.w, self.of_w, shared)
+        return (
+            self.difference - math.hypot(self.v - min(v_low, self.v), (w_high - self.w) / self.m),
+            self.difference + math.hypot(v_high - self.v, (self.w - w_low) / self.m),
+        )
+
+    def deviations(self, shared: int = 1) -> tuple[float, float]:
+        """Return the interval of `deviation`."""
+        low, high = self.limits(shared)
+        return math.sqrt(max(0.0, low)), math.sqrt(max(0.0, high))
+
     def split(self) -> VarianceSplit:
         """Return the components, as they are shown."""
-        difference = self.v - self.w / self.m  # below 0 where replicates explain more than there is
-        between = max(0.0, difference)
+        between = max(0.0, self.difference)
         share = between / (between + self.w) if between else 0.0
-        components = math.sqrt(between), math.sqrt(self.w), share
+        components = self.deviation, math.sqrt(self.w), share
         if not self.of_v.size or not self.w or not self.v:
             return VarianceSplit(*components, None, None, None)
-        v_low, v_high = _limits(_small_sample(len(self.of_v)) * self.v, self.of_v)
         w_low, w_high = _limits(self.w, self.of_w)
-        low = difference - math.hypot(self.v - min(v_low, self.v), (w_high - self.w) / self.m)
-        high = difference + math.hypot(v_high - self.v, (self.w - w_low) / self.m)
         center = self.m * _small_sample(len(self.of_v)) * self.v / self.w
         least, most = (max(1.0, end) - 1 for end in _limits(center, self.of_v - self.of_w))
         return VarianceSplit(
             *components,
-            between_interval=Interval(math.sqrt(max(0.0, low)), math.sqrt(max(0.0, high)), CONFIDENCE),
+            between_interval=Interval(*self.deviations(), CONFIDENCE),
             within_interval=Interval(math.sqrt(w_low), math.sqrt(w_high), CONFIDENCE),
             share_interval=Interval(least / (least + self.m), most / (most + self.m), CONFIDENCE),
         )
+
+
+def _combined(terms: Sequence[tuple[float, float, tuple[float, float]]]) -> tuple[float, float]:
+    """Return the interval of a weighted sum, from the weight, estimate and interval of each term.
+
+    Each end is as far from the estimate as the ends of the terms together (Zou and Donner 2008).
+    """
+    total, below, above = 0.0, 0.0, 0.0
+    for weight, estimate, ends in terms:
+        part, low, high = weight * estimate, *sorted(weight * end for end in ends)
+        total += part
+        below = math.hypot(below, part - low)
+        above = math.hypot(above, high - part)
+    return total - below, total + above
+
+
+def _least_ratio(one: _Components, other: _Components, shared: int) -> float:
+    """Return the least ratio q of two variances for which `one` - q `other` may be 0, short of a bound."""
+    low, (_, high) = one.limits(shared)[0], other.limits(shared)
+    if low <= 0:
+        return 0.0
+    if high <= 0:
+        return _ANY_RATIO
+    below, above = one.difference - low, high - other.difference
+    # The root of (one - q other)^2 = below^2 + (q above)^2, written so that nothing cancels.
+    square = (one.difference - below) * (one.difference + below)
+    root = math.hypot(above * math.sqrt(square), other.difference * below)
+    return min(_ANY_RATIO, square / (one.difference * other.difference + root))
 
 
 def _spread(medians: NDArray[np.float64], scale: Scale) -> Spread:
@@ -233,7 +434,11 @@ def _spread(medians: NDArray[np.float64], scale: Scale) -> Spread:
         center = _small_sample(len(medians)) * variance
         low, high = (math.sqrt(end) for end in _limits(center, _influences(medians, scale)))
         interval = Interval(low, high, CONFIDENCE)
-    return Spread(math.sqrt(variance), interval)
+    from scipy.special import betaincinv  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
+
+    # What lies between the least and the greatest of n is distributed as Beta(n - 1, 2).
+    share = float(betaincinv(len(medians) - 1, 2, 1 - CONFIDENCE))
+    return Spread(math.sqrt(variance), interval, _apart(float(np.ptp(medians)), scale), share)
 
 
 def _apart(difference: float, scale: Scale) -> float:
@@ -241,9 +446,9 @@ def _apart(difference: float, scale: Scale) -> float:
     return as_ratio(difference) if scale == "logarithm" else difference
 
 
-def _limits(center: float, influences: NDArray[np.float64]) -> tuple[float, float]:
+def _limits(center: float, influences: NDArray[np.float64], shared: int = 1) -> tuple[float, float]:
     """Return the interval of a variance, or of a ratio of two, around a center."""
-    reach = _reach(len(influences)) * _error(influences)
+    reach = _reach(len(influences), shared) * _error(influences)
     return center * math.exp(-reach), center * math.exp(reach)
 
 
@@ -335,7 +540,7 @@ def _reach(size: int, shared: int = 1) -> float:
         size: number of configurations.
         shared: among how many tests the level is shared.
     """
-    from scipy.special import stdtrit  # type: ignore[import-untyped] # noqa: PLC0415 - slow to load
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to load
 
     return float(stdtrit(size - 1, 1 - (1 - CONFIDENCE) / 2 / CAREFUL / max(1, shared)))
 

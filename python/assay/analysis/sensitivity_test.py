@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from assay.analysis.sensitivity import Sensitivity, pathological, sensitivity
+from assay.analysis.sensitivity import (
+    NEARLY,
+    Sensitivity,
+    enough,
+    least_enough,
+    pathological,
+    relative,
+    sensitivity,
+)
 
 logarithms = st.integers(-500, 500).map(lambda hundredths: hundredths / 100)
 rows = st.lists(st.lists(logarithms, max_size=5), min_size=2, max_size=12).filter(
@@ -26,17 +34,26 @@ def systems(
 def numbers(result: Sensitivity) -> list[float]:
     """Return what it says that a change of unit may not change."""
     split = result.split
-    parts = (result.spread.deviation, result.single.typical, result.repeated.seldom)
+    parts = (result.spread.deviation, result.spread.extent, result.single.typical, result.repeated.seldom)
     return [*parts, *((split.between, split.within, split.share) if split else ())]
 
 
 # What is known by hand
 
 
-def test_the_deviation_is_that_of_the_medians() -> None:
+def test_the_deviation_is_that_of_the_medians_and_the_extent_their_range() -> None:
     spread = sensitivity([[0, 1, 9], [2], [3, 3, 5, 3]]).spread
     assert spread.deviation == pytest.approx(np.std([1, 2, 3], ddof=1))
+    assert spread.extent == pytest.approx(math.exp(2))
     assert spread.interval is None
+
+
+@pytest.mark.parametrize(("configurations", "share"), [(6, 0.418), (20, 0.784), (59, 0.922), (93, 0.950)])
+def test_the_extent_holds_the_share_of_wilks(configurations: int, share: float) -> None:
+    """A table of Wilks's says that 93 values hold 95% between the least and the greatest with 95%."""
+    assert sensitivity([[float(n)] for n in range(configurations)]).spread.share == pytest.approx(
+        share, abs=1e-3
+    )
 
 
 def test_the_split_is_that_of_the_analysis_of_variance() -> None:
@@ -66,7 +83,7 @@ def test_replicates_that_agree_exactly_leave_all_variance_to_the_configurations(
 
 def test_a_system_that_never_varies_is_not_sensitive() -> None:
     result = sensitivity([[math.log(3)] * 2] * 7)
-    assert numbers(result) == [0, 1, 1, 0, 0, 0]
+    assert numbers(result) == [0, 1, 1, 1, 0, 0, 0]
     assert result.spread.interval is None
     assert result.single.interval is not None
     assert (result.single.interval.low, result.single.interval.high) == (1, 1)
@@ -147,7 +164,113 @@ def test_what_several_intervals_hold_together_takes_wider_ones() -> None:
 
 def test_beyond_logarithms_what_differs_is_a_difference() -> None:
     result = sensitivity([[0.0], [1.0], [3.0]], "mean")
-    assert (result.repeated.typical, result.repeated.seldom) == (2, 3)
+    assert (result.repeated.typical, result.spread.extent) == (2, 3)
+
+
+# How much randomness is enough
+
+
+def measured(
+    *deviations: float, within: float = 0.05, configurations: int = 100
+) -> dict[float, list[NDArray[np.float64]]]:
+    rng = np.random.default_rng(3)
+    return {
+        amount / 100: list(
+            deviation * rng.standard_normal((configurations, 1))
+            + within * rng.standard_normal((configurations, 4))
+        )
+        for amount, deviation in enumerate(deviations)
+    }
+
+
+def test_blackwells_choice_on_his_table_5_is_five_percent_of_traffic() -> None:
+    percent = (0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+    sensitivities = (0.453, 0.427, 0.403, 0.374, 0.314, 0.238, 0.143, 0.073, 0.032, 0.020)
+    assert percent[least_enough(sensitivities)] == 5
+    left = [(value - sensitivities[-1]) / sensitivities[0] for value in sensitivities]
+    assert left[percent.index(5)] < NEARLY < left[percent.index(2)]
+
+
+def test_enough_is_where_the_sensitivity_stops_falling() -> None:
+    result = enough(measured(0.4, 0.2, 0.05, 0.05, 0.05))
+    assert (result.amount, result.low, result.high) == (0.02, 0.02, 0.02)
+    assert result.known
+    assert result.measured == (0, 0.01, 0.02, 0.03, 0.04)
+
+
+def test_what_replicates_differ_by_is_no_sensitivity_that_randomness_takes_away() -> None:
+    """By their medians, which lie 45, 25, 20 and 20% apart, the second amount would do."""
+    assert least_enough([math.hypot(between, 0.2) for between in (0.4, 0.15, 0, 0)]) == 1
+    result = enough(measured(0.4, 0.15, 0.0, 0.0, within=0.4))
+    assert result.amount == 0.02
+    assert result.low <= 0.02 <= result.high
+
+
+def test_the_greatest_amount_is_never_known_to_be_enough() -> None:
+    result = enough(measured(0.8, 0.4, 0.1))
+    assert (result.amount, result.low, result.high, result.known) == (0.02, 0.02, 0.02, False)
+    assert not enough(measured(0.1)).known
+
+
+def test_few_configurations_leave_every_amount_possible() -> None:
+    result = enough(measured(0.4, 0.2, 0.05, configurations=5))
+    assert (result.low, result.high) == (0, 0.02)
+
+
+def test_a_sensitivity_of_nothing_ends_every_fall() -> None:
+    result = enough(measured(0.4, 0.0, 0.0, within=0))
+    assert (result.amount, result.low, result.high) == (0.01, 0.01, 0.01)
+
+
+def test_a_system_that_never_varies_needs_no_randomness() -> None:
+    result = enough(measured(0, 0, within=0))
+    assert (result.amount, result.low, result.high) == (0, 0, 0)
+
+
+def test_it_takes_an_amount_two_configurations_and_replicates() -> None:
+    with pytest.raises(ValueError, match="at least one amount"):
+        enough({})
+    with pytest.raises(ValueError, match="two configurations"):
+        enough({0.1: [[1.0, 2.0]]})
+    with pytest.raises(ValueError, match="two valid trials"):
+        enough({0.1: [[1.0], [2.0]]})
+
+
+# One system against another
+
+
+def test_a_system_is_less_sensitive_whatever_its_replicates_scatter_by() -> None:
+    found = relative(systems(0.05, 0.1, 100, 10), systems(0.2, 0.02, 100, 10))
+    assert found is not None
+    assert found.times is not None
+    assert found.low < 0.25 < (found.high or 0)
+    assert 0.2 < found.times < 0.3
+    assert found.verdict == "less sensitive"
+    back = relative(systems(0.2, 0.02, 100, 10), systems(0.05, 0.1, 100, 10))
+    assert back is not None
+    assert back.verdict == "more sensitive"
+    assert (back.low, back.high) == pytest.approx((1 / (found.high or 0), 1 / found.low))
+
+
+def test_what_chance_may_explain_is_undecided_and_its_ratio_has_no_bound() -> None:
+    found = relative(systems(0.1, 0.1), systems(0.0, 0.3))
+    assert found is not None
+    assert (found.verdict, found.high) == ("undecided", None)
+    same = relative(systems(0.1, 0.1), systems(0.1, 0.1))
+    assert same is not None
+    assert (same.times, same.verdict) == (1, "undecided")
+    assert relative([[1.0], [2.0]], systems(0.1, 0.1)) is None
+
+
+def test_against_a_system_that_never_varies_any_other_is_more_sensitive() -> None:
+    still, moved = systems(0, 0), systems(0.1, 0.1)
+    more, less, alike = relative(moved, still), relative(still, moved), relative(still, still)
+    assert more is not None
+    assert less is not None
+    assert alike is not None
+    assert (more.times, more.low, more.high, more.verdict) == (None, 1e6, None, "more sensitive")
+    assert (less.times, less.low, less.verdict) == (0, 0, "less sensitive")
+    assert (alike.low, alike.high, alike.verdict) == (0, None, "undecided")
 
 
 # Pathological outcomes

@@ -11,7 +11,6 @@ from assay.audit.sources import ANOMALIES, RANDOMNESS, REASONABLE_TIME, TYPICAL_
 from assay.audit.types import Evidence, of_places, rule
 from assay.experiment import Experiment, placeholders
 from assay.experiment.perturb import movable
-from assay.experiment.sensitivity import EVERYTHING
 from assay.findings import Finding, Severity
 from assay.words import agreed, counted
 
@@ -192,7 +191,7 @@ def stands_still(evidence: Evidence) -> Iterator[Finding]:
     experiment = evidence.experiment
     if not experiment.varied:
         return
-    moved = experiment.varied[EVERYTHING]
+    moved = experiment.moved
     reasons = evidence.host.get("one_layout", {})
     still = ["address_space"] if moved.address_space == "fixed" else []
     for settings in evidence.settings_by_condition().values():

@@ -9,30 +9,28 @@ from assay.audit.limits import limited, typical
 from assay.audit.sources import ANOMALIES, BENCHMARKING, OMISSION
 from assay.audit.types import Evidence, of_places, rule
 from assay.audit.workload import effect_of_updates
-from assay.experiment.flaws import flaws_of
+from assay.experiment.flaws import WHAT, flaws_of, lesson_of
 from assay.experiment.workload import mixes_of
 from assay.findings import Finding
 from assay.store.types import StoredTrial
-from assay.words import counted, listed
+from assay.words import counted
 
 
 @rule("flawed-on-purpose", "Trials mislead on purpose", f"{ANOMALIES}, sections 4 to 7")
 def flawed_on_purpose(evidence: Evidence) -> Iterator[Finding]:
-    """Find conditions with flaws."""
-    flawed = {
-        name: flaws
-        for name, settings in evidence.settings_by_condition().items()
-        if (flaws := flaws_of(settings))
-    }
-    yield from of_places(
-        [f"{name}: {listed(list(flaws))}" for name, flaws in flawed.items()],
-        "conditions",
-        f"Believe no number of {counted(flawed, 'condition')}: they mislead on purpose"
-        f" ({listed(list(evidence.experiment.flaws()))}).",
-        "Nothing, if that is what the experiment shows: the page of this rule says what each flaw does, and"
-        " `assay lesson` shows it.",
-        "error",
-    )
+    """Find conditions with flaws, one finding for each flaw."""
+    experiment = evidence.experiment
+    settings = evidence.settings_by_condition()
+    for flaw in experiment.flaws():
+        where = [condition for condition, chosen in settings.items() if flaw in flaws_of(chosen)]
+        yield from of_places(
+            where,
+            "conditions",
+            f"{counted(where, 'condition')} {'is' if len(where) == 1 else 'are'} flawed on purpose, {flaw}:"
+            f" {WHAT[flaw]}.",
+            f"Believe none of these numbers; `assay lesson {lesson_of(flaw)}` shows why.",
+            "error",
+        )
 
 
 @limited(

@@ -18,16 +18,20 @@ def performing(**rates: float) -> Change:
     return lambda _block, _subject, _threads: {"metrics": METRICS | HONEST | rates}
 
 
-def test_flaws_are_an_error_that_names_them() -> None:
-    trial = 'flaws = ["never_inserts", "one_seed"]'
-    (finding,) = findings(trial=trial, more=DELIBERATE)["flawed-on-purpose"]
-    assert finding.severity == "error"
-    assert finding.message == (
-        "Believe no number of 4 conditions: they mislead on purpose (never_inserts and one_seed)."
-    )
-    assert finding.where[0].endswith(": never_inserts and one_seed")
+def test_each_flaw_is_a_finding() -> None:
+    flawed = findings(trial='flaws = ["never_inserts", "one_seed"]', more=DELIBERATE)["flawed-on-purpose"]
+    assert [finding.severity for finding in flawed] == ["error", "error"]
+    assert "4 conditions are flawed on purpose, never_inserts:" in flawed[0].message
+    assert "assay lesson one-seed" in flawed[1].remedy
     assert "flawed-on-purpose" not in findings(more=DELIBERATE)
     assert "flawed-on-purpose" not in findings()
+
+
+def test_each_flaw_leads_to_its_own_lesson_whatever_explains_the_experiment() -> None:
+    about = f'{DELIBERATE}\nlesson = "never-inserts"'
+    flawed = findings(trial='flaws = ["never_inserts", "one_seed"]', more=about)["flawed-on-purpose"]
+    assert ["assay lesson never-inserts" in finding.remedy for finding in flawed] == [True, False]
+    assert "assay lesson one-seed" in flawed[1].remedy
 
 
 def test_the_page_has_what_the_program_says_of_each_flaw() -> None:

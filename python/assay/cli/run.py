@@ -1,5 +1,6 @@
 """`assay run`, `assay resume`: carry out an experiment."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,14 @@ ConfigurationsOption = Annotated[
 ReplicatesOption = Annotated[
     int | None,
     whole_option(f"With --sensitivity: run each configuration N times. Default: {REPLICATES}.", 1, 10_000),
+]
+RandomnessOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIMES,...",
+        help="With --sensitivity: multiples of C to add anew in every trial; none leaves it out."
+        " Default: 0.5,1,2.",
+    ),
 ]
 
 
@@ -116,6 +125,7 @@ def run(
     sensitivity: SensitivityOption = False,
     configurations: ConfigurationsOption = None,
     replicates: ReplicatesOption = None,
+    randomness: RandomnessOption = None,
     how: Reporting,
 ) -> None:
     """Run an experiment, print its verdicts and write its page.
@@ -136,8 +146,9 @@ def run(
 
     --sensitivity says how far what [perturb] calls arbitrary moves the results. Near each condition
     configurations are drawn: with nothing perturbed, with each thing alone, and with everything; each is run
-    several times. It says how far their medians lie apart, and how wrong a comparison of two single systems
-    would be.
+    several times. It says how far their medians lie apart, how wrong a comparison of two single systems would
+    be, how much randomness in every trial is enough, and which level of a factor is less sensitive than its
+    first.
 
     The campaign and its report keep what --blocks, --within, --seed, --only and --set changed.
 
@@ -150,7 +161,7 @@ def run(
 
     _check_options(
         {"--sensitivity": sensitivity, "--identical": identical},
-        {"--configurations": configurations, "--replicates": replicates},
+        {"--configurations": configurations, "--replicates": replicates, "--randomness": randomness},
         {"--blocks": blocks, "--within": within},
     )
     loaded = overridden(
@@ -164,7 +175,7 @@ def run(
     if identical:
         loaded.reject_pitfall("assay run --identical")
     elif sensitivity:
-        loaded = _with_configurations(loaded, configurations, replicates)
+        loaded = _with_configurations(loaded, configurations, replicates, randomness)
     else:
         loaded = _with_enough_blocks(loaded, anyway=anyway)
         errors = [finding for finding in audit_experiment(loaded, host()) if finding.severity == "error"]
@@ -315,14 +326,32 @@ def _show(report: "Report", store: "Store", how: Reporting) -> None:
 
 
 def _with_configurations(
-    experiment: "Experiment", configurations: int | None, replicates: int | None
+    experiment: "Experiment", configurations: int | None, replicates: int | None, randomness: str | None
 ) -> "Experiment":
     """Return the experiment that measures how far what is arbitrary moves the results of another one.
 
     Raises:
-        AssayError: it misleads on purpose, or perturbs nothing.
+        AssayError: it misleads on purpose, or the randomness is not what the option takes.
     """
     from assay.experiment.sensitivity import sensitive
 
     experiment.reject_pitfall("assay run --sensitivity")
-    return sensitive(experiment, configurations or CONFIGURATIONS, replicates or REPLICATES)
+    amounts = None if randomness is None else _amounts(randomness)
+    return sensitive(experiment, configurations or CONFIGURATIONS, replicates or REPLICATES, amounts)
+
+
+def _amounts(text: str) -> list[float]:
+    """Return the multiples of C that a user names."""
+    if text == "none":
+        return []
+    amounts: list[float] = []
+    for word in text.split(","):
+        try:
+            amounts.append(float(word))
+        except ValueError:
+            amounts.append(math.nan)
+        if not 0 < amounts[-1] <= 1000:
+            raise AssayError(f"--randomness {text}: {word} is not a number above 0 and at most 1000")
+    if len({f"{amount:g}" for amount in amounts}) < len(amounts):  # as the levels are called
+        raise AssayError(f"--randomness {text}: an amount is named twice; remove it")
+    return sorted(amounts)

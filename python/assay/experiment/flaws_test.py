@@ -10,7 +10,7 @@ import pytest
 from assay import programs
 from assay.errors import AssayError
 from assay.experiment import Experiment, parse
-from assay.experiment.flaws import NAMES, marked
+from assay.experiment.flaws import NAMES, WHAT, lesson_of, marked
 
 DELIBERATE = "[pitfall]\ndeliberate = true\n"
 HARNESSES = '[factors.harness]\nhonest = {}\nflawed = { flaws = ["never_inserts", "one_seed"] }\n'
@@ -24,15 +24,33 @@ def experiment(text: str = HARNESSES, pitfall: str = DELIBERATE, subject: str = 
     return parse(f"{pitfall}{trial}{text}", Path("pitfall.toml"))
 
 
-def test_flaws_are_refused_with_their_place_unless_they_are_deliberate() -> None:
+def test_flaws_are_refused_with_place_and_lesson_unless_they_are_deliberate() -> None:
     with pytest.raises(AssayError) as refused:
         experiment(pitfall="")
     message = str(refused.value)
     assert message.startswith(
         "pitfall.toml:8: factors.harness.flawed.flaws: never_inserts misleads on purpose"
     )
+    assert "the lesson never-inserts" in message
     assert "\n" not in message
+    with pytest.raises(AssayError, match="the lesson no-prefill shows"):
+        experiment(pitfall='[pitfall]\nlesson = "no-prefill"\n')
     assert experiment().flaws() == ("never_inserts", "one_seed")
+
+
+def test_an_experiment_sends_to_a_lesson_of_the_course() -> None:
+    assert experiment(pitfall=f'{DELIBERATE}lesson = "looking"\n').pitfall.lesson == "looking"
+    refused = (
+        r'pitfall.toml:3: pitfall.lesson: there is no lesson "never-insert"; did you mean never-inserts\?'
+    )
+    with pytest.raises(AssayError, match=refused):
+        experiment(pitfall=f'{DELIBERATE}lesson = "never-insert"\n')
+
+
+def test_a_stored_experiment_may_have_a_lesson_that_was_renamed() -> None:
+    pitfall = experiment().pitfall.model_copy(update={"lesson": "an-empty-tree"})
+    stored = experiment().model_copy(update={"pitfall": pitfall}).model_dump_json()
+    assert Experiment.model_validate_json(stored).pitfall.lesson == "an-empty-tree"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +98,8 @@ def test_the_program_has_the_flaws_that_experiments_may_name() -> None:
     program = programs.find("assay-pitfalls")
     answer = subprocess.run([program, "--flaws"], capture_output=True, check=True)
     listed: list[dict[str, Any]] = json.loads(answer.stdout)
-    assert tuple(flaw["name"] for flaw in listed) == NAMES
+    assert {flaw["name"]: flaw["description"] for flaw in listed} == WHAT
+    assert tuple(WHAT) == NAMES == tuple(flaw["name"] for flaw in listed)
 
 
 def test_what_others_report_is_of_a_level_that_is_compared() -> None:
@@ -119,3 +138,7 @@ source = "a paper"
         experiment(text + reported.format("flawed", "harness", '"honest"'))
     with pytest.raises(AssayError, match="named twice"):
         experiment(with_size + ladders.replace('"flawed", "honest"', '"flawed", "flawed"'))
+
+
+def test_a_lesson_is_named_after_its_flaw() -> None:
+    assert lesson_of("never_inserts") == "never-inserts"

@@ -181,6 +181,13 @@ class Perturb(Table):
             moved = _nested({name: values[name] if name in values else getattr(self, name)})
         return self.nothing().altered(multiple_of=self.multiple_of, **moved)
 
+    def scaled(self, factor: float) -> "Perturb":
+        """Return what moves numbers alone, every C and what is added this many times as large."""
+        amounts, uniform = (
+            {name: amount * factor for name, amount in of.items()} for of in (self.amounts, self.uniform)
+        )
+        return UNMOVED.altered(uniform=uniform, multiple_of=self.multiple_of, **_nested(amounts))
+
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     """Return values as the file has them: that of `arrivals.rate` in the table `arrivals`."""

@@ -20,7 +20,7 @@ from assay.experiment.factors import (
     read_factors,
     refuse,
 )
-from assay.experiment.flaws import flaws_of
+from assay.experiment.flaws import LESSONS, flaws_of, lesson_of
 from assay.experiment.lines import KeyPath
 from assay.experiment.metrics import Better, better
 from assay.experiment.mistakes import MistakeError, check_known, validated
@@ -66,6 +66,7 @@ def read_experiment(text: str, path: Path, table: Mapping[str, Any], *, identica
         MistakeError: there is a mistake in it.
     """
     document = validated(Experiment, table)
+    _check_lesson(document.pitfall.lesson)
     given = document.fixed
     changes = read_factors(document.changes, given)
     folder = path.parent.absolute()
@@ -524,7 +525,12 @@ def _missing(experiment: Experiment, settings: Mapping[str, Any]) -> str:
 def _flaw_mistakes(experiment: Experiment, subject: str | None, flaw: str) -> Mistakes:
     """Yield that a trial misleads where the experiment does not say that it does so on purpose."""
     if not experiment.pitfall.deliberate:
-        yield ("flaws",), f"{flaw} misleads on purpose; remove it, or write [pitfall] deliberate = true"
+        lesson = experiment.pitfall.lesson or lesson_of(flaw)
+        why = (
+            f"{flaw} misleads on purpose, as the lesson {lesson} shows; remove it, or write [pitfall] "
+            "deliberate = true"
+        )
+        yield ("flaws",), why
     elif subject in experiment.programs:
         why = f"{subject} is a program of your own, whose loop has no flaws of ours; remove them"
         yield ("flaws",), why
@@ -580,6 +586,16 @@ def _filling_mistakes(settings: Mapping[str, Any]) -> Mistakes:
         yield ("prefill",), why
     if phase.get("kind") == "drain" and empty:
         yield ("phase",), "nothing is held that could be drained; prefill something"
+
+
+def _check_lesson(lesson: str | None) -> None:
+    """Check that readers are sent to a lesson of the course.
+
+    This is not asked of stored experiments: a lesson may be renamed.
+    """
+    if lesson is not None and lesson not in LESSONS:
+        why = f"there is no lesson {show(lesson)}; {nearest(lesson, LESSONS)}"
+        raise MistakeError(("pitfall", "lesson"), why)
 
 
 def filling_the_time(experiment: Experiment) -> Experiment:

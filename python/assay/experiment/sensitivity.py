@@ -2,31 +2,40 @@
 
 Blackwell 1998, section 5.3.2: N configurations are drawn near the experiment's own, and each is run M times.
 Here that is a factor `configuration` with N levels, and M blocks. A factor `perturbed` says what is drawn:
-nothing, each thing alone, and everything.
+nothing, each thing alone, everything, and everything with randomness added anew in every trial.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from assay.errors import AssayError
 from assay.experiment.perturb import UNMOVED
-from assay.experiment.types import Experiment, Level, about
+from assay.experiment.types import Experiment, Level, Varied, about
 
 PERTURBED = "perturbed"
 CONFIGURATION = "configuration"
 NOTHING = "nothing"
 EVERYTHING = "everything"
 
+RANDOMNESS = (0.5, 1.0, 2.0)
 
-def sensitive(experiment: Experiment, configurations: int, replicates: int) -> Experiment:
+
+def sensitive(
+    experiment: Experiment,
+    configurations: int,
+    replicates: int,
+    randomness: Sequence[float] | None = None,
+) -> Experiment:
     """Return the experiment that measures the sensitivity of another one's conditions.
 
     Args:
         experiment: whose conditions, metric and `perturb` are taken.
         configurations: N, of each level of `perturbed`.
         replicates: M, of each configuration.
+        randomness: multiples of every C with which each trial of a configuration is moved once more; by
+            default those of `RANDOMNESS` that no C is too large for, and none where nothing has a C.
 
     Raises:
-        AssayError: it perturbs nothing, or has a factor of one of the two names.
+        AssayError: it perturbs nothing, has a factor of one of the two names, or a multiple is too large.
     """
     moved = experiment.perturb
     where = f"{experiment.path}: "
@@ -37,10 +46,21 @@ def sensitive(experiment: Experiment, configurations: int, replicates: int) -> E
     for factor in (PERTURBED, CONFIGURATION):
         if factor in experiment.changes:
             raise AssayError(f"{where}factors.{factor}: --sensitivity has one of this name; rename it")
-    varied = {NOTHING: moved.nothing()}
+    largest, numbers = max(moved.amounts.values(), default=0.0), moved.scaled(1).names()
+    if randomness is None:
+        randomness = [scale for scale in RANDOMNESS if numbers and largest * scale <= 1]
+    elif randomness and not numbers:
+        raise AssayError(f"{where}perturb: nothing has a C to be multiplied; use --randomness none")
+    elif too_large := [scale for scale in randomness if largest * scale > 1]:
+        raise AssayError(
+            f"{where}perturb: {too_large[0]:g} times the C of {largest:g} is more than 1; use a smaller one"
+        )
+    varied = {NOTHING: Varied(moved=moved.nothing())}
     if len(moved.names()) > 1:
-        varied |= {name: moved.alone(name) for name in moved.names()}
-    varied[EVERYTHING] = moved
+        varied |= {name: Varied(moved=moved.alone(name)) for name in moved.names()}
+    varied[EVERYTHING] = Varied(moved=moved)
+    for scale in randomness:
+        varied[with_randomness(scale)] = Varied(moved=moved, redrawn=moved.scaled(scale), scale=scale)
     added: Mapping[str, dict[Level, dict[str, object]]] = {
         PERTURBED: {name: {} for name in varied},
         CONFIGURATION: {number: {} for number in range(1, configurations + 1)},
@@ -62,3 +82,8 @@ def sensitive(experiment: Experiment, configurations: int, replicates: int) -> E
 def name_of(experiment: str) -> str:
     """Return what the experiment is called that measures the sensitivity of one of this name."""
     return f"{experiment[:52]}-sensitivity"
+
+
+def with_randomness(scale: float) -> str:
+    """Return the level of `perturbed` at which every trial is moved once more, by this many times C."""
+    return f"{EVERYTHING} and {scale:g} C anew"

@@ -34,7 +34,7 @@ from assay.experiment import placeholders
 from assay.experiment.events import Simulate, host_independent, is_simulated
 from assay.experiment.flaws import PitfallTable, flaws_of, marked
 from assay.experiment.metrics import Better
-from assay.experiment.perturb import Perturb
+from assay.experiment.perturb import UNMOVED, Perturb
 from assay.experiment.settings import SURROUNDINGS, Settings
 from assay.experiment.tables import (
     FOLLOWS,
@@ -514,6 +514,17 @@ Changes = Annotated[
 """Level -> the settings that it changes."""
 
 
+class Varied(Table):
+    """What a level of the factor `perturbed` draws: see `sensitivity`."""
+
+    moved: Perturb = UNMOVED
+    """What is drawn once for a configuration."""
+    redrawn: Perturb = UNMOVED
+    """What is drawn, around the configuration, for each of its trials."""
+    scale: Annotated[float, Field(ge=0)] = 0
+    """How many times the C of `moved` that of `redrawn` is."""
+
+
 SHORT = 10
 """Digits of a commit's hash that people read."""
 
@@ -646,8 +657,8 @@ class Experiment(Table):
     """A command made it, and the user has no file of it."""
     identical: Annotated[bool, Resolved] = False
     """Every condition is compared with a second copy of itself, by the factor `copy`."""
-    varied: Annotated[dict[str, Perturb], Resolved] = Field(default_factory=dict)
-    """Level of the factor `perturbed` -> what its configurations draw, where sensitivity is measured."""
+    varied: Annotated[dict[str, Varied], Resolved] = Field(default_factory=dict)
+    """Level of the factor `perturbed` -> what it draws, where sensitivity is measured."""
     revisions: Annotated[Revisions | None, Resolved] = None
     """Those that are compared by the factor `revision`."""
     digests: Annotated[dict[str, str], Resolved] = Field(default_factory=dict)
@@ -797,7 +808,11 @@ class Experiment(Table):
     @property
     def moved(self) -> Perturb:
         """Return all that is moved at random in any trial."""
-        return self.varied.get("everything", self.perturb)
+        return self.varied["everything"].moved if "everything" in self.varied else self.perturb
+
+    def randomness(self) -> dict[str, float]:
+        """Return levels of `perturbed` at which each trial is moved once more -> how many times C."""
+        return {name: varied.scale for name, varied in self.varied.items() if varied.scale}
 
     @property
     def folder(self) -> Path:

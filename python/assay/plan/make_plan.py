@@ -13,12 +13,13 @@ from random import Random
 from typing import Any
 
 from assay.experiment.flaws import PROGRAM, flaws_of
+from assay.experiment.perturb import value_at
 from assay.experiment.placeholders import LINKED, fill, names, values_of
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED
 from assay.experiment.settings import OF_FIXTURES, RUNNER_ONLY_SETTINGS
 from assay.experiment.types import REVISION, CommandRun, Experiment, Level, Revisions
 from assay.experiment.workload import files_of, longest
-from assay.plan.perturb import perturbed
+from assay.plan.perturb import change, perturbed
 from assay.plan.types import LAYOUT, Plan, PlannedTrial
 
 COMMAND_TIMEOUT_S = 600.0  # nobody knows how long a command takes
@@ -154,7 +155,7 @@ def _layout_of_configuration(
     """
     if not (experiment.varied and experiment.moved.layout):
         return {}
-    if experiment.varied[str(levels[PERTURBED])].layout:
+    if experiment.varied[str(levels[PERTURBED])].moved.layout:
         drawn_for = f"{levels[PERTURBED]} {levels[CONFIGURATION]}"
     else:
         own = experiment.programs.get(experiment.settings(levels)["subject"])
@@ -170,13 +171,20 @@ def _perturbed(
 ) -> tuple[dict[str, Any], dict[str, int | float | str]]:
     """Return the perturbed settings of a trial, and what was drawn.
 
-    In a sensitivity experiment, all trials of a configuration have the same perturbation.
+    In a sensitivity experiment, all trials of a configuration have the same perturbation; at a level that
+    adds randomness, each trial is perturbed again by itself.
     """
     settings = experiment.settings(levels)
     if not experiment.varied:
         return perturbed(settings, experiment.perturb, random)
+    varied = experiment.varied[str(levels[PERTURBED])]
+    # By name, so that each level has configurations of its own, as `analysis.sensitivity.enough` assumes.
     of_configuration = Random(f"{campaign_seed} {levels[PERTURBED]} {levels[CONFIGURATION]}")  # noqa: S311
-    return perturbed(settings, experiment.varied[str(levels[PERTURBED])], of_configuration)
+    moved, drawn = perturbed(settings, varied.moved, of_configuration)
+    moved, redrawn = perturbed(moved, varied.redrawn, random)
+    both = drawn.keys() & redrawn.keys()
+    redrawn |= {name: change(value_at(settings, name), value_at(moved, name)) for name in both}
+    return moved, drawn | redrawn
 
 
 def _drawn(

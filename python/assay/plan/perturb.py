@@ -38,11 +38,11 @@ def perturbed(
         elif value is not None and is_number(value):
             number = _moved(moved, name, perturb, random)
             moved = replaced(moved, name, number)
-            drawn[name] = _change(value, number)
+            drawn[name] = change(value, number)
     _keep_ranges_within(moved)
     length = "range.length"
     if length in drawn:  # it may have become shorter once more
-        drawn[length] = _change(value_at(settings, length), value_at(moved, length))
+        drawn[length] = change(value_at(settings, length), value_at(moved, length))
     if perturb.environment:
         drawn["environment_bytes"] = random.randrange(perturb.environment)
     if perturb.stack:
@@ -63,7 +63,7 @@ def _factor(amount: float, random: Random) -> float:
     return math.exp(amount * random.gauss())
 
 
-def _change(before: float, after: float) -> float:
+def change(before: float, after: float) -> float:
     """Return by how many percent a number changed; from 0, its absolute change."""
     return 100 * (after / before - 1) if before else float(after)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.perturb import UNMOVED, LengthPerturbed, Perturb, RatePerturbed, in_full
-from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive
+from assay.experiment.sensitivity import EVERYTHING, NOTHING, sensitive, with_randomness
 from assay.experiment.testing import experiment
 from assay.plan.make_plan import make_plan
 from assay.plan.perturb import perturbed
@@ -168,6 +168,7 @@ def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
         ),
         4,
         3,
+        [1],
     )
     drawn = defaultdict(list)
     for trial in make_plan(asked, 1, lambda _: "/bin/x", 1000).trials:
@@ -175,7 +176,7 @@ def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
     for (level, _), perturbations in drawn.items():
         assert len(perturbations) == 6  # three blocks of two subjects
         different = {str(perturbation) for perturbation in perturbations}
-        assert len(different) == 1
+        assert (len(different) == 1) == (level != with_randomness(1))
         if level == NOTHING:
             assert different == {"{}"}
     everything = {str(perturbations[0]) for (name, _), perturbations in drawn.items() if name == EVERYTHING}
@@ -185,7 +186,7 @@ def test_trials_of_a_configuration_are_moved_alike_and_others_are_not() -> None:
 def test_replicates_of_a_configuration_share_a_layout_where_it_is_varied_and_else_run_what_was_built() -> (
     None
 ):
-    asked = sensitive(experiment(perturb=UNMOVED.altered(stack=64, layout=True), fixed=COMPLETE), 3, 2)
+    asked = sensitive(experiment(perturb=UNMOVED.altered(stack=64, layout=True), fixed=COMPLETE), 3, 2, [])
     plan = make_plan(asked, 1, lambda _: "/bin/true", 1000)
     layouts = defaultdict(set)
     for trial in plan.trials:

@@ -56,6 +56,7 @@ def _sensitivity(report: Report) -> Iterator[str]:
         yield text(sensitivity.name_of(condition))
         yield table([*sensitivity.HEADINGS], ([*astuple(row)] for row in sensitivity.rows(condition)))
         yield "\n".join(map(text, sensitivity.about(condition, report.experiment)))
+    yield from map(text, sensitivity.relations(conditions, report.experiment))
 
 
 def _rungs(report: Report) -> Iterator[str]:

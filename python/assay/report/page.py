@@ -74,6 +74,7 @@ def campaign_files(
             }
             for condition in conditions
         ],
+        relations=sensitivity.relations(conditions, report.experiment),
         sensitivity_headings=sensitivity.HEADINGS,
         trust=trust(report),
         picture=picture(report),

@@ -32,6 +32,7 @@ _GAP = 2
 _HEADING_AT_MOST = 40
 _OVERALL = "over all"
 _ZEROS_AT_MOST = 3
+_RELATIONS_AT_MOST = 3
 _DEGREE_STYLES: dict[Degree, str] = {
     "with confidence": "bold green",
     "with care": "bold yellow",
@@ -130,13 +131,18 @@ def _sensitivity(report: Report, width: int) -> Iterator[Text]:
     conditions = sensitivity.measured(report)
     if not conditions:
         return
-    worst = conditions[0]
+    worst, experiment = conditions[0], report.experiment
     yield Text()
     yield from map(Text, sensitivity.table(worst))
-    for text in sensitivity.further(worst, report.experiment):
+    for text in sensitivity.further(worst, experiment):
         yield from map(Text, wrap(text, width))
+    relations = sensitivity.relations(conditions, experiment)
+    for text in relations[:_RELATIONS_AT_MOST]:
+        yield from map(Text, wrap(printable(text), width))
     if len(conditions) > 1:
-        yield Text(f"{counted(len(conditions) - 1, 'other condition')}: see --verbose")
+        more = len(relations) - _RELATIONS_AT_MOST
+        other = f" and {counted(more, 'other ratio')}" if more > 0 else ""
+        yield Text(f"{counted(len(conditions) - 1, 'other condition')}{other}: see --verbose")
 
 
 def _trust(report: Report, width: int) -> Iterator[Text]:

@@ -12,6 +12,7 @@ from assay.analysis.configurations import (
     LEFT_OUT_AT_MOST,
     ConditionSensitivity,
     DisturbedConfigurations,
+    SensitivityRatio,
 )
 from assay.analysis.sensitivity import FEWEST, ONE_IN, Misjudgement, Scale
 from assay.analysis.types import Interval
@@ -30,6 +31,7 @@ from assay.words import (
     number,
     one_line,
     printable,
+    ratio,
     whole_percent,
 )
 
@@ -127,6 +129,41 @@ def sentence(report: Report) -> str:
     return f"{zeros} {said}" if zeros else said
 
 
+def relations(conditions: Sequence[ConditionSensitivity], experiment: Experiment) -> list[str]:
+    """Return how sensitive each condition is, relative to the one with the first level of a factor."""
+    places = {name: {level: at for at, level in enumerate(of)} for name, of in experiment.factors.items()}
+    ordered = sorted(conditions, key=lambda of: [places[name][level] for name, level in of.levels.items()])
+    return [
+        _relation(condition, against, conditions)
+        for factor in places
+        for condition in ordered
+        for against in condition.against
+        if against.factor == factor
+    ]
+
+
+def _relation(
+    condition: ConditionSensitivity, against: SensitivityRatio, conditions: Sequence[ConditionSensitivity]
+) -> str:
+    level = condition.levels[against.factor]
+    rest = {name: of for name, of in condition.levels.items() if name != against.factor}
+    where = f" ({condition_name(rest)})" if rest else ""
+    name = f"Sensitivity, {against.factor}={level} against {against.baseline}{where}"
+    found = against.relative
+    if found is None:
+        return f"{name}: not known, as too few configurations have two trials."
+    levels = {**condition.levels, against.factor: against.baseline}
+    own, other = map(_between, (condition, next(of for of in conditions if of.levels == levels)))
+    ends = f"{ratio(found.low, 2)} {'or more' if found.high is None else f'to {ratio(found.high, 2)}'}"
+    times = "" if found.times is None else f"{ratio(found.times, 2)} times, "
+    return f"{name}: {found.verdict}, {times}95%: {ends} ({own} against {other} between configurations)."
+
+
+def _between(condition: ConditionSensitivity) -> str:
+    found = condition.perturbed.get(EVERYTHING)
+    return deviation(found.split.between, condition.scale) if found and found.split else "-"
+
+
 def about(condition: ConditionSensitivity, experiment: Experiment) -> list[str]:
     """Return what is known of a condition and is not in its table, in sentences."""
     whole = condition.perturbed.get(EVERYTHING)
@@ -162,6 +199,24 @@ def further(condition: ConditionSensitivity, experiment: Experiment) -> list[str
     whole = condition.perturbed.get(EVERYTHING)
     if whole is not None and whole.split is None:
         told.append("Chance cannot be told from the configuration: --replicates 2 or more can.")
+    found = condition.enough
+    if found is not None:
+        much = f"{found.measured[-1]:g} C anew in every trial"
+        if not found.known:
+            told.append(
+                f"How much randomness is enough is not known: at {much} the sensitivity may still be falling."
+            )
+        elif found.amount == 0:
+            told.append(
+                f"No randomness need be added, with 95% confidence at most {found.high:g} C: up to {much} "
+                f"takes away no more than {whole_percent(found.nearly)} of the sensitivity."
+            )
+        else:
+            told.append(
+                f"Randomness that is enough, in what has a C: {found.amount:g} C anew in every trial; with "
+                f"95% confidence between {found.low:g} C and {found.high:g} C. More takes away no further "
+                f"{whole_percent(found.nearly)} of the sensitivity without it."
+            )
     if whole is not None and experiment.comparison.pathological is not None:
         said = "no median above zero"
         if pathological := whole.pathological:

@@ -19,7 +19,7 @@ PERTURB = "[perturb]\nkey_range = 0.05\nenvironment = 4096\nstack = false\nheap 
 
 
 def asked(experiment: Experiment) -> Experiment:
-    return sensitive(experiment, configurations=10, replicates=2)
+    return sensitive(experiment, configurations=10, replicates=2, randomness=())
 
 
 def report(busy: int, subject: str = "noop") -> Report:
@@ -61,6 +61,21 @@ def test_nothing_is_said_of_a_quiet_host() -> None:
     )
 
 
+def test_a_level_of_each_factor_is_related_to_its_first_one() -> None:
+    """One varies twice as much as the other, for certain: replicates differ by a tenth of it."""
+
+    def metrics(trial: PlannedTrial) -> dict[str, float]:
+        number = int(trial.levels[CONFIGURATION])
+        wide = 2 if trial.levels["subject"] == "noop" else 0.1
+        moved = trial.levels[PERTURBED] == EVERYTHING
+        return {"throughput": 1000.0 + moved * wide * 10 * number + trial.block}
+
+    text = experiment_text('subject = ["noop", "other"]', PERTURB, trial="mix = { find = 100 }")
+    told = example_report(text, metrics, changed=asked)
+    (line,) = sensitivity.relations(sensitivity.measured(told), told.experiment)
+    assert line.startswith("Sensitivity, subject=other against noop: less sensitive, 0.05")
+
+
 # Zeros: a system that starves
 
 
@@ -72,7 +87,7 @@ def starving(zeros: Callable[[PlannedTrial], bool], more: str = "") -> Report:
 
     text = experiment_text('subject = ["noop", "other"]', PERTURB, trial="mix = { find = 100 }")
     text = text.replace("[comparison]", f"[comparison]\n{more}")
-    return example_report(text, metrics, changed=lambda experiment: sensitive(experiment, 12, 4))
+    return example_report(text, metrics, changed=lambda experiment: sensitive(experiment, 12, 4, [0.5, 1]))
 
 
 def test_a_system_that_starves_in_configurations_is_sensitive_and_says_in_how_many_trials() -> None:
@@ -96,7 +111,7 @@ def test_a_system_that_starves_in_configurations_is_sensitive_and_says_in_how_ma
     )
 
 
-def test_a_system_that_starves_by_chance_scatters_within_configurations() -> None:
+def test_a_system_that_starves_by_chance_needs_more_trials_and_is_not_said_to_need_nothing() -> None:
     random = Random(39)
     told = starving(lambda _: random.random() < 69 / 240)
     conditions = sensitivity.measured(told)
@@ -106,6 +121,7 @@ def test_a_system_that_starves_by_chance_scatters_within_configurations() -> Non
     assert 0.2 < zeros / trials < 0.4
     assert headline(told).startswith(f"throughput was 0 in {zeros} of ")
     assert "0%" not in headline(told).split("by ", 1)[1].split()[0]
+    assert "No randomness need be added" not in " ".join(sensitivity.further(condition, told.experiment))
     found = condition.perturbed[EVERYTHING]
     assert found is not None
     assert found.split is not None

@@ -106,10 +106,13 @@ def _further(report: Report) -> Iterator[str]:
 
 def _print_sensitivity(report: Report, console: Console) -> None:
     """Print what every condition of a campaign about sensitivity says."""
-    for condition in sensitivity.measured(report):
+    conditions = sensitivity.measured(report)
+    for condition in conditions:
         console.print()
         for line in (*sensitivity.table(condition), *sensitivity.about(condition, report.experiment)):
             console.print(_text(line))
+    for line in sensitivity.relations(conditions, report.experiment):
+        console.print(_text(line))
 
 
 def _print_pathological(report: Report, console: Console) -> None:

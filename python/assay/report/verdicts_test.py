@@ -74,10 +74,10 @@ def test_a_campaign_with_another_setting_reproduces_nothing(store: Store) -> Non
 def test_sensitivity_is_that_of_the_same_conditions(store: Store) -> None:
     experiment = parse(TEXT, Path("x.toml"))
     changed = overridden(experiment, settings=["key_range=7"])
-    measured(store, sensitive(changed, configurations=2, replicates=2), 2.0)
+    measured(store, sensitive(changed, configurations=2, replicates=2, randomness=()), 2.0)
     campaign = store.campaign(measured(store, experiment, 2.0))
     assert about_sensitivity(campaign, store) is None
-    same = measured(store, sensitive(experiment, configurations=2, replicates=2), 2.0)
+    same = measured(store, sensitive(experiment, configurations=2, replicates=2, randomness=()), 2.0)
     found = about_sensitivity(campaign, store)
     assert found is not None
     assert found.id == same

@@ -9,7 +9,8 @@ import pytest
 from assay.audit import known_rules
 from assay.campaign import Reporter, run_campaign
 from assay.experiment import parse
-from assay.experiment.flaws import NAMES
+from assay.experiment.flaws import LESSONS as NAMES_OF_LESSONS
+from assay.experiment.flaws import NAMES, lesson_of
 from assay.findings import Finding
 from assay.runner.process import StopSignals
 from assay.store import Store
@@ -143,9 +144,11 @@ def test_every_lesson_has_its_files_and_nothing_else_is_there() -> None:
 
 
 def test_each_flaw_has_a_lesson_of_its_name() -> None:
-    # Effective updates hide that updates are lost, so that both have one lesson.
-    named = {flaw.replace("_", "-") for flaw in NAMES if flaw != "lost_updates"}
-    assert named <= {lesson.name for lesson in LESSONS}
+    assert {lesson_of(flaw) for flaw in NAMES} <= {lesson.name for lesson in LESSONS}
+
+
+def test_experiments_may_send_to_every_lesson() -> None:
+    assert tuple(lesson.name for lesson in LESSONS) == NAMES_OF_LESSONS
 
 
 def test_the_index_lists_each_lesson_with_its_rule() -> None:
