@@ -869,7 +869,7 @@ class player {
   bool done_ = false;
 };
 
-// What a walk meets when all threads have left.
+// What a walk and the size say when all threads have left.
 std::string wrong_at_rest(any_map& map, const round& of,
                           const std::vector<std::unique_ptr<player>>& players) {
   const shape& is = of.is;
@@ -894,6 +894,16 @@ std::string wrong_at_rest(any_map& map, const round& of,
     if (!met[place] && owner(place).of_mine(place).value != 0) {
       return "At its end a walk did not meet key " + std::to_string(is.keys[place]) + ", but " +
              owner(place).told_key(place) + ".\n";
+    }
+  }
+  // While threads change the map, a size that is wrong by few may be right at some moment of the call.
+  const auto& atomic = of.subject.atomic;
+  if (std::ranges::find(atomic, operation::size) != atomic.end()) {
+    const auto held = static_cast<std::uint64_t>(std::ranges::count(met, true));
+    const auto answered = std::get<std::uint64_t>(map.attach()->ask({.kind = operation::size}));
+    if (answered != held) {
+      return "At its end size() answered " + std::to_string(answered) + ", but the map held " +
+             std::to_string(held) + " elements.\n";
     }
   }
   if (const auto broken = map.broken_invariant()) return "At its end: " + *broken + '\n';

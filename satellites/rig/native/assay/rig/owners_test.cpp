@@ -71,12 +71,12 @@ class leaves_out_the_first : public test_map<leaves_out_the_first, ordered_numbe
 };
 const subject<leaves_out_the_first> leaving_out{"leaves_out_the_first", "of a snapshot"};
 
-// By more than the keys that threads insert while one of them counts, unless it is stopped meanwhile.
+// A size that is wrong by one is seen when all threads have left, however busy the machine is.
 class counts_too_much : public test_map<counts_too_much, ordered_numbers> {
  public:
-  number size() { return ordered_numbers::size() + 100; }
+  number size() { return ordered_numbers::size() + 1; }
 };
-const subject<counts_too_much> counting_too_much{"counts_too_much", "a hundred more"};
+const subject<counts_too_much> counting_too_much{"counts_too_much", "one more"};
 
 class loses_at_rest : public test_map<loses_at_rest> {
  public:
