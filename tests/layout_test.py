@@ -110,7 +110,7 @@ def test_a_link_command_draws_layouts_and_what_has_none_is_a_finding(assay: Assa
     assert not any("layout" in record["perturbation"] for record in foreign)
     findings = json.loads(assay("report", "--audit", "--json").stdout)["campaign_findings"]
     (finding,) = [finding for finding in findings if finding["rule"] == "one-layout"]
-    assert finding["message"].startswith("1 of 1 verdict rest")
+    assert finding["message"].startswith("Chance may decide 1 of 1 verdict")
     assert finding["where"][0].startswith("subject=foreign (foreign: it has no link command)")
 
 
