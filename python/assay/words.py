@@ -139,11 +139,6 @@ def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     return f" {conjunction} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def from_to(ordered: Sequence[str]) -> str:
-    """Return the first and the last of some values, or the only one."""
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
-
-
 def runs(noun: str, numbers: Iterable[int]) -> str:
     """Return whole numbers in words, runs of them as such: `bits 0 to 3 and 7`."""
     ordered = sorted(set(numbers))

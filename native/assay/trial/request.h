@@ -58,7 +58,7 @@ struct filling {
   };
   std::optional<filling::method> filled_by{};  // none given: updates
   std::optional<std::uint64_t> size{};  // keys or entries; none: as many as the mix leaves it
-  std::optional<unsigned> threads{};    // that fill, the first so many; none: all
+  std::optional<unsigned> threads{};    // how many of the first threads fill; none: all
 };
 
 // A fixed amount of work that is measured in place of a mix and a time: distinct keys are inserted

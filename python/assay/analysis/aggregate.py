@@ -160,11 +160,3 @@ def _direction(estimate: Estimate) -> float:
 
 def _outside(context: Mapping[str, Level], across: tuple[str, ...]) -> dict[str, Level]:
     return {name: level for name, level in context.items() if name not in across}
-
-
-def means_by_block(pairs: Pairs) -> dict[int, float]:
-    """Return block -> mean log ratio."""
-    of_block: dict[int, list[float]] = defaultdict(list)
-    for pair in pairs.counting:
-        of_block[pair.block].append(pair.log_ratio)
-    return {block: sum(log_ratios) / len(log_ratios) for block, log_ratios in of_block.items()}

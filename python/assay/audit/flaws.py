@@ -90,8 +90,8 @@ def updates_always_succeed(evidence: Evidence, trial: StoredTrial) -> float | No
     "shared-seeds",
     "Threads draw the same numbers",
     f"{ANOMALIES}, section 4.5.2",
-    "In {conditions} threads ask for the same keys in the same order: {worst} of those of the typical trial"
-    " share a seed with another one.",
+    "In {conditions} threads ask for the same keys in the same order: {worst} of the threads of the typical"
+    " trial share a seed with another thread.",
     "Give each thread a seed of its own.",
     limit=0,
     severity="error",

@@ -1,11 +1,12 @@
 """For tests of rules: campaigns that are correct except for a test's change, and a check of pages."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.audit import Rule, audit, guide_page
+from assay.audit import GUIDE, Rule, audit, guide_page, known_rules
 from assay.experiment import Experiment, parse
 from assay.findings import Finding
 from assay.plan.types import Level
@@ -134,6 +135,22 @@ def findings(
     for finding in audit(planned, trials(planned, change, blocks), HOST, environments=known):
         by_rule.setdefault(finding.rule, []).append(finding)
     return by_rule
+
+
+def check_guide(folder: Path, rules: Sequence[Rule[Any]]) -> None:
+    """Check that each of the rules has a page in a guide's folder, and its index names them in their order.
+
+    A rule whose page is in the core's guide has the title and source of the core's rule of that name.
+    """
+    own = [rule for rule in rules if rule.guide == folder]
+    assert own
+    assert {path.stem for path in folder.glob("*.md")} - {"README"} == {rule.id for rule in own}
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(.+)\]\((.+)\.md\) \| (?:error|warning|note|as the).* \| (.+) \|$", index, re.M)
+    assert rows == [(rule.id, rule.id, rule.title) for rule in own]
+    for rule in set(rules) - set(own):
+        known = known_rules()[rule.id]
+        assert (rule.guide, rule.title, rule.source) == (GUIDE, known.title, known.source)
 
 
 def check_page(rule: Rule[Any]) -> None:

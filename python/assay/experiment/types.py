@@ -192,7 +192,7 @@ class Design(Table):
         return self.until or self.until_width_percent
 
     def exactly(self, blocks: int, minutes: float | None = None) -> Self:
-        """Return the same with so many blocks, which no result and no other budget of time ends early."""
+        """Return the same design with a fixed number of blocks, which only `minutes` can end early."""
         return self.altered(blocks=blocks, minutes=minutes, until=None, until_width_percent=None)
 
     @model_validator(mode="before")
@@ -616,7 +616,7 @@ class Experiment(Table):
     """
 
     version: Annotated[Literal[2], Resolved] = 2
-    """Of this shape; a reader of stored experiments has to know it."""
+    """The version of this model, by which a reader knows how to read a stored experiment."""
     name: Annotated[str, in_file(ExperimentName)] = FOLLOWS
     """Names the experiment in the store: the file's name where nothing says."""
     question: Annotated[str, in_file(Annotated[str, Field(min_length=1)])] = FOLLOWS

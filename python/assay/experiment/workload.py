@@ -430,7 +430,7 @@ Roles = Annotated[list[RoleTable], Field(min_length=1, max_length=_MOST_ROLES), 
 
 
 def with_threads(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a trial with the number of its threads, and of those of each role.
+    """Return the settings of a trial, with the number of its threads and of each role's threads.
 
     A role that leaves `threads` out has those that the others leave of the setting `threads`. Where each
     names its own, the setting follows from them. Without roles and the setting there is one thread.

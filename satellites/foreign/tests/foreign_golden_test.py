@@ -37,7 +37,7 @@ EXPORTS = (
     *(("commands", f"store export markdown --campaign {number} --output -") for number in (1, 2)),
     ("maps", "store export csv --campaign 1 --output export"),
 )
-"""Of stores beside the core's golden files."""
+"""Commands that this satellite adds, run on stores of the core's golden files."""
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -22,16 +22,18 @@ def test_serve_shows_a_campaigns_rows_and_its_report_until_it_is_interrupted(
     words = [sys.executable, "-m", "assay", "store", "serve", "--port", "0"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
-        lines = iter(server.stderr.readline, "")
-        address = next(match[0] for line in lines if (match := re.search(r"http://[\d.:]+", line)))
-        for path, expected in (
-            ("/assay/served", "/report/campaign-1/trial.html#1"),
-            ("/report/index.html", "Is it there?"),
-        ):
-            with urlopen(address + path) as answer:
-                assert expected in answer.read().decode()
-        server.send_signal(signal.SIGINT)
-        server.communicate()
+        try:
+            lines = iter(server.stderr.readline, "")
+            address = next(match[0] for line in lines if (match := re.search(r"http://[\d.:]+", line)))
+            for path, expected in (
+                ("/assay/served", "/report/campaign-1/trial.html#1"),
+                ("/report/index.html", "Which is faster?"),
+            ):
+                with urlopen(address + path) as answer:
+                    assert expected in answer.read().decode()
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate()
     assert server.returncode == 0
 
 

@@ -15,10 +15,10 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.aggregate import means_by_block
 from assay.analysis.busy import without_busy
 from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
 from assay.analysis.pairs import (
+    Pairs,
     PlannedComparison,
     by_context,
     counted_trials,
@@ -259,7 +259,7 @@ def _ratios(
         elif of_level.without_ratio:
             left_out.append(f"{condition_name(target.context)}: {of_level.without_ratio}")
         else:
-            together[target.level, target.baseline].append((target, means_by_block(of_level)))
+            together[target.level, target.baseline].append((target, _means_by_block(of_level)))
     result = []
     for (level, baseline), members in together.items():
         blocks = sorted({block for _, means in members for block in means})
@@ -267,6 +267,14 @@ def _ratios(
         contexts = [target.context for target, _ in members]
         result.append(LogRatios(level, baseline, contexts, table.reshape(len(blocks), len(members))))
     return result, left_out
+
+
+def _means_by_block(of_level: Pairs) -> dict[int, float]:
+    """Return block -> mean log ratio."""
+    of_block: dict[int, list[float]] = defaultdict(list)
+    for pair in of_level.counting:
+        of_block[pair.block].append(pair.log_ratio)
+    return {block: sum(log_ratios) / len(log_ratios) for block, log_ratios in of_block.items()}
 
 
 def _all_parted(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.words import from_to, listed, runs
+from assay.words import listed, runs
 from assay_lab.engines.types import NOT_REPEATED, SEED_BITS, ZERO_IS_ONE, Counts, Kind
 
 Failing = Mapping[Kind, Sequence[Any]]
@@ -47,7 +47,7 @@ def _of_bits(bits: Counts, failing: Failing) -> Iterator[str]:
     if alternating:
         yield f"{runs('bit', alternating)} strictly alternate{_s(alternating)}"
     if repeating:
-        after = from_to([f"{period:,}" for period in sorted(repeating.values())])
+        after = _from_to([f"{period:,}" for period in sorted(repeating.values())])
         yield f"{runs('bit', repeating)} repeat{_s(repeating)} after {after} numbers"
     if uneven := _less(failing[Kind.SUM], stuck):
         shares = [bits["ones"][-1][bit] / numbers for bit in uneven]
@@ -156,11 +156,16 @@ def _parity(entries: Iterable[Counts]) -> str:
     return "a key depends on the one before"
 
 
+def _from_to(ordered: Sequence[str]) -> str:
+    """Return the first and the last of some values, or the only one."""
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+
+
 def _percent(shares: Sequence[float]) -> str:
     """Return shares with as many digits as tell them from a half."""
     nearest = min(abs(share - 0.5) for share in shares)
     digits = 0 if nearest == 0 else min(4, max(0, math.ceil(-math.log10(nearest)) - 2))
-    return from_to([f"{100 * share:.{digits}f}%" for share in sorted(shares)])
+    return _from_to([f"{100 * share:.{digits}f}%" for share in sorted(shares)])
 
 
 def _less(places: Iterable[int], without: Iterable[int]) -> list[int]:
