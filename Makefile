@@ -63,7 +63,7 @@ lint: develop build/lint/.configured ## Check format, types and known mistakes i
 	done
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
-	$(VENV)/mypy
+	$(VENV)/mypy $(if $(wildcard satellites/*/pyproject.toml),,python tests benchmarks examples experiments tools/soak tools/docs)
 	$(VENV)/lint-imports --no-logo
 	tools/check-modules
 

@@ -1,5 +1,6 @@
 """Reads an experiment's TOML file. Every mistake ends in an error that names file, line, key and remedy."""
 
+import json
 import os
 import re
 import stat
@@ -15,8 +16,8 @@ from pydantic import ValidationError
 from assay.errors import AssayError
 from assay.experiment.empirical import read_digests
 from assay.experiment.lines import KeyPath
-from assay.experiment.mistakes import MistakeError, located
-from assay.experiment.read import read_experiment
+from assay.experiment.mistakes import MistakeError, dotted, located, mistake_of
+from assay.experiment.read import check_conditions, read_experiment
 from assay.experiment.types import Experiment, Program
 from assay.words import shortened, show
 
@@ -73,15 +74,23 @@ def _similar(path: Path) -> str:
 def _resolved(text: str, path: Path, identical: bool) -> Experiment:
     try:
         experiment = Experiment.model_validate_json(text)
-    except ValidationError as error:
-        details = error.errors(include_url=False)[0]
-        why = ": ".join([*filter(None, [".".join(map(str, details["loc"]))]), details["msg"]])
+        check_conditions(experiment)
+    except (ValidationError, MistakeError) as error:
+        mistake = error if isinstance(error, MistakeError) else _mistake_in_json(error, text)
+        why = ": ".join(filter(None, [dotted(mistake.key), mistake.why]))
         raise AssayError(
             f"{path}: is not a resolved experiment: {why}; take the experiment.json of a campaign's page"
         ) from None
     if identical and not experiment.identical:
         raise AssayError(f"{path}: compares different code; give the experiment's TOML file")
     return experiment
+
+
+def _mistake_in_json(error: ValidationError, text: str) -> MistakeError:
+    try:
+        return mistake_of(error, json.loads(text))
+    except (ValueError, RecursionError):
+        return MistakeError((), "is not JSON")
 
 
 def _check_program(key: KeyPath, program: Program) -> None:

@@ -99,10 +99,11 @@ def validated(model: type[AnyTable], value: Any, at: KeyPath = (), skip: int = 0
     try:
         return model.model_validate(value, context={"file": True})
     except ValidationError as error:
-        raise _mistake_of(error, value, at, skip) from None
+        raise mistake_of(error, value, at, skip) from None
 
 
-def _mistake_of(error: ValidationError, value: Any, at: KeyPath, skip: int) -> MistakeError:
+def mistake_of(error: ValidationError, value: Any, at: KeyPath = (), skip: int = 0) -> MistakeError:
+    """Return what is wrong in a value at a key, in plain words; `skip` is that of `validated`."""
     explained: dict[KeyPath, str] = {}
     every = iter(error.errors(include_url=False))
     while len(explained) < _MISTAKES_AT_MOST and (details := next(every, None)):
@@ -122,9 +123,9 @@ def check_known(key: KeyPath, word: object, known: Iterable[object], what: str) 
         raise MistakeError(key, f"{show(word)} is not a {what}; {nearest(word, known)}")
 
 
-def dotted(key: KeyPath) -> str:
+def dotted(key: Key) -> str:
     """Write a key as TOML does."""
-    parts = [part for part in key if isinstance(part, str)]
+    parts = [part.name if isinstance(part, LevelKey) else part for part in key if not isinstance(part, int)]
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else show(part) for part in parts)
 
 

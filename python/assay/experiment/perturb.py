@@ -31,7 +31,8 @@ Weights = Annotated[
     Field(min_length=2),
     explained("is values with weights above 0, two at least, such as {{ a = 1, b = 2 }}, not {value}"),
 ]
-Number = Annotated[float, Field(gt=0, le=1e18)]
+LARGEST_ADDED = 1e18
+Number = Annotated[float, Field(gt=0, le=LARGEST_ADDED)]
 
 
 def _flat(table: dict[str, float | dict[str, float]]) -> dict[str, float]:
@@ -50,7 +51,8 @@ Numbers = Annotated[
     read_as(dict[str, Number | dict[str, Number]]),
     AfterValidator(_flat),
     explained(
-        "is settings with numbers above 0, such as {{ batch = 8, parameters.start = 50 }}, not {value}"
+        "is settings with numbers above 0 and at most 1e18, such as {{ batch = 8, parameters.start = 50 }}, "
+        "not {value}"
     ),
 ]
 AddressSpace = Literal["system", "random", "fixed", "either"]

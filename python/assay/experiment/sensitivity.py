@@ -8,7 +8,7 @@ nothing, each thing alone, everything, and everything with randomness added anew
 from collections.abc import Mapping, Sequence
 
 from assay.errors import AssayError
-from assay.experiment.perturb import UNMOVED
+from assay.experiment.perturb import LARGEST_ADDED, UNMOVED
 from assay.experiment.types import Experiment, Level, Varied, about
 
 PERTURBED = "perturbed"
@@ -46,15 +46,20 @@ def sensitive(
     for factor in (PERTURBED, CONFIGURATION):
         if factor in experiment.changes:
             raise AssayError(f"{where}factors.{factor}: --sensitivity has one of this name; rename it")
-    largest, numbers = max(moved.amounts.values(), default=0.0), moved.scaled(1).names()
+    numbers = moved.scaled(1).names()
+    limits = (("C", moved.amounts, 1.0), ("uniform", moved.uniform, LARGEST_ADDED))
+    beyond = {
+        scale: f"{scale:g} times the {key} of {largest:g} is more than {limit:g}"
+        for key, held, limit in limits
+        for scale in (RANDOMNESS if randomness is None else randomness)
+        if (largest := max(held.values(), default=0.0)) * scale > limit
+    }
     if randomness is None:
-        randomness = [scale for scale in RANDOMNESS if numbers and largest * scale <= 1]
+        randomness = [scale for scale in RANDOMNESS if numbers and scale not in beyond]
     elif randomness and not numbers:
         raise AssayError(f"{where}perturb: nothing has a C to be multiplied; use --randomness none")
-    elif too_large := [scale for scale in randomness if largest * scale > 1]:
-        raise AssayError(
-            f"{where}perturb: {too_large[0]:g} times the C of {largest:g} is more than 1; use a smaller one"
-        )
+    elif beyond:
+        raise AssayError(f"{where}perturb: {next(iter(beyond.values()))}; use a smaller one")
     varied = {NOTHING: Varied(moved=moved.nothing())}
     if len(moved.names()) > 1:
         varied |= {name: Varied(moved=moved.alone(name)) for name in moved.names()}

@@ -29,6 +29,10 @@ def test_randomness_is_added_to_what_has_a_c_and_never_beyond_one() -> None:
     assert not sensitive(experiment(perturb=UNMOVED.altered(environment=100)), 3, 2).randomness()
     with pytest.raises(AssayError, match=r"2 times the C of 0\.6 is more than 1"):
         sensitive(experiment(perturb=large), 3, 2, [2])
+    far = UNMOVED.altered(uniform={"batch": 1e18})
+    assert sensitive(experiment(perturb=far), 3, 2).randomness().keys() == {*map(with_randomness, (0.5, 1))}
+    with pytest.raises(AssayError, match=r"1000 times the uniform of 1e\+18 is more than 1e\+18"):
+        sensitive(experiment(perturb=far), 3, 2, [1000])
     with pytest.raises(AssayError, match="nothing has a C"):
         sensitive(experiment(perturb=UNMOVED.altered(environment=100)), 3, 2, [1])
     with pytest.raises(AssayError, match="measures sensitivity already"):

@@ -25,7 +25,7 @@ def test_json_gives_the_same_experiment_again(file: Path) -> None:
 
 
 def test_levels_keep_their_types() -> None:
-    levels: dict[Any, dict[str, Any]] = {1: {"threads": 1}, 2.5: {}, "1": {}, "2.5": {}}
+    levels: dict[Any, dict[str, Any]] = {level: {"subject": "noop"} for level in (1, 2.5, "1", "2.5")}
     resolved = experiment(changes={"subject": levels})
     again = Experiment.model_validate_json(resolved.model_dump_json())
     assert [repr(level) for level in again.factors["subject"]] == ["1", "2.5", "'1'", "'2.5'"]
@@ -49,11 +49,37 @@ def test_json_of_another_shape_is_refused(change: dict[str, Any]) -> None:
         Experiment.model_validate_json(json.dumps(json.loads(GOLDEN.read_text()) | change))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 7}', '{"factors": {}}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 7}', '{"factors": {}}', "[" * 9999])
 def test_a_file_that_is_not_a_resolved_experiment_is_refused(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "experiment.json"
+    check_refused(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"design": {"blocks": 1, "include": [{"color": ["red"]}]}}, '"color" is not a factor'),
+        ({"design": {"blocks": 1, "exclude": [{}]}}, "an empty rule"),
+        ({"design": {"blocks": "1"}}, 'design.blocks: "1" is not a whole number; write digits only'),
+        ({"comparison": {"baseline": ["plain"]}}, r'comparison.baseline: \["plain"\] is not'),
+        ({"comparison": {"also": ["throughput"]}}, "comparison.also: .* is not a table"),
+        ({"trial": {"threads": [1]}}, r"trial.threads: \[1\] is not a whole number"),
+        ({"factors": {"map": [["plain", {"threads": "many"}]]}}, 'factors.map: "many" is not a whole number'),
+        ({"factors": {"map": [["plain", {}]]}}, "subject is missing"),
+    ],
+)
+def test_damaged_json_is_refused_in_the_words_of_a_file(
+    change: dict[str, dict[str, Any]], why: str, tmp_path: Path
+) -> None:
+    document = json.loads(GOLDEN.read_text())
+    check_refused(
+        json.dumps(document | {key: document[key] | part for key, part in change.items()}), tmp_path, why
+    )
+
+
+def check_refused(text: str, folder: Path, why: str = "") -> None:
+    file = folder / "experiment.json"
     file.write_text(text)
-    with pytest.raises(AssayError, match=rf"^{file}: is not a resolved experiment: .*campaign's page$"):
+    with pytest.raises(AssayError, match=rf"^{file}: is not a resolved experiment: {why}.*campaign's page$"):
         load(file)
 
 

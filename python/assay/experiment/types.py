@@ -69,7 +69,8 @@ Weight = Annotated[float, Field(gt=0, le=1e6)]
 PathologicalShare = Annotated[float, Field(gt=0, lt=1)]
 
 Level = str | int | float
-Levels = Annotated[tuple[Level, ...], read_as(tuple[Any, ...])]
+Levels = Annotated[tuple[Level, ...], in_file(tuple[Any, ...])]
+Ladder = Annotated[tuple[Level, ...], in_file(Annotated[tuple[Any, ...], Field(min_length=2)]), Listed]
 _MOST_CHARTS = 100  # a page draws each, and each takes some 100 ms and 20 kB
 _FACETS = {"anyOf": [{"type": "string"}, {"type": "array", "maxItems": 2, "items": {"type": "string"}}]}
 
@@ -81,7 +82,7 @@ class ComparisonDesign(Table):
     """What is compared; throughput, or wall_ms of commands, where nothing says."""
     factor: str = FOLLOWS
     """Its levels are compared; needed where there are several factors."""
-    baseline: Annotated[Level, read_as(Any)] = FOLLOWS
+    baseline: Annotated[Level, in_file(Any)] = FOLLOWS
     """The level that every other is compared with: the first where nothing says."""
     stand_ins: Annotated[tuple[Level, ...], Listed, Resolved] = ()
     """Levels that are the baseline where it is not there, the first that is."""
@@ -95,12 +96,12 @@ class ComparisonDesign(Table):
     """A level fails if it is shown to be worse than the baseline by more than this."""
     better: Better = FOLLOWS
     """Whether more is better, where neither the metric's unit nor its name says."""
-    also: Annotated[dict[Metric, Better], read_as(ValueOrTable[list[Metric], dict[Metric, Better]])] = Field(
+    also: Annotated[dict[Metric, Better], in_file(ValueOrTable[list[Metric], dict[Metric, Better]])] = Field(
         default_factory=dict
     )
     """Further metrics, compared in the same way as a family of their own."""
     across: Annotated[
-        dict[str, dict[str, Weight]], read_as(ValueOrTable[list[str], dict[str, dict[str, Weight]]])
+        dict[str, dict[str, Weight]], in_file(ValueOrTable[list[str], dict[str, dict[str, Weight]]])
     ] = Field(default_factory=dict)
     """Factors whose levels are workloads, over all of which verdicts are given too; or their weights."""
     correction: Literal["family", "none"] = "family"
@@ -109,7 +110,7 @@ class ComparisonDesign(Table):
     """Whether levels some of whose trials are not valid get a verdict from their other trials."""
     accept_idle: bool = False
     """Whether trials in which practically nothing happens get a verdict, as those of an empty map."""
-    ladders: Annotated[tuple[Annotated[Levels, Field(min_length=2), Listed], ...], Listed] = ()
+    ladders: Annotated[tuple[Ladder, ...], Listed] = ()
     """Levels in an order in which each is also compared with the one before it."""
     pathological: PathologicalShare | None = None
     """An outcome is pathological if it is worse than this share of the median of its condition."""
@@ -227,11 +228,15 @@ class Design(Table):
         return self
 
 
-def _regular_expression(pattern: str) -> str:
+def _compiled(pattern: str) -> re.Pattern[str]:
     try:
-        groups = re.compile(pattern, re.MULTILINE).groups
+        return re.compile(pattern, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is not a regular expression: {error}; correct it") from error
+
+
+def _regular_expression(pattern: str) -> str:
+    groups = _compiled(pattern).groups
     if groups != 1:
         raise ValueError(
             f"has {groups} groups; put one, (...), around the number, and (?:...) around anything else"
@@ -385,7 +390,7 @@ class Validation(Table):
     is_: Annotated[Literal["present", "positive"] | None, Field(alias="is")] = None
     """In every valid trial."""
     equals: float | str | None = None
-    matches: str | None = None
+    matches: Annotated[str, AfterValidator(lambda pattern: _compiled(pattern).pattern)] | None = None
     """A regular expression that is somewhere in the text."""
     between: Annotated[tuple[float, ...], Listed, Field(min_length=2, max_length=2)] | None = None
     """The lowest value and the highest."""
@@ -419,11 +424,6 @@ class Validation(Table):
             raise ValueError('a text is not positive; give equals, matches or is = "present"')
         if self.equals is not None and isinstance(self.equals, str) != (self.text is not None):
             raise ValueError("equals is a number for a metric and words in quotes for a text; change it")
-        if self.matches is not None:
-            try:
-                re.compile(self.matches)
-            except re.error as error:
-                raise ValueError(f"matches is not a regular expression: {error}; correct it") from error
         if self.between is not None and self.between[0] > self.between[1]:
             raise ValueError("between gives the lowest value first, then the highest; swap them")
         return self
@@ -476,8 +476,8 @@ class Chart(Table):
 class Reported(Table):
     """What somebody else reports of a level of the compared factor: one [[reported]]."""
 
-    level: Annotated[Level, read_as(Any)]
-    over: Annotated[Level | None, read_as(Any)] = None
+    level: Annotated[Level, in_file(Any)]
+    over: Annotated[Level | None, in_file(Any)] = None
     """The level before it on a ladder, where they say something of that step; None: the baseline."""
     where: LevelsOfFactors = Field(default_factory=dict)
     """Factor -> the levels with which it was measured; in all contexts where nothing says."""
@@ -496,6 +496,17 @@ class Reported(Table):
         return ends
 
 
+def _read_as_settings(table: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """Return the settings of a file's table in their long form, which those in JSON must have."""
+    if info.context:
+        return Settings.model_validate(table, context=info.context).given()
+    if info.mode == "json":
+        settings = Settings.model_validate(table)
+        if settings.model_dump(mode="json", exclude_none=True) != table:
+            raise ValueError("holds settings that are not written in full; do so")
+    return handler(table)
+
+
 def _by_level(levels: Any) -> Any:
     """Return level -> settings, of the pairs that JSON has because its keys are strings."""
     if not isinstance(levels, list):
@@ -507,7 +518,7 @@ def _by_level(levels: Any) -> Any:
 
 
 Changes = Annotated[
-    dict[Level, dict[str, Any]],
+    dict[Level, Annotated[dict[str, Any], WrapValidator(_read_as_settings)]],
     BeforeValidator(_by_level),
     PlainSerializer(lambda changes: list(changes.items()), when_used="json"),
 ]
@@ -604,11 +615,6 @@ REVISION = "revision"
 """The factor whose levels are revisions of one project."""
 
 
-def _read_as_settings(table: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-    """Return the settings of a file's table in their long form; those that a store holds are that already."""
-    return Settings.model_validate(table, context=info.context).given() if info.context else handler(table)
-
-
 class Experiment(Table):
     """A question about software, as one TOML file asks it; once `read_experiment` has resolved it, in full.
 
@@ -678,7 +684,22 @@ class Experiment(Table):
         ):
             if missing := [key for key in keys if getattr(table, key) is None]:
                 raise ValueError(f"{missing[0]} is missing")
+        if info.mode == "json":
+            self._check_names()
         return self
+
+    def _check_names(self) -> None:
+        """Refuse what names a factor that is not there, a rule that names none, and trials of no subject."""
+        rules = (*self.design.include, *self.design.exclude)
+        named = {self.comparison.factor, *self.comparison.across, *chain.from_iterable(rules)}
+        named.update(*(chart.filter for chart in self.charts), *(other.where for other in self.reported))
+        if unknown := sorted(named - self.changes.keys()):
+            raise ValueError(f"{show(unknown[0])} is not a factor")
+        if not all(rules):
+            raise ValueError("an empty rule matches everything")
+        changed = (all("subject" in change for change in of.values()) for of in self.changes.values())
+        if "subject" not in self.fixed and not any(changed):
+            raise ValueError("subject is missing")
 
     @property
     def events(self) -> frozenset[str]:

@@ -78,7 +78,7 @@ def _moved(settings: Mapping[str, Any], name: str, perturb: Perturb, random: Ran
             number = value + random.uniform(-reach, reach)
         else:
             number = value * _factor(perturb.amounts[name], random)
-        number = step * round(number / step) if step else number
+        number = step * round(number / step) if step and math.isfinite(number / step) else number
         number = round(number) if isinstance(value, int) else number
         beyond = number <= 0 < value or number >= 0 > value or number < 0 == value
         if not beyond and _is_legal(settings, name, number):

@@ -132,6 +132,11 @@ def test_a_moved_number_may_be_a_multiple_of_a_step_and_is_never_0(moves: dict[s
     assert all(window % 512 == 0 < window for window in seen)
 
 
+def test_a_step_below_all_that_a_number_can_show_moves_nothing() -> None:
+    perturb = UNMOVED.altered(parameters={"window": 0.5}, multiple_of={"parameters.window": 1e-320})
+    assert perturbed({"parameters": {"window": 1024}}, perturb, Random(1))[1]
+
+
 def test_values_are_chosen_by_their_weights() -> None:
     random = Random(1)
     perturb = UNMOVED.altered(keys={"dense": 1, "sparse": 3})

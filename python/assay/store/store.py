@@ -172,8 +172,9 @@ class Store:
             resolved = Experiment.model_validate_json(row["resolved"])
         except ValidationError as error:
             raise UnreadableError(
-                f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}:"
-                " use that one, or run it again; `assay store list`, `show` and `query` read its trials"
+                f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}, or"
+                " it is damaged: use that version, or run it again; `assay store list`, `show` and `query`"
+                " read its trials"
             ) from error
         return resolved.altered(source=row["source"])
 

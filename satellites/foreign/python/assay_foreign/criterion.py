@@ -145,8 +145,8 @@ def _raw(file: Path) -> _Raw | None:
     names = {column: rows[0][column] for column in _NAMES.values() if rows[0].get(column)}
     values = tuple(_number(file, number, row["sample_measured_value"]) for number, row in enumerate(rows, 2))
     iterations = tuple(_number(file, number, row["iteration_count"]) for number, row in enumerate(rows, 2))
-    if 0 in iterations:
-        fail(str(file), f"line {iterations.index(0) + 2}", "a sample has no iteration", _AGAIN)
+    if (fewest := min(iterations)) < 1:
+        fail(str(file), f"line {iterations.index(fewest) + 2}", "a sample has no iteration", _AGAIN)
     return _Raw(units[0], names, values, iterations)
 
 
@@ -186,8 +186,10 @@ def _samples(file: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
     if isinstance(results.value, Items):
         _too_old(results)
     times, iterations = results["times"].numbers(), results["iters"].numbers()
-    if len(times) != len(iterations) or not times or 0 in iterations:
+    if len(times) != len(iterations) or not times:
         fail(results.source, "iters", f"has {len(iterations)} numbers of iterations for {len(times)} times")
+    if min(iterations) < 1:
+        fail(results.source, "iters", "holds less than one iteration")
     return times, iterations
 
 

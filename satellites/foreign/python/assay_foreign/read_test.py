@@ -310,9 +310,10 @@ def test_a_damaged_folder_of_criterion_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(ForeignError, match="criterion: holds no results of Criterion"):
         read(tmp_path / "criterion")
     sample = results / "sample.json"
-    sample.write_text('{"iters": [1, 2], "times": [3]}', encoding="utf-8")
-    with pytest.raises(ForeignError, match=r"sum/new/sample.json: iters: has 2 .* for 1 times"):
-        read(tmp_path / "criterion")
+    for iterations, why in (("1, 2", "has 2 .* for 1 times"), ("1e-320", "holds less than one iteration")):
+        sample.write_text(f'{{"iters": [{iterations}], "times": [3]}}', encoding="utf-8")
+        with pytest.raises(ForeignError, match=f"sum/new/sample.json: iters: {why}"):
+            read(tmp_path / "criterion")
     sample.write_text('{"iters": [2], "times": [3]}', encoding="utf-8")
     (benchmark,) = read(sample).benchmarks
     assert (benchmark.name, benchmark.measures[0].samples) == ("sum", ((1.5,),))
