@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 
 COMMITS = 16
 CULPRIT = 11
@@ -67,9 +67,9 @@ def main() -> None:
     print(f"{planted[:10]} was planted, and found.")
 
 
-def _planted(root: Path) -> tuple[Project, str]:
+def _planted(root: Path) -> tuple[ExampleRepository, str]:
     """Return a repository in which one commit slows the benchmark, and that commit."""
-    project = Project(root)
+    project = ExampleRepository(root)
     files = {"bench.c": PROGRAM, "Makefile": MAKEFILE, ".gitignore": "bench\n", "loop.toml": EXPERIMENT}
     project.commit("With a benchmark", **files, **{"work.h": "#define WORK 1000\n"})
     project.git("tag", "v1")
@@ -84,7 +84,7 @@ def _planted(root: Path) -> tuple[Project, str]:
     return project, commits[CULPRIT - 1]
 
 
-def _assay(project: Project, *words: str) -> dict[str, Any]:
+def _assay(project: ExampleRepository, *words: str) -> dict[str, Any]:
     """Run a command, and show what it answers."""
     began = time.monotonic()
     command = [sys.executable, "-m", "assay", *words, "--json", "--quiet"]

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from assay.campaign import time_budget
-from assay.versions.testing import WITH_LOCAL_SUBMODULES, Project
+from assay.versions.testing import WITH_LOCAL_SUBMODULES, ExampleRepository
 from conftest import Assay, Started, assay_in
 from faults_test import alive, wait_until
 
@@ -49,9 +49,9 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path) -> Iterator[ExampleRepository]:
     """Return a project with a real build, whose git and checkout are to stay as they are."""
-    project = Project(tmp_path / "project")
+    project = ExampleRepository(tmp_path / "project")
     files = {"Makefile": MAKEFILE, "bench.c": PROGRAM, "cost.h": cost(100)}
     project.commit("With a benchmark", **files, **{".gitignore": "bench\nresults\n"})
     project.git("tag", "v1")
@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 @pytest.fixture
-def assay(project: Project) -> Assay:
+def assay(project: ExampleRepository) -> Assay:
     return assay_in(project.root)
 
 
@@ -73,7 +73,7 @@ def told(assay: Assay, *words: str, expect: int = 0) -> dict[str, Any]:
     return told
 
 
-def test_a_slower_revision_is_found(assay: Assay, project: Project) -> None:
+def test_a_slower_revision_is_found(assay: Assay, project: ExampleRepository) -> None:
     project.commit("Slow it down", **{"cost.h": cost(130)})
     before = project.everything()
     lines = assay("ab", "--base", "v1", "--head", "main", *MEASURED, "./bench", expect=1).stdout.splitlines()
@@ -87,7 +87,7 @@ def test_a_slower_revision_is_found(assay: Assay, project: Project) -> None:
     assert project.git("status", "--short") == ""
 
 
-def test_an_empty_commit_is_no_regression(assay: Assay, project: Project) -> None:
+def test_an_empty_commit_is_no_regression(assay: Assay, project: ExampleRepository) -> None:
     project.commit("Nothing")
     lines = assay("ab", "--base", "v1", *MEASURED, "./bench").stdout.splitlines()
     assert lines[0].startswith(
@@ -99,7 +99,7 @@ def test_an_empty_commit_is_no_regression(assay: Assay, project: Project) -> Non
 
 @pytest.mark.parametrize(("gate", "expect", "said"), [("50%", 0, "passed"), ("20%", 1, "failed")])
 def test_a_gate_decides_the_exit_code(
-    assay: Assay, project: Project, gate: str, expect: int, said: str
+    assay: Assay, project: ExampleRepository, gate: str, expect: int, said: str
 ) -> None:
     project.commit("Slow it down", **{"cost.h": cost(130)})
     answer = told(assay, "ab", "--base", "v1", "--gate", gate, *MEASURED, "./bench", expect=expect)
@@ -108,7 +108,7 @@ def test_a_gate_decides_the_exit_code(
     assert answer["gate_percent"] == float(gate.removesuffix("%"))
 
 
-def test_what_is_not_committed_is_measured_and_said(assay: Assay, project: Project) -> None:
+def test_what_is_not_committed_is_measured_and_said(assay: Assay, project: ExampleRepository) -> None:
     (project.root / "cost.h").write_text(cost(130))
     (project.root / "new").touch()
     before = project.everything()
@@ -118,13 +118,15 @@ def test_what_is_not_committed_is_measured_and_said(assay: Assay, project: Proje
     assert project.everything() == before
 
 
-def test_a_new_store_is_no_uncommitted_change(assay: Assay, project: Project) -> None:
+def test_a_new_store_is_no_uncommitted_change(assay: Assay, project: ExampleRepository) -> None:
     project.commit("Keeps results", **{".gitignore": "bench\n"})
     assay("ab", "--base", "v1", *MEASURED, "./bench")
     assert project.git("status", "--short") == ""
 
 
-def test_each_command_is_a_benchmark_for_the_comment_and_junit(assay: Assay, project: Project) -> None:
+def test_each_command_is_a_benchmark_for_the_comment_and_junit(
+    assay: Assay, project: ExampleRepository
+) -> None:
     project.commit("Slow it down", **{"cost.h": cost(130)})
     files = ("--markdown", "comment.md", "--junit", "junit.xml")
     words = ("ab", "--base", "v1", "--head", "main", "--gate", "2%", *MEASURED, *files)
@@ -166,7 +168,7 @@ build = "make"
 """
 
 
-def test_every_condition_of_an_experiment_is_a_benchmark(assay: Assay, project: Project) -> None:
+def test_every_condition_of_an_experiment_is_a_benchmark(assay: Assay, project: ExampleRepository) -> None:
     (project.root / "perf").mkdir()
     project.commit("Slow it down", **{"cost.h": cost(130), "perf/costs.toml": EXPERIMENT})
     answer = told(assay, "ab", "--base", "v1", "perf/costs.toml", expect=1)
@@ -177,7 +179,7 @@ def test_every_condition_of_an_experiment_is_a_benchmark(assay: Assay, project: 
 
 
 def test_a_gate_of_an_experiment_needs_no_other_baseline_than_the_base(
-    assay: Assay, project: Project
+    assay: Assay, project: ExampleRepository
 ) -> None:
     text = EXPERIMENT.replace('metric = "parse_ns"', 'metric = "parse_ns"\ngate_percent = 20')
     project.commit("Slow it down", **{"cost.h": cost(130), "costs.toml": text.replace("../bench", "./bench")})
@@ -185,7 +187,7 @@ def test_a_gate_of_an_experiment_needs_no_other_baseline_than_the_base(
     assert {of["name"]: of["gate"] for of in answer["benchmarks"]} == {"bench": "failed", "quick": "passed"}
 
 
-def test_what_one_revision_lacks_is_left_out_and_said(assay: Assay, project: Project) -> None:
+def test_what_one_revision_lacks_is_left_out_and_said(assay: Assay, project: ExampleRepository) -> None:
     makefile = MAKEFILE.replace("all: bench", "all: bench other") + "other: bench\n\tcp bench other\n"
     project.commit("Another", **{"Makefile": makefile})
     printed = assay("ab", "--base", "v1", *MEASURED, "./bench", "./other").stdout
@@ -194,7 +196,7 @@ def test_what_one_revision_lacks_is_left_out_and_said(assay: Assay, project: Pro
     assert printed.startswith("nothing was compared: ./other is gone\n")
 
 
-def test_what_fails_in_one_revision_is_not_decided(assay: Assay, project: Project) -> None:
+def test_what_fails_in_one_revision_is_not_decided(assay: Assay, project: ExampleRepository) -> None:
     project.commit("Break it", **{"bench.c": "int main(void) { return 7; }"})
     words = ("ab", "--base", "v1", *MEASURED, "--markdown", "comment.md", "./bench")
     printed = assay(*words, expect=3).stdout
@@ -203,7 +205,7 @@ def test_what_fails_in_one_revision_is_not_decided(assay: Assay, project: Projec
     assert "exited with 7" in (project.root / "comment.md").read_text()
 
 
-def test_a_build_that_changes_tracked_files_is_said(assay: Assay, project: Project) -> None:
+def test_a_build_that_changes_tracked_files_is_said(assay: Assay, project: ExampleRepository) -> None:
     project.commit("Nothing")
     words = ("ab", "--base", "v1", "--build", "make; echo >> Makefile", "--metric", "parse_ns", "./bench")
     assert "\n  its build changed 1 tracked file: Makefile\n" in assay(*words).stdout
@@ -232,7 +234,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_mistakes_are_refused_in_one_line(
-    assay: Assay, project: Project, words: list[str], message: str
+    assay: Assay, project: ExampleRepository, words: list[str], message: str
 ) -> None:
     project.commit("Second")
     project.git("tag", "v2")
@@ -255,7 +257,7 @@ def test_no_git_and_no_repository_are_said(
     assert "git is not on the PATH" in assay("ab", "--base", "main", "true", expect=2).stderr
 
 
-def test_a_shallow_clone_is_told_apart_from_a_mistake(project: Project, tmp_path: Path) -> None:
+def test_a_shallow_clone_is_told_apart_from_a_mistake(project: ExampleRepository, tmp_path: Path) -> None:
     project.commit("Second")
     clone = tmp_path / "clone"
     project.git("clone", "--quiet", "--depth=1", f"file://{project.root}", str(clone))
@@ -264,8 +266,8 @@ def test_a_shallow_clone_is_told_apart_from_a_mistake(project: Project, tmp_path
     assert "git fetch --unshallow" in message
 
 
-def test_submodules_are_there(assay: Assay, project: Project, tmp_path: Path) -> None:
-    part = Project(tmp_path / "part")
+def test_submodules_are_there(assay: Assay, project: ExampleRepository, tmp_path: Path) -> None:
+    part = ExampleRepository(tmp_path / "part")
     part.commit("Cost", **{"cost.h": cost(100)})
     project.git("rm", "--quiet", "cost.h")
     (project.root / "bench.c").write_text(PROGRAM.replace("cost.h", "part/cost.h"))
@@ -278,7 +280,9 @@ def test_submodules_are_there(assay: Assay, project: Project, tmp_path: Path) ->
     assert answer["answer"].startswith("slower: head takes 30.0% more parse time than base")
 
 
-def history(project: Project, culprit: int, commits: int, broken: tuple[int, ...] = ()) -> list[str]:
+def history(
+    project: ExampleRepository, culprit: int, commits: int, broken: tuple[int, ...] = ()
+) -> list[str]:
     """Add commits, one of which makes it slower, and some of which do not build; return their hashes."""
     hashes = []
     for number in range(1, commits + 1):
@@ -288,7 +292,7 @@ def history(project: Project, culprit: int, commits: int, broken: tuple[int, ...
     return hashes
 
 
-def test_the_commit_that_made_it_slower_is_found(assay: Assay, project: Project) -> None:
+def test_the_commit_that_made_it_slower_is_found(assay: Assay, project: ExampleRepository) -> None:
     commit = history(project, 11, 16)[10]
     before = project.everything()
     ended = assay("bisect", "--good", "v1", *MEASURED, "./bench")
@@ -306,7 +310,7 @@ def test_the_commit_that_made_it_slower_is_found(assay: Assay, project: Project)
     assert {path: text for path, text in after.items() if "results" not in path} == before
 
 
-def merged(project: Project, branch: str, **files: str) -> str:
+def merged(project: ExampleRepository, branch: str, **files: str) -> str:
     """Merge a branch into main, with these contents; return the merge."""
     project.git("checkout", "--quiet", "main")
     project.git("merge", "--quiet", "--no-ff", "--no-commit", "--strategy=ours", branch)
@@ -314,7 +318,7 @@ def merged(project: Project, branch: str, **files: str) -> str:
 
 
 @pytest.fixture
-def forked(project: Project) -> Project:
+def forked(project: ExampleRepository) -> ExampleRepository:
     """Return a project of which a branch `side` forked while it was slow; v2 is fast again."""
     project.commit("Slow it down", **{"cost.h": cost(130)})
     project.git("branch", "side")
@@ -326,7 +330,7 @@ def forked(project: Project) -> Project:
     return project
 
 
-def test_a_branch_that_was_slow_before_is_not_blamed(assay: Assay, forked: Project) -> None:
+def test_a_branch_that_was_slow_before_is_not_blamed(assay: Assay, forked: ExampleRepository) -> None:
     merged(forked, "side", notes="2\n")
     culprit = forked.commit("Slow it down again", **{"cost.h": cost(130)})
     for number in range(3):
@@ -337,7 +341,7 @@ def test_a_branch_that_was_slow_before_is_not_blamed(assay: Assay, forked: Proje
 
 
 def test_a_merge_that_brings_old_slowness_in_is_not_named_but_described(
-    assay: Assay, forked: Project
+    assay: Assay, forked: ExampleRepository
 ) -> None:
     side, fork = forked.git("rev-parse", "side"), forked.git("rev-parse", "side~2")
     merge = merged(forked, "side", **{"cost.h": cost(130)})
@@ -354,7 +358,7 @@ def test_a_merge_that_brings_old_slowness_in_is_not_named_but_described(
     assert only["answer"].startswith(f"{merge[:10]}, a merge, made it slower: ./bench takes 30.0% more")
 
 
-def test_a_merge_is_named_where_each_of_its_parents_is_fast(assay: Assay, project: Project) -> None:
+def test_a_merge_is_named_where_each_of_its_parents_is_fast(assay: Assay, project: ExampleRepository) -> None:
     project.git("checkout", "--quiet", "-b", "side", "v1~1")
     project.commit(
         "With a benchmark, too", **{name: (project.git("show", f"v1:{name}") + "\n") for name in FILES}
@@ -369,7 +373,7 @@ def test_a_merge_is_named_where_each_of_its_parents_is_fast(assay: Assay, projec
 
 
 def test_commits_that_do_not_build_are_passed_over_and_may_hide_the_one(
-    assay: Assay, project: Project
+    assay: Assay, project: ExampleRepository
 ) -> None:
     hashes = history(project, 4, 8, broken=(3, 4))
     answer = told(assay, "bisect", "--good", "v1", *MEASURED, "./bench", expect=3)
@@ -378,21 +382,21 @@ def test_commits_that_do_not_build_are_passed_over_and_may_hide_the_one(
     assert answer["answer"].startswith("one of 3 commits made it slower, which cannot be told apart")
 
 
-def test_without_a_slowdown_there_is_nothing_to_bisect(assay: Assay, project: Project) -> None:
+def test_without_a_slowdown_there_is_nothing_to_bisect(assay: Assay, project: ExampleRepository) -> None:
     history(project, 9, 4)
     lines = assay("bisect", "--good", "v1", *MEASURED, "./bench", expect=1).stdout.splitlines()
     assert lines[0].startswith("nothing to bisect: HEAD is not shown to be slower than v1: ./bench: 0.0%")
     (project.root / "cost.h").write_text(cost(150))
 
 
-def test_a_bisection_against_a_gate(assay: Assay, project: Project) -> None:
+def test_a_bisection_against_a_gate(assay: Assay, project: ExampleRepository) -> None:
     history(project, 2, 3)
     words = ("bisect", "--good", "v1", *MEASURED)
     assert told(assay, *words, "--gate", "40%", "./bench", expect=1)["suspects"] == []
     assert told(assay, *words, "--gate", "20%", "./bench")["threshold_percent"] == 20
 
 
-def test_ends_that_cannot_be_bisected(assay: Assay, project: Project) -> None:
+def test_ends_that_cannot_be_bisected(assay: Assay, project: ExampleRepository) -> None:
     project.commit("Second")
     assert "exchange them" in assay("bisect", "--good", "main", "--bad", "v1", "true", expect=2).stderr
     assert "same commit" in assay("bisect", "--good", "main", "--bad", "HEAD", "true", expect=2).stderr
@@ -408,7 +412,7 @@ WAITS = (
 
 @pytest.fixture(params=["build", "trial"])
 def waiting(
-    request: pytest.FixtureRequest, project: Project, tmp_path: Path
+    request: pytest.FixtureRequest, project: ExampleRepository, tmp_path: Path
 ) -> Iterator[tuple[Started, Path]]:
     """A real `assay ab` that waits in a build or in a trial, and where its processes leave their numbers."""
     project.commit("Second")
@@ -435,7 +439,7 @@ def begun(notes: Path) -> list[int]:
 
 
 def test_ctrl_c_leaves_nothing_behind(
-    waiting: tuple[Started, Path], project: Project, temporary: Path
+    waiting: tuple[Started, Path], project: ExampleRepository, temporary: Path
 ) -> None:
     runner, notes = waiting
     assert runner.pid
@@ -450,7 +454,7 @@ def test_ctrl_c_leaves_nothing_behind(
 
 
 def test_kill_9_leaves_nothing_behind(
-    waiting: tuple[Started, Path], project: Project, temporary: Path
+    waiting: tuple[Started, Path], project: ExampleRepository, temporary: Path
 ) -> None:
     runner, notes = waiting
     runner.kill()
@@ -474,7 +478,7 @@ def test_a_campaign_that_was_stopped_is_resumed_in_new_worktrees(
     assert comparison["verdict"] == "equivalent"
 
 
-def test_commands_of_a_shell_are_linked_anew(assay: Assay, project: Project) -> None:
+def test_commands_of_a_shell_are_linked_anew(assay: Assay, project: ExampleRepository) -> None:
     makefile = MAKEFILE.replace("-o $@ bench.c", "-ffunction-sections -c bench.c && $(CC) -o $@ bench.o")
     project.commit("Keep objects", **{"Makefile": makefile, ".gitignore": "bench\nbench.o\nresults\n"})
     project.commit("Slow it down", **{"cost.h": cost(130)})
@@ -493,7 +497,9 @@ def test_a_revision_without_a_name_is_refused(assay: Assay) -> None:
     )
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_the_builds(assay: Assay, project: Project) -> None:
+def test_a_file_that_cannot_be_written_is_refused_before_the_builds(
+    assay: Assay, project: ExampleRepository
+) -> None:
     project.commit("Break it", Makefile="all:\n\tfalse\n")
     message = assay("ab", "--base", "v1", *MEASURED, "--junit", "/", "./bench", expect=2).stderr
     assert message.startswith("error: cannot write /")
@@ -514,7 +520,7 @@ def daemons() -> list[str]:
 
 
 def test_a_benchmark_that_leaves_a_process_behind_in_one_revision_has_no_verdict(
-    assay: Assay, project: Project
+    assay: Assay, project: ExampleRepository
 ) -> None:
     project.commit("A script", **{"bench.sh": DAEMON, "cost": "100"})
     (project.root / "bench.sh").chmod(0o755)

@@ -9,7 +9,7 @@ from string import Template
 import pytest
 
 from assay.campaign import time_budget
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 from conftest import ROOT, Assay, assay_in, run_assay
 
 GUIDE = (ROOT / "docs/guide/continuous.md").read_text()
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.usefixtures("steady_host")
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExampleRepository:
     """Return a project with the benchmarks that the guide names."""
     # A race of fewer than 10 blocks would use all the time that it is given.
     monkeypatch.setattr(time_budget, "MOST_BLOCKS", 12)
-    project = Project(tmp_path / "project")
+    project = ExampleRepository(tmp_path / "project")
     makefile = "bench: bench.sh\n\tcp bench.sh bench\n\tchmod +x bench\n"
     files = {"Makefile": makefile, "bench.sh": "#!/bin/sh\n", ".gitignore": "bench\n"}
     project.commit("With benchmarks", **files)
@@ -45,7 +45,7 @@ def workflow(name: str) -> str:
     [("github", "BASE", "HEAD"), ("gitlab", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_COMMIT_SHA")],
 )
 def test_the_command_of_a_workflow_compares_the_two_revisions(
-    name: str, base: str, head: str, project: Project
+    name: str, base: str, head: str, project: ExampleRepository
 ) -> None:
     [command] = commands(workflow(name))
     variables = {base: project.git("rev-parse", "v1.2"), head: project.git("rev-parse", "main")}
@@ -63,7 +63,7 @@ def test_a_workflow_fetches_the_commits_that_it_compares() -> None:
     assert "GIT_DEPTH: 0" in workflow("gitlab")
 
 
-def test_the_runner_itself_says_how_long_a_gate_takes(project: Project) -> None:
+def test_the_runner_itself_says_how_long_a_gate_takes(project: ExampleRepository) -> None:
     shutil.copy(project.root / "bench.sh", project.root / "bench")
     (project.root / "bench").chmod(0o755)
     lines = commands(GUIDE.split("<!-- run -->\n")[1].split("\n\n")[0])

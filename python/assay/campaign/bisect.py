@@ -25,7 +25,7 @@ from assay.experiment import Experiment
 from assay.experiment.revisions import only
 from assay.experiment.types import Revision
 from assay.report import Report
-from assay.report.ab import Benchmark, SkippedBenchmark, benchmarks_of, named
+from assay.report.ab import BenchmarkComparison, SkippedBenchmark, benchmarks_of, named
 from assay.report.bisection import BisectionResult, Step, Suspect
 from assay.runner.process import CannotStartError
 from assay.versions import Bisection, BuildFailedError, OtherFilesError, Suspects
@@ -168,7 +168,7 @@ class Search:
             self._left_s -= time.monotonic() - began
             self._to_come = max(1, self._to_come - 1)
 
-    def _search(self, worst: Benchmark, threshold: float) -> tuple[Bisection, Benchmark]:
+    def _search(self, worst: BenchmarkComparison, threshold: float) -> tuple[Bisection, BenchmarkComparison]:
         """Try one commit after another; return what is known, and how the oldest slower commit compares."""
         good, bad = self._ends
         known = self._known = Bisection(self._runner.repository, good.commit, bad.commit)
@@ -188,7 +188,7 @@ class Search:
             )
         return known, compared[known.bad]
 
-    def _try(self, commit: str, worst: Benchmark, threshold: float) -> Step:
+    def _try(self, commit: str, worst: BenchmarkComparison, threshold: float) -> Step:
         """Compare a commit with the good end.
 
         Raises:
@@ -241,13 +241,13 @@ class Search:
         return [self._revision(commit) for commit in commits]
 
 
-def _least(report: Report, benchmark: Benchmark) -> float:
+def _least(report: Report, benchmark: BenchmarkComparison) -> float:
     """Return the slowdown that a benchmark shows, as a ratio of times; 0 if it shows none."""
     interval = benchmark.comparison.interval
     return least_slowdown(interval, report.experiment.comparison.better) if interval else 0
 
 
-def _slowest(report: Report, benchmarks: Sequence[Benchmark]) -> Benchmark:
+def _slowest(report: Report, benchmarks: Sequence[BenchmarkComparison]) -> BenchmarkComparison:
     """Return the benchmark with the largest slowdown that is shown."""
     return max(benchmarks, key=lambda benchmark: _least(report, benchmark))
 
@@ -266,7 +266,7 @@ def _width(report: Report) -> float | None:
     return width_percent(worst.comparison.ratio, worst.comparison.interval, better)
 
 
-def _threshold(report: Report, worst: Benchmark) -> float | None:
+def _threshold(report: Report, worst: BenchmarkComparison) -> float | None:
     """Return the slowdown in percent from which a commit counts as slow; None if the ends show none."""
     experiment = report.experiment
     if experiment.comparison.gate_percent is not None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from assay.campaign import time_budget
 from assay.cli.commands import app, groups
 from assay.experiment.testing import experiment_text
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/json.md").read_text()
 pytestmark = pytest.mark.usefixtures("constant_trials")
@@ -96,7 +96,7 @@ def keys(value: Any) -> Iterator[str]:
 
 
 def test_the_reference_describes_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = Project(tmp_path / "project")
+    project = ExampleRepository(tmp_path / "project")
     monkeypatch.chdir(project.root)
     monkeypatch.setattr(time_budget, "MOST_BLOCKS", 12)
     for cost in (1, 1, 2):

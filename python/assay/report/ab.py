@@ -41,7 +41,7 @@ class SkippedBenchmark:
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class BenchmarkComparison:
     """What is known of one benchmark, and its words.
 
     Attributes:
@@ -119,7 +119,7 @@ class Answer:
     """
 
     revisions: Mapping[str, MeasuredRevision]
-    benchmarks: Sequence[Benchmark] = ()
+    benchmarks: Sequence[BenchmarkComparison] = ()
     skipped: Sequence[SkippedBenchmark] = ()
     metric: str = ""
     slower: str = "slower"
@@ -151,7 +151,7 @@ class Answer:
         return UNDECIDED if undecided else NO_REGRESSION
 
 
-def benchmarks_of(report: Report) -> list[Benchmark]:
+def benchmarks_of(report: Report) -> list[BenchmarkComparison]:
     """Return every benchmark of a campaign that compares two revisions, in the experiment's order."""
     experiment = report.experiment
     benchmarks = []
@@ -169,7 +169,9 @@ def benchmarks_of(report: Report) -> list[Benchmark]:
         else:
             by, interval = row.exact.value, row.exact.interval if comparison.interval else ""
         name, why = name_of(experiment, comparison.context), _why(report, comparison)
-        benchmarks.append(Benchmark(name, comparison, *medians, (first, second), row.word, by, interval, why))
+        benchmarks.append(
+            BenchmarkComparison(name, comparison, *medians, (first, second), row.word, by, interval, why)
+        )
     return benchmarks
 
 
@@ -238,7 +240,7 @@ def sentence(answer: Answer) -> str:
     return f"no regression in {counted(benchmarks, 'benchmark')}: {counts}"
 
 
-def _of_one(answer: Answer, benchmark: Benchmark) -> str:
+def _of_one(answer: Answer, benchmark: BenchmarkComparison) -> str:
     """Return the answer where there is one benchmark."""
     gate, comparison = answer.gate_percent, benchmark.comparison
     level, baseline = str(comparison.level), str(comparison.baseline)
@@ -293,7 +295,7 @@ def ends(interval: Interval | None, design: ComparisonDesign) -> str:
     return f"{change(interval.low, digits)} to {change(interval.high, digits)}"
 
 
-def _slowdown(benchmark: Benchmark) -> float:
+def _slowdown(benchmark: BenchmarkComparison) -> float:
     """Return how much slower a benchmark is: the ratio, or its inverse where more is better."""
     ratio = benchmark.comparison.ratio
     if ratio is None:

@@ -12,7 +12,15 @@ from markdown_it import MarkdownIt
 from assay.analysis import Comparison, Interval
 from assay.analysis.types import Estimate, Gate, Verdict
 from assay.experiment.types import ComparisonDesign, MeasuredRevision
-from assay.report.ab import Answer, Benchmark, SkippedBenchmark, benchmarks_of, change, ends, sentence
+from assay.report.ab import (
+    Answer,
+    BenchmarkComparison,
+    SkippedBenchmark,
+    benchmarks_of,
+    change,
+    ends,
+    sentence,
+)
 from assay.report.ab_writers import comment, junit, screen
 from assay.report.metrics import name_of_metric
 from assay.report.trust import Trust
@@ -38,7 +46,7 @@ DESIGN = ComparisonDesign(
 )
 
 
-def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = None) -> Benchmark:
+def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = None) -> BenchmarkComparison:
     interval = Interval(ratio - 0.005, ratio + 0.005, 0.95)
     comparison = Comparison(
         ratio=ratio,
@@ -56,7 +64,7 @@ def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = Non
     )
     why = "why not" if gate == "undecided" else ""
     shown = ("12.1ms", f"{12.1 * ratio:.4g}ms")
-    return Benchmark(
+    return BenchmarkComparison(
         name,
         comparison,
         12.1,
@@ -69,7 +77,7 @@ def benchmark(name: str, ratio: float, verdict: Verdict, gate: Gate | None = Non
     )
 
 
-def answer(*benchmarks: Benchmark, **more: Any) -> Answer:
+def answer(*benchmarks: BenchmarkComparison, **more: Any) -> Answer:
     given = {
         "revisions": {"base": revision("a", "main"), "head": revision("b", "HEAD")},
         "benchmarks": benchmarks,

@@ -5,7 +5,7 @@ from html import escape
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from assay.experiment.revisions import words_of
-from assay.report.ab import NO_REGRESSION, REGRESSION, Answer, Benchmark, named, sentence
+from assay.report.ab import NO_REGRESSION, REGRESSION, Answer, BenchmarkComparison, named, sentence
 from assay.report.aligned import aligned
 from assay.report.markdown import table, text
 from assay.report.metrics import name_of_metric
@@ -99,7 +99,7 @@ def junit(answer: Answer) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suite, encoding="unicode")}\n'
 
 
-def _by_weight(answer: Answer, at_most: int) -> tuple[list[Benchmark], list[Benchmark]]:
+def _by_weight(answer: Answer, at_most: int) -> tuple[list[BenchmarkComparison], list[BenchmarkComparison]]:
     """Return regressions, undecided benchmarks and as many others as there is room for; and the rest."""
     ordered = sorted(answer.benchmarks, key=lambda of: (not of.is_regression, not of.is_undecided))
     shown = max(at_most, sum(of.is_regression or of.is_undecided for of in ordered))
@@ -128,7 +128,7 @@ def _measured(answer: Answer) -> Iterator[str]:
         yield printable(f"measured in one layout alone: {reason}")
 
 
-def _table(answer: Answer, benchmarks: Sequence[Benchmark]) -> str:
+def _table(answer: Answer, benchmarks: Sequence[BenchmarkComparison]) -> str:
     numbers = [*answer.revisions, "change", "interval"]
     rows = []
     for of in benchmarks:

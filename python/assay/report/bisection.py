@@ -7,7 +7,7 @@ from typing import Literal
 
 from assay.analysis.bisection import Side
 from assay.experiment.types import Revision
-from assay.report.ab import Benchmark, named
+from assay.report.ab import BenchmarkComparison, named
 from assay.words import counted, duration, elapsed, listed, printable, shortened
 
 FOUND, NOTHING, UNDECIDED = 0, 1, 3
@@ -31,7 +31,7 @@ class Step:
     revision: Revision
     side: Side
     why: str = ""
-    benchmark: Benchmark | None = None
+    benchmark: BenchmarkComparison | None = None
 
     def line(self) -> str:
         """Return what became of it, in a few words."""
@@ -86,7 +86,7 @@ class BisectionResult:
 
     ends: tuple[Revision, Revision]
     commits: int
-    shown: Benchmark
+    shown: BenchmarkComparison
     answer: Literal["slower", "not slower", "undecided"]
     threshold_percent: float | None = None
     suspects: Sequence[Suspect] = ()
@@ -95,7 +95,7 @@ class BisectionResult:
     unknown: Sequence[Revision] = ()
     inherited: Sequence[tuple[Revision, Revision | None]] = ()
     reversals: Sequence[tuple[Revision, Revision]] = ()
-    slowed: Benchmark | None = None
+    slowed: BenchmarkComparison | None = None
     steps: Sequence[Step] = ()
     others: Sequence[str] = ()
     took_s: float = 0

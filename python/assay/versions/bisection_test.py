@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from assay.versions import Bisection, Repository
 from assay.versions.bisection import Answer
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project")
+def project(tmp_path: Path) -> ExampleRepository:
+    return ExampleRepository(tmp_path / "project")
 
 
 def search(bisection: Bisection, bad: Collection[str], skipped: Collection[str] = ()) -> list[str]:
@@ -30,7 +30,7 @@ def search(bisection: Bisection, bad: Collection[str], skipped: Collection[str] 
     return tried
 
 
-def test_any_of_16_commits_is_found_in_4_steps(project: Project) -> None:
+def test_any_of_16_commits_is_found_in_4_steps(project: ExampleRepository) -> None:
     commits = [project.commit(f"{number}") for number in range(16)]
     for planted in range(16):
         bisection = Bisection(Repository.find(project.root), project.first, commits[-1])
@@ -38,7 +38,7 @@ def test_any_of_16_commits_is_found_in_4_steps(project: Project) -> None:
         assert bisection.suspects.commits == (commits[planted],)
 
 
-def test_in_a_history_with_merges_the_choices_are_those_of_git_bisect(project: Project) -> None:
+def test_in_a_history_with_merges_the_choices_are_those_of_git_bisect(project: ExampleRepository) -> None:
     for side in ("left", "right"):
         project.git("checkout", "--quiet", "-b", side, project.first)
         for number in range(4):
@@ -64,7 +64,7 @@ def test_in_a_history_with_merges_the_choices_are_those_of_git_bisect(project: P
     project.git("bisect", "reset")
 
 
-def test_what_cannot_be_told_apart_is_named_with_why(project: Project) -> None:
+def test_what_cannot_be_told_apart_is_named_with_why(project: ExampleRepository) -> None:
     commits = [project.commit(f"{number}") for number in range(8)]
     repository = Repository.find(project.root)
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_told_apart_is_named_with_why(project: Project) -> None:
     holds()
 
 
-def test_a_single_commit_needs_no_question(project: Project) -> None:
+def test_a_single_commit_needs_no_question(project: ExampleRepository) -> None:
     only = project.commit("only")
     bisection = Bisection(Repository.find(project.root), project.first, only)
     assert bisection.next is None

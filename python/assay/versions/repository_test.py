@@ -7,16 +7,16 @@ import pytest
 
 from assay.errors import AssayError
 from assay.versions import Repository
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project")
+def project(tmp_path: Path) -> ExampleRepository:
+    return ExampleRepository(tmp_path / "project")
 
 
 @pytest.fixture
-def shallow(project: Project, tmp_path: Path) -> Repository:
+def shallow(project: ExampleRepository, tmp_path: Path) -> Repository:
     """Return a clone of the last two of three commits."""
     project.commit("Second")
     project.commit("Third")
@@ -24,7 +24,7 @@ def shallow(project: Project, tmp_path: Path) -> Repository:
     return Repository.find(tmp_path / "shallow")
 
 
-def test_a_revision_is_found_by_any_name_from_any_folder(project: Project) -> None:
+def test_a_revision_is_found_by_any_name_from_any_folder(project: ExampleRepository) -> None:
     second = project.commit("Second: ünï", speed="2\n")
     project.git("tag", "--annotate", "--message", "two", "v2")
     within = project.root / "within"
@@ -54,7 +54,9 @@ def test_a_revision_is_found_by_any_name_from_any_folder(project: Project) -> No
         ("1" * 40, "get it: git fetch"),
     ],
 )
-def test_an_unknown_revision_is_told_with_what_may_be_meant(project: Project, name: str, hint: str) -> None:
+def test_an_unknown_revision_is_told_with_what_may_be_meant(
+    project: ExampleRepository, name: str, hint: str
+) -> None:
     with pytest.raises(AssayError) as caught:
         Repository.find(project.root).revision(name)
     assert str(caught.value) == f'there is no revision "{name}" in {project.root}; {hint}'
@@ -70,7 +72,9 @@ def test_an_unknown_revision_is_told_with_what_may_be_meant(project: Project, na
         ("0 +0000", 1970),
     ],
 )
-def test_a_commit_of_any_year_and_time_zone_has_a_moment(project: Project, date: str, year: int) -> None:
+def test_a_commit_of_any_year_and_time_zone_has_a_moment(
+    project: ExampleRepository, date: str, year: int
+) -> None:
     lines = [f"tree {project.git('rev-parse', 'HEAD^{tree}')}"]
     lines += [f"{who} Ada <ada@localhost> {date}" for who in ("author", "committer")]
     (project.root / "commit").write_text("\n".join([*lines, "", "First", ""]))
@@ -93,19 +97,19 @@ def test_a_folder_outside_of_any_repository_is_told(tmp_path: Path) -> None:
     assert Repository.commit_of(tmp_path) is None
 
 
-def test_a_repository_without_files_is_told(project: Project) -> None:
+def test_a_repository_without_files_is_told(project: ExampleRepository) -> None:
     with pytest.raises(AssayError, match=r"is in a git repository without files; go to a checkout"):
         Repository.find(project.root / ".git")
 
 
-def test_a_machine_without_git_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_git_is_told(project: ExampleRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(AssayError, match=r"git is not on the PATH; install it"):
         Repository.find(project.root)
     assert Repository.commit_of(project.root) is None
 
 
-def test_a_repository_without_a_commit_is_told(tmp_path: Path, project: Project) -> None:
+def test_a_repository_without_a_commit_is_told(tmp_path: Path, project: ExampleRepository) -> None:
     empty = tmp_path / "empty"
     project.git("init", "--quiet", str(empty))
     with pytest.raises(AssayError, match=r"has no commit yet; make one"):
@@ -114,7 +118,7 @@ def test_a_repository_without_a_commit_is_told(tmp_path: Path, project: Project)
 
 
 def test_a_hook_that_calls_assay_leads_to_no_other_repository(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: ExampleRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
@@ -130,7 +134,7 @@ def test_the_language_of_the_user_does_not_matter(tmp_path: Path, monkeypatch: p
         Repository.find(tmp_path)
 
 
-def test_a_clean_working_tree_is_its_commit(project: Project) -> None:
+def test_a_clean_working_tree_is_its_commit(project: ExampleRepository) -> None:
     (project.root / "speed").touch()  # another time, the same text
     before = project.everything()
     repository = Repository.find(project.root)
@@ -138,7 +142,9 @@ def test_a_clean_working_tree_is_its_commit(project: Project) -> None:
     assert project.everything() == before
 
 
-def test_a_dirty_working_tree_is_a_commit_of_what_is_not_ignored_and_stays_as_it_is(project: Project) -> None:
+def test_a_dirty_working_tree_is_a_commit_of_what_is_not_ignored_and_stays_as_it_is(
+    project: ExampleRepository,
+) -> None:
     project.commit("Second", gone="1\n", staged="1\n", **{".gitignore": "ignored\n"})
     (project.root / "speed").write_text("stashed\n")
     project.git("stash")
@@ -162,7 +168,7 @@ def test_a_dirty_working_tree_is_a_commit_of_what_is_not_ignored_and_stays_as_it
     assert set(known.changed) == {"speed", "staged", "gone"}
 
 
-def test_what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted(project: Project) -> None:
+def test_what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted(project: ExampleRepository) -> None:
     (project.root / "part").mkdir()
     (project.root / "part" / "file").touch()
     project.commit("With a part")
@@ -172,8 +178,8 @@ def test_what_a_sparse_checkout_leaves_out_is_not_taken_for_deleted(project: Pro
     assert Repository.find(project.root).working_tree().changed == ("speed",)
 
 
-def test_changes_within_a_submodule_are_refused(project: Project, tmp_path: Path) -> None:
-    project.add_submodule("part", Project(tmp_path / "library"))
+def test_changes_within_a_submodule_are_refused(project: ExampleRepository, tmp_path: Path) -> None:
+    project.add_submodule("part", ExampleRepository(tmp_path / "library"))
     (project.root / "part" / "untracked").touch()
     repository = Repository.find(project.root)
     assert repository.working_tree() == repository.revision("HEAD")
@@ -184,7 +190,7 @@ def test_changes_within_a_submodule_are_refused(project: Project, tmp_path: Path
         repository.working_tree()
 
 
-def test_commits_between_two_are_in_order(project: Project) -> None:
+def test_commits_between_two_are_in_order(project: ExampleRepository) -> None:
     commits = [project.commit(f"{number}") for number in range(3)]
     repository = Repository.find(project.root)
     good, bad = repository.revision(project.first), repository.revision("main")
@@ -194,7 +200,7 @@ def test_commits_between_two_are_in_order(project: Project) -> None:
     assert repository.between(good, dirty) == [*commits, dirty.commit]
 
 
-def test_ends_that_cannot_be_searched_between_are_told(project: Project) -> None:
+def test_ends_that_cannot_be_searched_between_are_told(project: ExampleRepository) -> None:
     project.commit("Second")
     project.git("branch", "other", project.git("commit-tree", "-m", "other", "HEAD^{tree}"))
     repository = Repository.find(project.root)
@@ -208,8 +214,8 @@ def test_ends_that_cannot_be_searched_between_are_told(project: Project) -> None
             repository.between(revisions[good], revisions[bad])
 
 
-def test_ends_in_a_shallow_clone_may_seem_unrelated(shallow: Repository, project: Project) -> None:
-    other = Project(project.root.with_name("shallow other"))
+def test_ends_in_a_shallow_clone_may_seem_unrelated(shallow: Repository, project: ExampleRepository) -> None:
+    other = ExampleRepository(project.root.with_name("shallow other"))
     project.git("tag", "old", project.first)
     clone = ["-C", str(shallow.root), "fetch", "--quiet", "--depth=1", "origin", "tag", "old"]
     other.git(*clone)

@@ -6,7 +6,7 @@ from pathlib import Path
 WITH_LOCAL_SUBMODULES = ("-c", "protocol.file.allow=always")
 
 
-class Project:
+class ExampleRepository:
     """A repository with one commit, of a file `speed` that says 1."""
 
     def __init__(self, root: Path) -> None:
@@ -30,7 +30,7 @@ class Project:
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
 
-    def add_submodule(self, path: str, part: "Project") -> str:
+    def add_submodule(self, path: str, part: "ExampleRepository") -> str:
         """Add a submodule, with its own; return the commit."""
         self.git(*WITH_LOCAL_SUBMODULES, "submodule", "--quiet", "add", str(part.root), path)
         self.git(*WITH_LOCAL_SUBMODULES, "submodule", "--quiet", "update", "--init", "--recursive")

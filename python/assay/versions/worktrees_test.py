@@ -17,7 +17,7 @@ import pytest
 from assay.errors import AssayError
 from assay.runner.process import Interrupted, StopSignals
 from assay.versions import BuildFailedError, OtherFilesError, Repository, Worktrees
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +31,9 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
+def project(tmp_path: Path) -> Iterator[ExampleRepository]:
     """Return a project of which nothing is changed, unless a test commits to it."""
-    project = Project(tmp_path / "project")
+    project = ExampleRepository(tmp_path / "project")
     project.commit("Second", speed="2\n")
     yield project
     assert not (project.root / ".git" / "worktrees").exists()
@@ -44,7 +44,7 @@ def changed_by_build(made: Worktrees) -> dict[str, tuple[str, ...]]:
 
 
 def worktrees(
-    project: Project,
+    project: ExampleRepository,
     said: list[str],
     build: str | None,
     *names: str,
@@ -58,7 +58,7 @@ def worktrees(
     return Worktrees(repository, revisions, build=build, say=said.append, show_output=said.append, stop=stop)
 
 
-def test_each_revision_is_built_in_a_folder_of_its_own(project: Project) -> None:
+def test_each_revision_is_built_in_a_folder_of_its_own(project: ExampleRepository) -> None:
     (project.root / "speed").write_text("3\n")
     (project.root / "new").touch()
     before = project.everything()
@@ -76,7 +76,9 @@ def test_each_revision_is_built_in_a_folder_of_its_own(project: Project) -> None
     assert said[1] == f"building main, main ({project.git('rev-parse', 'HEAD')[:10]}): {build}"
 
 
-def test_a_revision_that_does_not_build_is_named_with_the_end_of_its_output(project: Project) -> None:
+def test_a_revision_that_does_not_build_is_named_with_the_end_of_its_output(
+    project: ExampleRepository,
+) -> None:
     before = project.everything()
     said: list[str] = []
     made = worktrees(project, said, "grep 1 speed || { echo no 1; exit 3; }", "HEAD~1", "main")
@@ -89,7 +91,7 @@ def test_a_revision_that_does_not_build_is_named_with_the_end_of_its_output(proj
     assert project.everything() == before
 
 
-def test_an_exception_within_leaves_nothing_either(project: Project) -> None:
+def test_an_exception_within_leaves_nothing_either(project: ExampleRepository) -> None:
     before = project.everything()
     # Folders that nobody may write in, and a link that leads out of the worktree.
     build = f"mkdir -p mod/cache; touch mod/cache/x; ln -s {project.root} link; chmod -R a-w mod; sleep 600 &"
@@ -99,7 +101,7 @@ def test_an_exception_within_leaves_nothing_either(project: Project) -> None:
     assert os.access(project.root, os.W_OK)
 
 
-def test_hooks_of_the_user_do_not_run(project: Project) -> None:
+def test_hooks_of_the_user_do_not_run(project: ExampleRepository) -> None:
     hook = project.root / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ntouch hooked\n")
@@ -109,7 +111,7 @@ def test_hooks_of_the_user_do_not_run(project: Project) -> None:
 
 
 def test_a_surrounding_hook_does_not_lead_builds_astray(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: ExampleRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
@@ -117,7 +119,7 @@ def test_a_surrounding_hook_does_not_lead_builds_astray(
         assert (made.folders["HEAD~1"] / "commit").read_text().strip() == project.first
 
 
-def test_only_what_the_build_changes_is_told(project: Project) -> None:
+def test_only_what_the_build_changes_is_told(project: ExampleRepository) -> None:
     # As committed, the text has other ends of lines than git would give it.
     project.commit("Ends of lines", windows="1\r\n", gone="", staged="")
     (project.root / ".git" / "info" / "attributes").write_text("windows text\n")
@@ -126,63 +128,63 @@ def test_only_what_the_build_changes_is_told(project: Project) -> None:
         assert changed_by_build(made) == {"main": ("gone", "speed", "staged")}
 
 
-def ends_of_lines(project: Project) -> None:
+def ends_of_lines(project: ExampleRepository) -> None:
     project.commit("A script", **{"run.sh": "#!/bin/sh\n"})
     project.git("config", "core.autocrlf", "true")
 
 
-def ends_of_lines_of_a_new_file(project: Project) -> None:
+def ends_of_lines_of_a_new_file(project: ExampleRepository) -> None:
     project.git("config", "core.autocrlf", "true")
     (project.root / "run.sh").write_text("#!/bin/sh\n")
 
 
-def ends_of_lines_by_attribute(project: Project) -> None:
+def ends_of_lines_by_attribute(project: ExampleRepository) -> None:
     project.commit("A script", **{"run.sh": "#!/bin/sh\n"})
     (project.root / ".git" / "info" / "attributes").write_text("run.sh text eol=crlf\n")
 
 
-def ends_of_lines_of_the_user(project: Project) -> None:
+def ends_of_lines_of_the_user(project: ExampleRepository) -> None:
     project.git("config", "core.autocrlf", "input")
     project.commit("A script", **{"run.sh": "#!/bin/sh\r\n"})
 
 
-def identity(project: Project) -> None:
+def identity(project: ExampleRepository) -> None:
     project.commit("A script", **{"run.sh": "# $Id$\n"})
     (project.root / ".git" / "info" / "attributes").write_text("run.sh ident\n")
 
 
-def encoding(project: Project) -> None:
+def encoding(project: ExampleRepository) -> None:
     project.commit("A script", **{"run.sh": "echo\n"})
     (project.root / ".git" / "info" / "attributes").write_text("run.sh working-tree-encoding=UTF-16LE\n")
 
 
-def smudged(project: Project) -> None:
+def smudged(project: ExampleRepository) -> None:
     project.commit("A script", **{"run.sh": "echo\n"})
     project.git("config", "filter.upper.smudge", "tr a-z A-Z")
     (project.root / ".git" / "info" / "attributes").write_text("run.sh filter=upper\n")
 
 
-def assumed_unchanged(project: Project) -> None:
+def assumed_unchanged(project: ExampleRepository) -> None:
     project.commit("A script", **{"run.sh": "echo\n"})
     project.git("update-index", "--assume-unchanged", "run.sh")
     (project.root / "run.sh").write_text("true\n")
 
 
-def not_executable(project: Project) -> None:
+def not_executable(project: ExampleRepository) -> None:
     project.git("config", "core.fileMode", "false")
     project.commit("A script", **{"run.sh": "echo\n"})
     (project.root / "run.sh").chmod(0o755)
 
 
-def large_file(project: Project) -> None:
+def large_file(project: ExampleRepository) -> None:
     project.commit("Data", **{"run.sh": "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"})
 
 
-def annexed(project: Project) -> None:
+def annexed(project: ExampleRepository) -> None:
     project.commit("Data", **{"run.sh": "/annex/objects/SHA256E-s9--1\n"})
 
 
-def annexed_and_locked(project: Project) -> None:
+def annexed_and_locked(project: ExampleRepository) -> None:
     (project.root / "run.sh").symlink_to(".git/annex/objects/1")
     project.commit("Data")
 
@@ -208,7 +210,7 @@ def annexed_and_locked(project: Project) -> None:
     ids=lambda value: getattr(value, "__name__", ""),
 )  # fmt: skip
 def test_files_that_are_not_as_the_user_has_them_are_named_before_anything_is_built(
-    project: Project, prepare: Callable[[Project], None], said: str
+    project: ExampleRepository, prepare: Callable[[ExampleRepository], None], said: str
 ) -> None:
     prepare(project)
     name = "main" if project.git("ls-files", "run.sh") else "here"
@@ -220,7 +222,7 @@ def test_files_that_are_not_as_the_user_has_them_are_named_before_anything_is_bu
     assert "\n" not in message
 
 
-def test_what_git_makes_the_same_everywhere_is_what_the_user_has(project: Project) -> None:
+def test_what_git_makes_the_same_everywhere_is_what_the_user_has(project: ExampleRepository) -> None:
     project.commit("Rules", **{".gitattributes": "run.sh eol=crlf ident\n", "more.sh": "true\n"})
     project.commit("A script", **{"run.sh": "# $Id$\n"})
     project.git("rm", "--quiet", "--cached", "run.sh")
@@ -231,8 +233,8 @@ def test_what_git_makes_the_same_everywhere_is_what_the_user_has(project: Projec
         assert (made.folders["main"] / "run.sh").read_bytes().endswith(b" $\r\n")
 
 
-def test_files_of_submodules_are_what_the_user_has(project: Project, tmp_path: Path) -> None:
-    part = Project(tmp_path / "library")
+def test_files_of_submodules_are_what_the_user_has(project: ExampleRepository, tmp_path: Path) -> None:
+    part = ExampleRepository(tmp_path / "library")
     project.add_submodule("part", part)
     (project.root / ".git" / "modules" / "part" / "info" / "attributes").write_text("speed eol=crlf\n")
     (project.root / "part" / "speed").unlink()
@@ -241,8 +243,10 @@ def test_files_of_submodules_are_what_the_user_has(project: Project, tmp_path: P
         worktrees(project, [], None, "main").__enter__()
 
 
-def test_a_submodule_that_keeps_its_own_repository_is_there(project: Project, tmp_path: Path) -> None:
-    Project(project.root / "part")
+def test_a_submodule_that_keeps_its_own_repository_is_there(
+    project: ExampleRepository, tmp_path: Path
+) -> None:
+    ExampleRepository(project.root / "part")
     (project.root / ".gitmodules").write_text('[submodule "part"]\n\tpath = part\n\turl = ./part\n')
     project.git("add", "part", ".gitmodules")
     project.commit("With a part")
@@ -250,8 +254,10 @@ def test_a_submodule_that_keeps_its_own_repository_is_there(project: Project, tm
         assert (made.folders["main"] / "part" / "speed").read_text() == "1\n"
 
 
-def test_submodules_are_there_offline_and_those_of_submodules(project: Project, tmp_path: Path) -> None:
-    inner, outer = Project(tmp_path / "inner"), Project(tmp_path / "outer")
+def test_submodules_are_there_offline_and_those_of_submodules(
+    project: ExampleRepository, tmp_path: Path
+) -> None:
+    inner, outer = ExampleRepository(tmp_path / "inner"), ExampleRepository(tmp_path / "outer")
     outer.add_submodule("inside", inner)
     project.add_submodule("a part", outer)
     for part in (inner, outer):
@@ -266,10 +272,10 @@ def test_submodules_are_there_offline_and_those_of_submodules(project: Project, 
     assert len(said) == 2
 
 
-def test_a_submodule_that_the_clone_lacks_is_told(project: Project, tmp_path: Path) -> None:
-    project.add_submodule("part", Project(tmp_path / "library"))
+def test_a_submodule_that_the_clone_lacks_is_told(project: ExampleRepository, tmp_path: Path) -> None:
+    project.add_submodule("part", ExampleRepository(tmp_path / "library"))
     project.git("clone", "--quiet", str(project.root), str(tmp_path / "clone"))
-    clone = Project.__new__(Project)
+    clone = ExampleRepository.__new__(ExampleRepository)
     clone.root = tmp_path / "clone"
     said: list[str] = []
     with worktrees(clone, said, None, "main") as made:
@@ -280,8 +286,8 @@ def test_a_submodule_that_the_clone_lacks_is_told(project: Project, tmp_path: Pa
     )
 
 
-def test_a_commit_that_a_submodule_lacks_is_told(project: Project, tmp_path: Path) -> None:
-    project.add_submodule("part", Project(tmp_path / "library"))
+def test_a_commit_that_a_submodule_lacks_is_told(project: ExampleRepository, tmp_path: Path) -> None:
+    project.add_submodule("part", ExampleRepository(tmp_path / "library"))
     project.git("update-index", "--cacheinfo", f"160000,{'1' * 40},part")
     project.git("commit", "--quiet", "--message", "With a part that nobody has")
     with pytest.raises(
@@ -291,7 +297,7 @@ def test_a_commit_that_a_submodule_lacks_is_told(project: Project, tmp_path: Pat
 
 
 def test_a_temporary_folder_that_cannot_be_made_is_told(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: ExampleRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = worktrees(project, [], None, "main")
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
@@ -300,7 +306,7 @@ def test_a_temporary_folder_that_cannot_be_made_is_told(
         made.__enter__()
 
 
-def test_a_signal_during_a_build_leaves_nothing(project: Project) -> None:
+def test_a_signal_during_a_build_leaves_nothing(project: ExampleRepository) -> None:
     before = project.everything()
     with StopSignals() as stop:
         build = f"kill -INT {os.getpid()}; sleep 600 | setsid sleep 600"
@@ -310,7 +316,9 @@ def test_a_signal_during_a_build_leaves_nothing(project: Project) -> None:
     assert project.everything() == before
 
 
-def test_trials_that_still_run_in_a_worktree_are_ended_and_a_user_who_looks_is_not(project: Project) -> None:
+def test_trials_that_still_run_in_a_worktree_are_ended_and_a_user_who_looks_is_not(
+    project: ExampleRepository,
+) -> None:
     def start(program: Path | str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [program, "600"],
@@ -350,7 +358,7 @@ TELLS_AND_WAITS = "(exec > {ready}; pwd; exec sleep 600) & (exec > {ready}; exec
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("during", ["build", "checkout"])
 def test_no_signal_leaves_anything(
-    project: Project, temporary: Path, tmp_path: Path, signum: signal.Signals, during: str
+    project: ExampleRepository, temporary: Path, tmp_path: Path, signum: signal.Signals, during: str
 ) -> None:
     ready = tmp_path / "ready"
     os.mkfifo(ready)
@@ -375,7 +383,7 @@ def test_no_signal_leaves_anything(
 
 
 def test_what_a_killed_janitor_left_is_removed_by_the_next_and_nothing_of_the_user(
-    project: Project, tmp_path: Path
+    project: ExampleRepository, tmp_path: Path
 ) -> None:
     users = tmp_path / "assay-versions-mine"
     project.git("worktree", "add", "--quiet", "--detach", str(users))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ab_test import assay, few_blocks, project, temporary, told
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 from conftest import Assay, run_assay
 
 __all__ = ["assay", "few_blocks", "project", "temporary"]  # fixtures
@@ -25,7 +25,7 @@ BENCHMARK_MAIN();
 """
 
 
-def test_each_benchmark_of_a_google_benchmark_program_runs_alone(project: Project) -> None:
+def test_each_benchmark_of_a_google_benchmark_program_runs_alone(project: ExampleRepository) -> None:
     makefile = "bench: bench.cpp\n\tc++ -o $@ bench.cpp -lbenchmark -pthread\n"
     for sizes in ("Arg(8)->Arg(64)", "Arg(8)->Arg(512)"):
         source = GOOGLE_BENCHMARK.replace("SIZES", sizes)
@@ -59,7 +59,7 @@ echo '</Catch2TestRun>'
 """
 
 
-def test_each_benchmark_of_a_catch2_program_is_one(assay: Assay, project: Project) -> None:
+def test_each_benchmark_of_a_catch2_program_is_one(assay: Assay, project: ExampleRepository) -> None:
     for ns in ("100", "130"):
         project.commit("Sums", tests=CATCH2.replace("COST", ns))
     words = ("ab", "--base", "HEAD~1", "--build", "chmod +x tests", "--catch2", "./tests")

@@ -20,7 +20,7 @@ from assay.report import site as site_module
 from assay.report.site import write_site
 from assay.runner.types import Outcome
 from assay.store import Store
-from assay.versions.testing import Project
+from assay.versions.testing import ExampleRepository
 
 EXPERIMENT = experiment_text(
     name="parser", trial="duration_ms = 5\ninterval_ms = 1", design="blocks = 6\nrepeat = 0"
@@ -195,7 +195,7 @@ def test_the_site_has_a_page_of_a_history_and_writes_it_again_when_there_is_more
 
 @pytest.mark.usefixtures("steady_host")
 def test_a_campaign_knows_the_commit_that_is_checked_out_and_what_is_changed(tmp_path: Path) -> None:
-    project = Project(tmp_path / "project")
+    project = ExampleRepository(tmp_path / "project")
     commit = project.commit("Add <an experiment>", **{"x.toml": EXPERIMENT})
     words = ["run", "project/x.toml", "--anyway", "--blocks", "1"]
     assert CliRunner().invoke(app, words).exit_code in (0, 1)

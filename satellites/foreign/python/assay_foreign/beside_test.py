@@ -6,14 +6,14 @@ import altair as alt
 from msgspec import structs
 
 from assay_foreign.beside import ROWS_AT_MOST, figures_beside
-from assay_foreign.report import Condition, ReferenceCampaign
+from assay_foreign.report import OwnCondition, ReferenceCampaign
 from assay_foreign.types import Benchmark, ForeignRun, Measure, Summary
 
 SAMPLED = Benchmark("sum", {"n": 3}, 2, (Measure("time_ns", "ns", ((100.0, 120.0), (140.0,))),))
 SUMMED = Benchmark("copy", {}, 1, (Measure("time_ns", "ns", summary=Summary(50.0, "mean", 40.0, 60.0)),))
 RATE = Benchmark("find", {}, 1, (Measure("throughput", "op/s", ((1e6, 2e6),)),))
 FAILED = Benchmark("lost", {}, 1, (), "no such file")
-OURS = ReferenceCampaign(7, "mine", "wall_ms", "ns", [Condition("n=3", [1e6, 3e6], 2e6, None)])
+OURS = ReferenceCampaign(7, "mine", "wall_ms", "ns", [OwnCondition("n=3", [1e6, 3e6], 2e6, None)])
 
 
 def test_each_unit_has_an_axis_and_nothing_is_drawn_together() -> None:

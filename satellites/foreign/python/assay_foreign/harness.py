@@ -23,7 +23,7 @@ _WAIT = "let the run end before its output is imported, or take the run out of t
 
 
 @dataclass(frozen=True)
-class Line:
+class NumberedLine:
     """A line of a text, with its number from 1."""
 
     number: int
@@ -39,7 +39,7 @@ class Run:
     """
 
     source: str
-    lines: Sequence[Line]
+    lines: Sequence[NumberedLine]
 
     def find(self, pattern: str) -> re.Match[str] | None:
         """Return the last line's match of a pattern, which begins where the line does."""
@@ -168,7 +168,7 @@ def _read(run: Run, differing: Mapping[str, Fact], harness: Harness) -> Benchmar
 
 def _runs(text: Text, harness: Harness, known: Sequence[Harness]) -> Iterator[Run]:
     """Yield each run in a text."""
-    lines: list[Line] = []
+    lines: list[NumberedLine] = []
     first = 0
     for number, line in enumerate(text.lines(), 1):
         begun = harness_of(line, known)
@@ -184,7 +184,7 @@ def _runs(text: Text, harness: Harness, known: Sequence[Harness]) -> Iterator[Ru
                 yield Run(text.source, lines)
             first, lines = first or number, []
         if first:
-            lines.append(Line(number, line.rstrip("\n")))
+            lines.append(NumberedLine(number, line.rstrip("\n")))
     yield Run(text.source, lines)
 
 

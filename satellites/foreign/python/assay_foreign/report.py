@@ -45,7 +45,7 @@ BESIDE_AT_MOST = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class BenchmarkMeasure:
     """One measure of a benchmark, as people read it.
 
     Attributes:
@@ -76,7 +76,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Condition:
+class OwnCondition:
     """A condition of ours: its name, the values of its valid trials, its median and the interval of that."""
 
     name: str
@@ -98,7 +98,7 @@ class ReferenceCampaign:
     experiment: str
     metric: str
     unit: str
-    conditions: Sequence[Condition]
+    conditions: Sequence[OwnCondition]
     shared: Mapping[str, Level] = field(default_factory=dict)
     mark: str = ""
 
@@ -119,14 +119,14 @@ class ForeignReport:
     findings: list[Finding]
 
     @property
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[BenchmarkMeasure]:
         """Every measure, in the order of the file."""
         return (
             _line(benchmark, measure) for benchmark in self.run.benchmarks for measure in benchmark.measures
         )
 
     @property
-    def main_lines(self) -> Iterator[Line]:
+    def main_lines(self) -> Iterator[BenchmarkMeasure]:
         """The first measure of each benchmark, at which the tool's own comparison looks first."""
         return (
             _line(benchmark, benchmark.measures[0]) for benchmark in self.run.benchmarks if benchmark.measures
@@ -262,7 +262,7 @@ def common_unit(experiment: Experiment, metric: str) -> tuple[str, float] | None
     return (unit, 1.0) if unit in ("op/s", "bytes") else None
 
 
-def _line(benchmark: Benchmark, measure: Measure) -> Line:
+def _line(benchmark: Benchmark, measure: Measure) -> BenchmarkMeasure:
     summary = measure.summary
     values = [value_of(measure, process) for process in range(len(measure.samples))]
     samples = [sample for process in measure.samples for sample in process]
@@ -271,7 +271,7 @@ def _line(benchmark: Benchmark, measure: Measure) -> Line:
         spread = (summary.low, summary.high)
     elif len(samples) > 1:
         spread = (min(samples), max(samples))
-    return Line(
+    return BenchmarkMeasure(
         benchmark.title,
         measure.metric,
         median(values) if summary is None else summary.value,
@@ -322,7 +322,9 @@ def _beside(
         of_condition = values[condition_key(levels, experiment)]
         own = {name: level for name, level in levels.items() if name not in common_levels}
         conditions.append(
-            Condition(condition_name(own), of_condition, median(of_condition), median_interval(of_condition))
+            OwnCondition(
+                condition_name(own), of_condition, median(of_condition), median_interval(of_condition)
+            )
         )
     return ReferenceCampaign(
         campaign.id, campaign.experiment, metric, unit, conditions, common_levels, experiment.mark
