@@ -245,7 +245,8 @@ class Scheduler:
         why = self._look(ended) if ended in self._looks else ""
         running_s = self.running_s()
         if not why and minutes is not None and running_s >= 60 * minutes:
-            why = f"{running_s / 60:.3g} of {minutes:g} minutes have passed"
+            unit, unit_s = ("minutes", 60) if minutes >= 2 else ("seconds", 1)
+            why = f"{running_s / unit_s:.3g} of {60 * minutes / unit_s:g} {unit} have passed"
         if not why and ended == self._pilot:
             why = "it is a pilot"
         if not why or block == self._last_block:

@@ -414,7 +414,7 @@ def test_a_time_budget_ends_a_campaign_that_waits_for_verdicts(store: Store) -> 
     laboratory = Laboratory(store, waiting, looks=frozenset({8}))
     laboratory.run()
     assert [(kind, block) for kind, block, *_ in laboratory.decided()] == [("look", 8), ("stop", 9)]
-    assert "0.6 of 0.6 minutes have passed" in store.campaign(laboratory.number).stopped
+    assert "36 of 36 seconds have passed" in store.campaign(laboratory.number).stopped
 
 
 def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_between(store: Store) -> None:
@@ -429,7 +429,7 @@ def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_bet
     assert (kind, block, reason) == (
         "stop",
         2,
-        "0.133 of 0.125 minutes have passed, after 2 of at most 3 blocks",
+        "8 of 7.5 seconds have passed, after 2 of at most 3 blocks",
     )
     assert content["minutes"] == pytest.approx(8 / 60)
 

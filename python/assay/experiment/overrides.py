@@ -40,7 +40,9 @@ def overridden(
     Raises:
         AssayError: a factor, a level or a value is not possible, or nothing is left to compare.
     """
-    within = None if minutes is None else f"{minutes:g}m"
+    within = None
+    if minutes is not None:
+        within = f"{60 * minutes:g}s" if minutes % 1 else f"{minutes:g}m"
     options = {"--blocks": blocks, "--within": within, "--seed": seed}
     given = [f"{option} {value}" for option, value in options.items() if value is not None]
     given += [f"--set {rule}" for rule in settings] + [f"--only {rule}" for rule in only]

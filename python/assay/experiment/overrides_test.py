@@ -33,6 +33,7 @@ def test_blocks_minutes_and_seed_are_as_in_the_file(experiment: Experiment) -> N
     both = overridden(experiment, minutes=2, blocks=4)
     assert both.design == design("minutes = 2\nblocks = 4")
     assert both.overrides == ("--blocks 4", "--within 2m")
+    assert overridden(both, minutes=40 / 60).overrides[-1] == "--within 40s"
     assert overridden(experiment) is experiment
 
 

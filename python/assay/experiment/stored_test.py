@@ -59,6 +59,8 @@ def test_a_file_that_is_not_a_resolved_experiment_is_refused(text: str, tmp_path
     [
         ({"design": {"blocks": 1, "include": [{"color": ["red"]}]}}, '"color" is not a factor'),
         ({"design": {"blocks": 1, "exclude": [{}]}}, "an empty rule"),
+        ({"comparison": {"baseline": "gone", "stand_ins": []}}, "the baseline is not a level"),
+        ({"factors": {"threads": []}}, "a factor has no levels"),
         ({"design": {"blocks": "1"}}, 'design.blocks: "1" is not a whole number; write digits only'),
         ({"comparison": {"baseline": ["plain"]}}, r'comparison.baseline: \["plain"\] is not'),
         ({"comparison": {"also": ["throughput"]}}, "comparison.also: .* is not a table"),

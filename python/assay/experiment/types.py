@@ -697,6 +697,10 @@ class Experiment(Table):
             raise ValueError(f"{show(unknown[0])} is not a factor")
         if not all(rules):
             raise ValueError("an empty rule matches everything")
+        if not all(self.changes.values()):
+            raise ValueError("a factor has no levels")
+        if self.changes[self.comparison.factor].keys().isdisjoint(self.comparison.baselines()):
+            raise ValueError("the baseline is not a level of the compared factor")
         changed = (all("subject" in change for change in of.values()) for of in self.changes.values())
         if "subject" not in self.fixed and not any(changed):
             raise ValueError("subject is missing")

@@ -102,7 +102,7 @@ class _Reader:
         )
         self._before, start = next(begins, (0, 0))
         # No external entity is fetched, and expat itself limits how far internal ones may grow.
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("utf-8")  # as lines are fed, whatever the XML says
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text

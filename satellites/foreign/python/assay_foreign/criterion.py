@@ -135,7 +135,10 @@ def _place(results: Path, top: Path | None) -> str:
 def _raw(file: Path) -> _Raw | None:
     if not file.is_file():
         return None
-    rows = list(csv.DictReader(Text.of(file).lines()))
+    try:
+        rows = list(csv.DictReader(Text.of(file).lines(), restval=""))
+    except csv.Error as error:
+        fail(str(file), "", f"is not CSV ({error})", _AGAIN)
     needed = ("group", "unit", "sample_measured_value", "iteration_count")
     if not rows or any(rows[0].get(column) is None for column in needed):
         fail(str(file), "line 1", f"has no sample with {', '.join(needed)}", _AGAIN)

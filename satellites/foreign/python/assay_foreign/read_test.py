@@ -92,8 +92,9 @@ def test_a_benchmark_that_reported_an_error_has_failed() -> None:
     assert (first.failure, first.measures) == ("no such file", ())
 
 
-def test_catch2_gives_means_with_intervals() -> None:
-    run = read_catch2(text_of("catch2.xml"))
+@pytest.mark.parametrize("encoding", ["UTF-8", "utf-7", "none"])
+def test_catch2_gives_means_with_intervals(encoding: str) -> None:
+    run = read_catch2(text_of("catch2.xml").replace("UTF-8", encoding))
     assert [benchmark.name for benchmark in run.benchmarks] == [
         "sum/256 numbers",
         "sum/many/4096 numbers",
@@ -315,6 +316,12 @@ def test_a_damaged_folder_of_criterion_names_the_file(tmp_path: Path) -> None:
         with pytest.raises(ForeignError, match=f"sum/new/sample.json: iters: {why}"):
             read(tmp_path / "criterion")
     sample.write_text('{"iters": [2], "times": [3]}', encoding="utf-8")
+    raw = results / "raw.csv"
+    for rows, why in (("g,1,ns,1\ng\n", "has the unit '' and 'ns'"), ("g" * 200_000, "is not CSV")):
+        raw.write_text(f"group,sample_measured_value,unit,iteration_count\n{rows}", encoding="utf-8")
+        with pytest.raises(ForeignError, match=f"sum/new/raw.csv: {why}"):
+            read(tmp_path / "criterion")
+    raw.unlink()
     (benchmark,) = read(sample).benchmarks
     assert (benchmark.name, benchmark.measures[0].samples) == ("sum", ((1.5,),))
 
