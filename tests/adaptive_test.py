@@ -256,7 +256,7 @@ def test_a_time_budget_ends_a_campaign_with_a_whole_block(folder: Path) -> None:
     printed = assay("run", "x.toml").stderr
     assert rows("select count(*) from trials") == [(2,)]
     reason = reason_to_stop()
-    assert "minutes" in reason
+    assert "of 0.0006 seconds have passed" in reason
     assert "1 of " in reason
     assert f"{reason}\n" in printed
 

@@ -25,10 +25,10 @@ def test_json_gives_the_same_experiment_again(file: Path) -> None:
 
 
 def test_levels_keep_their_types() -> None:
-    levels: dict[Any, dict[str, Any]] = {level: {"subject": "noop"} for level in (1, 2.5, "1", "2.5")}
+    levels: dict[Any, dict[str, Any]] = {level: {"subject": "noop"} for level in (1, 2.5, "1", "2.5", "base")}
     resolved = experiment(changes={"subject": levels})
     again = Experiment.model_validate_json(resolved.model_dump_json())
-    assert [repr(level) for level in again.factors["subject"]] == ["1", "2.5", "'1'", "'2.5'"]
+    assert [repr(level) for level in again.factors["subject"]] == ["1", "2.5", "'1'", "'2.5'", "'base'"]
 
 
 def test_what_an_earlier_version_stored_is_read() -> None:
