@@ -31,8 +31,8 @@ Weights = Annotated[
     Field(min_length=2),
     explained("is values with weights above 0, two at least, such as {{ a = 1, b = 2 }}, not {value}"),
 ]
-LARGEST_ADDED = 1e18
-Number = Annotated[float, Field(gt=0, le=LARGEST_ADDED)]
+LARGEST_NUMBER = 1e18
+Number = Annotated[float, Field(gt=0, le=LARGEST_NUMBER)]
 
 
 def _flat(table: dict[str, float | dict[str, float]]) -> dict[str, float]:

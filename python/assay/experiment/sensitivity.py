@@ -8,7 +8,7 @@ nothing, each thing alone, everything, and everything with randomness added anew
 from collections.abc import Mapping, Sequence
 
 from assay.errors import AssayError
-from assay.experiment.perturb import LARGEST_ADDED, UNMOVED
+from assay.experiment.perturb import LARGEST_NUMBER, UNMOVED
 from assay.experiment.types import Experiment, Level, Varied, about
 
 PERTURBED = "perturbed"
@@ -47,7 +47,7 @@ def sensitive(
         if factor in experiment.changes:
             raise AssayError(f"{where}factors.{factor}: --sensitivity has one of this name; rename it")
     numbers = moved.scaled(1).names()
-    limits = (("C", moved.amounts, 1.0), ("uniform", moved.uniform, LARGEST_ADDED))
+    limits = (("C", moved.amounts, 1.0), ("uniform", moved.uniform, LARGEST_NUMBER))
     beyond = {
         scale: f"{scale:g} times the {key} of {largest:g} is more than {limit:g}"
         for key, held, limit in limits

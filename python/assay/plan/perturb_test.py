@@ -132,7 +132,7 @@ def test_a_moved_number_may_be_a_multiple_of_a_step_and_is_never_0(moves: dict[s
     assert all(window % 512 == 0 < window for window in seen)
 
 
-def test_a_step_below_all_that_a_number_can_show_moves_nothing() -> None:
+def test_a_step_too_small_to_divide_by_is_ignored() -> None:
     perturb = UNMOVED.altered(parameters={"window": 0.5}, multiple_of={"parameters.window": 1e-320})
     assert perturbed({"parameters": {"window": 1024}}, perturb, Random(1))[1]
 
