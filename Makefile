@@ -59,7 +59,7 @@ lint: develop build/lint/.configured ## Check format, types and known mistakes i
 	git ls-files '*.cpp' '*.h' | xargs clang-format-19 --dry-run --Werror
 	cmake --build --preset lint --parallel $(JOBS)
 	for compiler in aarch64-linux-gnu-g++ powerpc64le-linux-gnu-g++; do \
-	  $$compiler -std=c++20 -O2 -Wall -Wextra -Werror -Inative -c native/assay/sync/transaction_cross.cpp -o /dev/null; \
+	  $$compiler -std=c++20 -O2 -Wall -Wextra -Werror -Iconcurrent/include -c concurrent/tests/locks/transaction_cross.cpp -o /dev/null; \
 	done
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check

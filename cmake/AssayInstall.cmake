@@ -17,11 +17,11 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 
-install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/reclaim native/assay/sync
-    native/assay/maps native/assay/subject
+install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/measure
+    native/assay/subject
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
   FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE PATTERN "test_*" EXCLUDE)
-install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h native/assay/host/instruction_set.h
+install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h
     native/assay/host/time_stamp_counter.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(FILES native/assay/fixture/fixture.h native/assay/fixture/inputs.h native/assay/fixture/inspected.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
@@ -40,6 +40,7 @@ set(source_dir "${CMAKE_INSTALL_DATADIR}/assay")
 install(FILES CMakeLists.txt DESTINATION "${source_dir}")
 install(DIRECTORY cmake DESTINATION "${source_dir}")
 install(FILES native/CMakeLists.txt DESTINATION "${source_dir}/native")
+install(DIRECTORY concurrent DESTINATION "${source_dir}" PATTERN tests EXCLUDE)
 install(DIRECTORY native/assay DESTINATION "${source_dir}/native"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "CMakeLists.txt"
   PATTERN "*_test*" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE)

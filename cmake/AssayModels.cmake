@@ -8,17 +8,17 @@
 # with the name of the one to plant, and without a name is the model of the headers as they are.
 include_guard()
 
-# assay_model(source fences [name header text]...): of one kind of fences that the product has (sync/model_atomics.h).
+# assay_model(source fences [name header text]...): of one kind of fences that the product has (base/model_atomics.h).
 function(assay_model source fences)
   cmake_path(GET source STEM name)
   set(target ${name}_${fences})
   add_executable(${target} ${source})
-  target_link_libraries(${target} PRIVATE assay::assay)
+  target_link_libraries(${target} PRIVATE assay::assay assay_test_support)
   # Relacy replaces only the plain ones of operator delete, and sees in what a destructor leaves that it has run.
   target_compile_options(${target} PRIVATE -O1 -fno-sized-deallocation -fno-lifetime-dse)
   target_compile_definitions(${target} PRIVATE ASSAY_PROBES=0
     ASSAY_MODEL_MEMBARRIER=$<STREQUAL:${fences},membarrier>
-    [[ASSAY_ATOMICS_HEADER="assay/sync/model_atomics.h"]])
+    [[ASSAY_ATOMICS_HEADER="tests/base/model_atomics.h"]])
   add_test(NAME ${target} COMMAND ${target})
   set_tests_properties(${target} PROPERTIES TIMEOUT 120)
   set(index 2)  # one argument after the other: ARGN would split those with a semicolon
@@ -55,7 +55,7 @@ function(assay_mistake target test name header text)
     set(either "(::assay::planted(\"${name}\") ? (${wrong}) : (${right}))")
   endif()
 
-  set(original "${PROJECT_SOURCE_DIR}/native/${header}")
+  set(original "${PROJECT_SOURCE_DIR}/concurrent/include/${header}")
   file(READ "${original}" text)
   string(REPLACE "${before}${right}${after}" "" rest "${text}")
   string(LENGTH "${text}" length)
@@ -72,7 +72,7 @@ function(assay_mistake target test name header text)
   if(planted)
     set(text "${planted}")
   else()
-    string(PREPEND text "#include \"assay/sync/model_mistake.h\"\n")
+    string(PREPEND text "#include \"tests/base/model_mistake.h\"\n")
     # A folder for each, so that none is left over from mistakes that are no longer planted.
     set(folder "${CMAKE_CURRENT_BINARY_DIR}/planted/${target}/${property}")
     file(GENERATE OUTPUT "${folder}/${header}" CONTENT "$<TARGET_PROPERTY:${target},${property}>")

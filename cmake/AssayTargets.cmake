@@ -15,6 +15,10 @@ else()
   set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)  # a warning in Assay is not the project's mistake
 endif()
 
+# Headers of tests that several tests share, as "tests/maps/trees_test_types.h".
+add_library(assay_test_support INTERFACE)
+target_include_directories(assay_test_support INTERFACE "${PROJECT_SOURCE_DIR}/concurrent")
+
 # For what is measured: each function and variable in a section of its own, which a linker can move (AssayLayout.cmake).
 set(ASSAY_SECTIONS "")
 if(NOT ASSAY_LINT AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
@@ -59,7 +63,7 @@ function(assay_test name)
     return()
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} assay_warnings GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} assay_warnings assay_test_support GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
   if(arg_UNOPTIMISED)
     target_compile_options(${name} PRIVATE -O0)

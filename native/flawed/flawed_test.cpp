@@ -13,15 +13,15 @@
 #include <string>
 #include <string_view>
 
+#include "assay/base/point.h"
 #include "assay/maps/natarajan_mittal_bst.h"
-#include "assay/maps/trees_test_stops.h"
-#include "assay/maps/trees_test_types.h"
 #include "assay/subject/subject.h"
-#include "assay/sync/point.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
 #include "assay/workload/operations.h"
 #include "subjects/natarajan_mittal_bst_as_published.h"
+#include "tests/maps/trees_test_stops.h"
+#include "tests/maps/trees_test_types.h"
 
 namespace assay::trial {
 namespace {

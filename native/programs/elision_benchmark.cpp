@@ -21,10 +21,10 @@
 #include "assay/fixture/keep.h"
 #include "assay/fixture/ns_each.h"
 #include "assay/fixture/turns.h"
+#include "assay/locks/elided_lock.h"
+#include "assay/locks/transaction.h"
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/sync/crew.h"
-#include "assay/sync/elided_lock.h"
-#include "assay/sync/transaction.h"
 
 namespace {
 

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/instruction_set.h"
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/keep.h"
 #include "assay/fixture/ns_each.h"
 #include "assay/host/clock.h"
-#include "assay/host/instruction_set.h"
 #include "assay/random/xoshiro256pp.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/index_source.h"

@@ -43,11 +43,11 @@
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/common_start.h"
 #include "assay/host/placement.h"
+#include "assay/measure/crew.h"
 #include "assay/random/permutation.h"
 #include "assay/random/splitmix64.h"
 #include "assay/subject/subject.h"
 #include "assay/subject/witness.h"
-#include "assay/sync/crew.h"
 #include "assay/trial/worker.h"
 #include "assay/workload/generator.h"
 

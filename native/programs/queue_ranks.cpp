@@ -26,7 +26,7 @@
 #include "assay/host/clock.h"
 #include "assay/host/placement.h"
 #include "assay/maps/elb_priority_queue.h"
-#include "assay/sync/crew.h"
+#include "assay/measure/crew.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "assay/sync/elided_lock.h"
+#include "assay/locks/elided_lock.h"
 
 template <class K, class V>
 using optimistic = bt_subject<K, V, assay::bt::optimistic>;

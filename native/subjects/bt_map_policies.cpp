@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 
-#include "assay/sync/elided_lock.h"
-#include "assay/sync/spin_lock.h"
+#include "assay/locks/elided_lock.h"
+#include "assay/locks/spin_lock.h"
 #include "bt_map.h"
 
 template <class Synchronisation, class Settings>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 #include "bt_map.h"
 
 template <class Synchronisation, class Settings>

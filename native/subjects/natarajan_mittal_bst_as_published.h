@@ -12,10 +12,10 @@
 
 #include <functional>
 
+#include "assay/base/sanitizers.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/epochs.h"
-#include "assay/sync/sanitizers.h"
 
 namespace assay::subjects {
 

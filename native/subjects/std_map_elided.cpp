@@ -2,8 +2,8 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "assay/sync/elided_lock.h"
-#include "assay/sync/elided_shared_lock.h"
+#include "assay/locks/elided_lock.h"
+#include "assay/locks/elided_shared_lock.h"
 #include "locked_map.h"
 
 template <class K, class V>

@@ -1,7 +1,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "assay/sync/elided_lock.h"
+#include "assay/locks/elided_lock.h"
 #include "locked_map.h"
 
 template <class K, class V>

@@ -17,9 +17,9 @@
 #include <thread>
 #include <utility>
 
+#include "assay/base/asymmetric_fence.h"
 #include "assay/maps/concept.h"
 #include "assay/subject/subject.h"
-#include "assay/sync/asymmetric_fence.h"
 #include "assay/workload/operation_batch.h"
 
 namespace {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "assay/locks/optimistic_section.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/random/splitmix64.h"
 #include "assay/subject/subject.h"
-#include "assay/sync/optimistic_section.h"
 
 namespace {
 

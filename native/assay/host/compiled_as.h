@@ -4,7 +4,7 @@
 #ifndef ASSAY_HOST_COMPILED_AS_H_
 #define ASSAY_HOST_COMPILED_AS_H_
 
-#include "assay/sync/sanitizers.h"
+#include "assay/base/sanitizers.h"
 
 namespace assay::host {
 

@@ -15,7 +15,7 @@
 #include "assay/host/build_info.h"
 #include "assay/host/placement.h"
 #include "assay/host/topology.h"
-#include "assay/sync/transaction.h"
+#include "assay/locks/transaction.h"
 
 namespace assay::host {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "assay/host/allocator.h"
 #include "assay/host/placement.h"
-#include "assay/sync/transaction.h"
+#include "assay/locks/transaction.h"
 
 namespace assay::host {
 namespace {

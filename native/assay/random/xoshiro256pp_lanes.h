@@ -23,7 +23,7 @@
 #include <span>
 #include <string_view>
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 #include "assay/random/draws_64_bits.h"
 #include "assay/random/xoshiro256pp.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 #include "assay/random/xoshiro256pp.h"
 
 namespace assay::random {

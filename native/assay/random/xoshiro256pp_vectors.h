@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 #include "assay/random/xoshiro256pp_lanes.h"
 
 #if defined(__x86_64__)

@@ -19,9 +19,9 @@
 #include <cstdint>
 #include <span>
 
+#include "assay/measure/crew.h"
 #include "assay/random/permutation.h"
 #include "assay/subject/any_map.h"
-#include "assay/sync/crew.h"
 #include "assay/trial/request.h"
 #include "assay/trial/worker.h"
 

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/sanitizers.h"
 #include "assay/host/placement.h"
 #include "assay/random/permutation.h"
 #include "assay/subject/test_maps.h"
-#include "assay/sync/sanitizers.h"
 #include "assay/trial/test_replay.h"
 #include "assay/workload/streams.h"
 

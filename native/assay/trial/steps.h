@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "assay/sync/crew.h"
+#include "assay/measure/crew.h"
 #include "assay/trial/prefill.h"
 #include "assay/trial/request.h"
 #include "assay/trial/worker.h"

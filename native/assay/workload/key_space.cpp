@@ -1,6 +1,6 @@
 #include "assay/workload/key_space.h"
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 
 namespace assay::workload {
 namespace {

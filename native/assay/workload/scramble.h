@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <span>
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 #include "assay/random/splitmix64.h"
 
 namespace assay::workload {

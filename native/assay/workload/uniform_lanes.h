@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "assay/host/instruction_set.h"
+#include "assay/base/instruction_set.h"
 #include "assay/random/xoshiro256pp_lanes.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/key_space.h"

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <thread>
 
-#include "assay/sync/elided_lock.h"
-#include "assay/sync/spin_lock.h"
+#include "assay/locks/elided_lock.h"
+#include "assay/locks/spin_lock.h"
 
 namespace assay::flawed {
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "assay/sync/point.h"
+#include "assay/base/point.h"
 #include "flawed_map.h"
 
 namespace assay::flawed {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "assay/sync/spin_lock.h"
+#include "assay/locks/spin_lock.h"
 #include "flawed_map.h"
 
 namespace assay::flawed {
@@ -55,7 +55,7 @@ class hides_lock : public flawed_map<hides_lock> {
 static const subject<hides_lock> registered_hides_lock{"hides_lock",
                                                        "says that it is lock-free, with a mutex"};
 
-// Without the marked points of assay/sync/spin_lock.h.
+// Without the marked points of assay/locks/spin_lock.h.
 template <bool Yields = true>
 class unmarked_spin_lock {
  public:

@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/sanitizers.h"
 #include "assay/rig/memory.h"
 #include "assay/rig/preemption.h"
 #include "assay/rig/recorder.h"
 #include "assay/rig/stress.h"
 #include "assay/subject/subject.h"
-#include "assay/sync/sanitizers.h"
 
 namespace assay::rig {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "assay/sync/point.h"
-#include "assay/sync/spin_lock.h"
+#include "assay/base/point.h"
+#include "assay/locks/spin_lock.h"
 #include "flawed_map.h"
 
 namespace assay::flawed {

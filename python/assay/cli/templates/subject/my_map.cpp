@@ -9,9 +9,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "assay/base/point.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/subject/subject.h"
-#include "assay/sync/point.h"
 
 class locked_hash_map {
  public:

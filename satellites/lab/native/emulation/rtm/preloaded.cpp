@@ -117,7 +117,7 @@ using assay::emulation::without_ours;
 
 extern "C" {
 
-// That transactions work here although cpuid denies it (assay/sync/transaction.h looks for it).
+// That transactions work here although cpuid denies it (assay/locks/transaction.h looks for it).
 [[gnu::visibility("default")]] extern const int assay_rtm_emulation = 1;
 
 [[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* wanted,

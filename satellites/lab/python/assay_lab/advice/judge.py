@@ -103,7 +103,7 @@ def judge(observed: Observed, settings: EmulationSettings) -> ProgramAdvice:
         trouble = f" {observed.trouble}" if observed.trouble else ""
         raise AssayError(
             f"{observed.command} began no transaction;{trouble} name the program itself, not one that starts"
-            " it, have it take its locks by RTM (assay/sync/transaction.h), and let it work with them"
+            " it, have it take its locks by RTM (assay/locks/transaction.h), and let it work with them"
         )
     symbols = Symbols(record)
     groups, group_of = _groups(record, symbols)

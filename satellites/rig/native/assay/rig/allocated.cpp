@@ -1,6 +1,6 @@
 #include "assay/rig/allocated.h"
 
-#include "assay/sync/sanitizers.h"
+#include "assay/base/sanitizers.h"
 
 #if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
 #include <cstddef>

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "assay/maps/bt_map.h"
-#include "assay/maps/bt_map_test_fixture.h"
-#include "assay/maps/bt_map_test_subject.h"
-#include "assay/maps/trees_test_fixture.h"
 #include "assay/rig/linearizability.h"
 #include "assay/subject/subject.h"
+#include "tests/maps/bt_map_test_fixture.h"
+#include "tests/maps/bt_map_test_subject.h"
+#include "tests/maps/trees_test_fixture.h"
 
 namespace assay::rig {
 namespace {

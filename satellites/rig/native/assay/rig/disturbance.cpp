@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <ctime>
 
-#include "assay/sync/point.h"
+#include "assay/base/point.h"
 
 namespace assay::rig {
 namespace {

@@ -1,5 +1,5 @@
 // Whatever a scheduler may do to threads, it does too seldom for a short test to see. A disturbance
-// does it on purpose: at marked points (assay/sync/point.h) and between operations a thread spins,
+// does it on purpose: at marked points (assay/base/point.h) and between operations a thread spins,
 // or lets others run, at random but as its seed says.
 //
 //     disturbance mine(seed);                       // in a thread

@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "assay/maps/elb_test_variants.h"
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/entry_histories.h"
 #include "assay/rig/preemption.h"
 #include "assay/subject/any_entry_set.h"
-#include "assay/sync/crew.h"
+#include "tests/maps/elb_test_variants.h"
 
 namespace assay::rig {
 namespace {

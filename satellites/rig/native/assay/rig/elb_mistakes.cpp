@@ -7,7 +7,7 @@
 #include "assay/rig/clock.h"
 #include "assay/rig/entry_histories.h"
 #include "assay/subject/any_entry_set.h"
-#include "assay/sync/model_mistake.h"
+#include "tests/base/model_mistake.h"
 
 int main(int argc, char** argv) {
   if (argc > 1) assay::planted_mistake = argv[1];

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/maps/elb_test_variants.h"
+#include "assay/base/point.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/history.h"
 #include "assay/rig/progress.h"
@@ -25,7 +25,7 @@
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
 #include "assay/subject/test_maps.h"
-#include "assay/sync/point.h"
+#include "tests/maps/elb_test_variants.h"
 
 namespace assay::rig {
 namespace {
@@ -146,7 +146,7 @@ void expect_progress(const subject_entry& subject, const std::string& point) {
 }
 
 TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
-  const auto points = points_marked_in(NATIVE_DIR "/assay/maps/elb_tree.h");
+  const auto points = points_marked_in(LIBRARY_DIR "/assay/maps/elb_tree.h");
   EXPECT_EQ(points.size(), 14U) << "those of each step, of each kind of node, and of operations";
   for (const std::string& point : points) expect_progress(GetParam(), point);
 }

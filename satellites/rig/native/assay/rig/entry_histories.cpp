@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/preemption.h"
-#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {

@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/point.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/test_sets.h"
 #include "assay/subject/any_entry_set.h"
-#include "assay/sync/point.h"
 
 namespace assay::rig {
 namespace {

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <ctime>
 
+#include "assay/base/point.h"
+#include "assay/base/sanitizers.h"
 #include "assay/random/splitmix64.h"
-#include "assay/sync/point.h"
-#include "assay/sync/sanitizers.h"
 
 namespace assay::rig {
 namespace {

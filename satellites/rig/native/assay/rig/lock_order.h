@@ -8,7 +8,7 @@
 // others come to it in their order meanwhile, that is the deadlock, a real one; if there is a reason
 // why they cannot, nothing has happened.
 //
-// It watches locks that say who takes them (ASSAY_LOCK_STEP in assay/sync/point.h), such as
+// It watches locks that say who takes them (ASSAY_LOCK_STEP in assay/base/point.h), such as
 // sync::spin_lock, and pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, on which
 // std::mutex and std::shared_mutex rest. Sanitizers watch the pthread locks themselves; with them, it
 // does not.

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/allocated.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/map_failures.h"
 #include "assay/rig/questions.h"
 #include "assay/rig/watchdog.h"
-#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {

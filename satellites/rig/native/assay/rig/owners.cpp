@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/ends.h"
@@ -26,7 +27,6 @@
 #include "assay/rig/watchdog.h"
 #include "assay/rig/yields.h"
 #include "assay/subject/operations.h"
-#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <ctime>
 
+#include "assay/base/sanitizers.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/randomness.h"
-#include "assay/sync/sanitizers.h"
 
 namespace assay::rig {
 namespace {

@@ -21,7 +21,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/point.h"
 #include "assay/input/message.h"
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/disturbance.h"
 #include "assay/rig/history.h"
@@ -30,8 +32,6 @@
 #include "assay/rig/questions.h"
 #include "assay/rig/thread_state.h"
 #include "assay/rig/watchdog.h"
-#include "assay/sync/crew.h"
-#include "assay/sync/point.h"
 
 namespace assay::rig {
 namespace {

@@ -1,7 +1,7 @@
 // What happens to all others when one thread stops for good, wherever it is?
 //
 // In a lock-free structure nothing: whatever the thread had begun, others can finish or undo. In
-// one with locks those wait that need what it holds. Marked points (assay/sync/point.h) are where a
+// one with locks those wait that need what it holds. Marked points (assay/base/point.h) are where a
 // thread can be made to stop:
 //
 //     for (const std::string& point : points_passed(subject, seed)) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "assay/input/message.h"
+#include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/disturbance.h"
@@ -28,7 +29,6 @@
 #include "assay/rig/preemption.h"
 #include "assay/rig/questions.h"
 #include "assay/rig/watchdog.h"
-#include "assay/sync/crew.h"
 
 namespace assay::rig {
 namespace {

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/point.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/random/splitmix64.h"
-#include "assay/sync/point.h"
 
 namespace assay::rig {
 

@@ -39,7 +39,7 @@ class suspended_in : public ::testing::TestWithParam<marked_map> {
   std::vector<std::string> marked() const {
     std::vector<std::string> points;
     for (const auto& source : GetParam().sources) {
-      const auto more = points_marked_in(NATIVE_DIR + ("/" + source));
+      const auto more = points_marked_in(LIBRARY_DIR + ("/" + source));
       points.insert(points.end(), more.begin(), more.end());
     }
     std::erase_if(points, [](const auto& point) { return contains(GetParam().elsewhere, point); });

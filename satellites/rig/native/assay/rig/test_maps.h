@@ -11,8 +11,8 @@
 #include <mutex>
 #include <optional>
 
+#include "assay/base/point.h"
 #include "assay/maps/plain_handle.h"
-#include "assay/sync/point.h"
 
 namespace assay::rig {
 

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/sanitizers.h"
 #include "assay/rig/allocated.h"
 #include "assay/rig/history.h"
 #include "assay/rig/lock_order.h"
 #include "assay/rig/thread_state.h"
-#include "assay/sync/sanitizers.h"
 #include "assay/workload/operations.h"
 
 namespace assay::rig {

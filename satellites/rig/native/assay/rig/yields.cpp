@@ -5,8 +5,8 @@
 
 #include <atomic>
 
+#include "assay/base/sanitizers.h"
 #include "assay/rig/disturbance.h"
-#include "assay/sync/sanitizers.h"
 
 namespace assay::rig {
 namespace {

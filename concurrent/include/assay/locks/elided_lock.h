@@ -1,0 +1,159 @@
+// A lock whose critical sections run at the same time as long as they do not meet: as transactions
+// of the processor, where it has them, and under the lock otherwise.
+//
+//     assay::sync::elided_lock<> lock;                  // over a std::mutex
+//     assay::sync::elided_lock<spin_lock> other;        // over any lock
+//
+//     {
+//       const std::scoped_lock held(lock);
+//       ++counts[key];
+//     }
+//
+// Lock elision (Rajwar and Goodman 2001): a thread does not write the lock but begins a transaction
+// and reads that the lock is free. The processor sees whether anything that the section reads is
+// written by another thread meanwhile; if so, nothing of the section has happened, and it begins
+// again, or takes the lock after all. Sections that touch different things then do not wait for each
+// other, without any work on the code inside. elision.h says when a section gives up.
+//
+// Where there are no transactions (transaction.h), it is the lock below it and one branch that always
+// goes the same way. docs/guide/elision.md says what to expect, and when not to use it.
+//
+// Sections. A section may run several times. Only its last run has an effect.
+//  - A system call, and with it most waiting, input and output, ends a transaction: such a section
+//    always takes the lock, and should do so from the start, by being one of another lock.
+//  - abort<code>() of transaction.h sends the section back to its beginning, under the lock.
+//  - Elided locks inside of each other are one transaction, which ends with the outermost. Where one
+//    of them is held, all are taken. They may be unlocked in any order.
+//
+// Rules. The thread that locked it unlocks it, and does not lock it again meanwhile. It is destroyed
+// when all calls of unlock() have returned: that they have let another thread in is not enough,
+// other than with std::mutex. Builds without NDEBUG find a lock that is unlocked by another thread,
+// locked again, or destroyed while it is held: one line on standard error, and the program ends.
+//
+// Why it is right. A holder of an open lock stores `held` into the state (elision.h) before its
+// section, and a transaction reads the state before its own. The fence (1) keeps the section's accesses
+// from taking place before that store is everybody's. So a transaction that has committed before the
+// store is seen whole by the holder; one that has not is aborted by the store, as it has read the state;
+// and one that begins later finds it held. A transaction that finds by (3) what (2) has stored finds
+// all that the holder wrote. Transactions are in one order among themselves by the processor.
+//
+// A holder of a dormant lock stores nothing, and needs nothing: the state is written under the lock
+// alone, so no transaction commits between the holder who left it dormant, after (1), and the one
+// who opens it by (2). What is done under the lock between these two comes after the one and before
+// the other by the lock itself.
+
+#ifndef ASSAY_LOCKS_ELIDED_LOCK_H_
+#define ASSAY_LOCKS_ELIDED_LOCK_H_
+
+#include <mutex>
+#include <type_traits>
+
+#include "assay/base/misuse.h"
+#include "assay/locks/elision.h"
+#include "assay/locks/transaction.h"
+
+namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+
+namespace detail {
+
+// What both elided locks share: sections that have the lock to themselves. They need only is_free() from
+// `Self`.
+template <class Self, class Lock>
+class elided_exclusive {
+ public:
+  elided_exclusive(const elided_exclusive&) = delete;
+  elided_exclusive& operator=(const elided_exclusive&) = delete;
+
+  // Whether the section that the calling thread is in is a transaction. (XTEST would tell, too, but is
+  // emulated where assay-rtm is, microseconds each time.)
+  [[nodiscard]] static bool in_transaction() noexcept {
+    return transaction::available_backend != transaction::backend::none &&
+           eliding_thread::current().elides();
+  }
+
+  // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
+  void lock() {
+    use_.wanted(this);
+    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+      lock_.lock();
+      use_.taken();
+    } else {
+      elision_.enter(
+          this, [this] { return self().is_free(); }, [this] { return try_take(); },
+          [this] { take(); });
+    }
+  }
+
+  // Enters a section if that is possible at once. As wait-free as try_lock() of `Lock`; where
+  // there are transactions, after at most 16 of them.
+  [[nodiscard]] bool try_lock() {
+    use_.wanted(this);
+    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+      if (!lock_.try_lock()) return false;
+      use_.taken();
+      return true;
+    }
+    return elision_.try_enter(
+        this, [this] { return self().is_free(); }, [this] { return try_take(); });
+  }
+
+  // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
+  // lock(). As wait-free as unlock() of `Lock`.
+  void unlock() {
+    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
+      if (elision_.leave(this)) return;
+      use_.given_back();
+      elision_.given_back();
+    } else {
+      use_.given_back();
+    }
+    lock_.unlock();
+  }
+
+ protected:
+  elision elision_;
+  alignas(64) Lock lock_;
+  [[no_unique_address]] lock_use use_;
+
+ private:
+  friend Self;
+
+  constexpr elided_exclusive() {
+    if (!std::is_constant_evaluated()) transaction::lock_is_elided();
+  }
+  ~elided_exclusive() { use_.destroyed(this); }
+
+  [[nodiscard]] const Self& self() const noexcept { return static_cast<const Self&>(*this); }
+
+  // Where there are transactions.
+  void take() {
+    lock_.lock();
+    taken();
+  }
+  bool try_take() {
+    if (!lock_.try_lock()) return false;
+    taken();
+    return true;
+  }
+  void taken() noexcept {
+    use_.taken();
+    elision_.taken();
+  }
+};
+
+}  // namespace detail
+
+// `Lock` has lock(), try_lock() and unlock().
+template <class Lock = std::mutex>
+class elided_lock : public detail::elided_exclusive<elided_lock<Lock>, Lock> {
+  static_assert(
+      requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
+      "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
+
+  friend detail::elided_exclusive<elided_lock, Lock>;
+  [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
+};
+
+}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+
+#endif  // ASSAY_LOCKS_ELIDED_LOCK_H_

@@ -1,0 +1,124 @@
+// elided_lock.h for readers and writers. Sections that only read always run concurrently. Where there
+// are transactions, they also run concurrently with sections that write, unless they conflict.
+//
+//     assay::sync::elided_shared_lock<> lock;           // over a std::shared_mutex
+//
+//     { const std::shared_lock reading(lock); sum = low + high; }
+//     { const std::scoped_lock writing(lock); ++low; --high; }
+//
+// A reader of a std::shared_mutex writes the lock, to count itself in and out, and the line that this
+// is in goes from one processor to the other. An elided reader writes nothing.
+//
+// All that elided_lock.h says of sections and rules holds here, too. Of readers builds without NDEBUG
+// find that more unlock it than have it.
+//
+// Why it is right. As in elided_lock.h, for each of the two words. A section that writes reads
+// in its transaction that nobody has or shares the lock, a section that reads only that nobody has
+// it. So the state keeps all transactions apart from a holder that writes, and `readers_` those that
+// write from holders that read, each by the same fence (1). The state stays while anybody shares the
+// lock: those who found it dormant are not counted, neither in nor out, and no transaction meets them.
+
+#ifndef ASSAY_LOCKS_ELIDED_SHARED_LOCK_H_
+#define ASSAY_LOCKS_ELIDED_SHARED_LOCK_H_
+
+#include <shared_mutex>
+
+#include "assay/base/atomics.h"
+#include "assay/base/misuse.h"
+#include "assay/locks/elided_lock.h"
+#include "assay/locks/elision.h"
+#include "assay/locks/transaction.h"
+
+namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+
+// `Lock` has what std::shared_mutex has. lock() enters a section that reads and writes.
+template <class Lock = std::shared_mutex>
+class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lock>, Lock> {
+  static_assert(
+      requires(Lock lock) {
+        lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock());
+        lock.lock_shared(), lock.unlock_shared(), static_cast<bool>(lock.try_lock_shared());
+      }, "elided_shared_lock needs a lock that can be shared, such as std::shared_mutex.");
+
+ public:
+  // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
+  // for who has the lock itself, to write.
+  void lock_shared() {
+    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+      lock_.lock_shared();
+      use_.taken_shared();
+    } else {
+      elision_.enter(
+          this, [this] { return elision_.is_open(); }, [this] { return try_share(); },
+          [this] { share(); });
+    }
+  }
+
+  // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may have
+  // the lock to itself for a moment, to open it (elision.h).
+  [[nodiscard]] bool try_lock_shared() {
+    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+      if (!lock_.try_lock_shared()) return false;
+      use_.taken_shared();
+      return true;
+    }
+    return elision_.try_enter(
+        this, [this] { return elision_.is_open(); }, [this] { return try_share(); });
+  }
+
+  // Leaves it, as unlock().
+  void unlock_shared() {
+    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
+      if (elision_.leave(this)) return;
+      use_.given_back_shared();
+      if (!elision_.is_dormant()) readers_.fetch_sub(1, memory_order_release);  // (4) with (5)
+    } else {
+      use_.given_back_shared();
+    }
+    lock_.unlock_shared();
+  }
+
+ private:
+  using exclusive = detail::elided_exclusive<elided_shared_lock, Lock>;
+  friend exclusive;
+  using exclusive::elision_;
+  using exclusive::lock_;
+  using exclusive::use_;
+
+  [[nodiscard]] bool is_free() const noexcept {
+    return elision_.is_open() && readers_.load(memory_order_acquire) == 0;  // (5) with (4)
+  }
+
+  // Where there are transactions.
+  void share() {
+    if (elision_.is_to_open()) open();
+    lock_.lock_shared();
+    shared();
+  }
+  bool try_share() {
+    if (!lock_.try_lock_shared()) return false;
+    shared();
+    return true;
+  }
+  // Where nobody writes, no writer does it. It does not wait for readers who are always there: with
+  // them it stays dormant.
+  void open() {
+    if (!lock_.try_lock()) return;
+    elision_.taken();
+    elision_.given_back();
+    lock_.unlock();
+  }
+  void shared() noexcept {
+    use_.taken_shared();
+    if (elision_.is_dormant()) return;
+    readers_.fetch_add(1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);  // (1)
+  }
+
+  // On a line of its own: who shares the lock does not abort those who read without it.
+  alignas(64) atomic<unsigned> readers_{0};
+};
+
+}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+
+#endif  // ASSAY_LOCKS_ELIDED_SHARED_LOCK_H_

@@ -1,0 +1,1871 @@
+// An ordered map for many threads: the BT-tree of Bonnichsen's thesis (2016, sections 5.2 and
+// 5.2.1), with locks that searches read and never take.
+//
+//     assay::bt_map<std::uint64_t, double> prices;          // any key with an order, any value
+//
+//     auto handle = prices.attach();                        // in each thread
+//     handle.insert(7, 1.5);                                // true: 7 was not there
+//     handle.insert_or_assign(7, 2.5);                      // false: it was, and is 2.5 now
+//     handle.find(7);                                       // std::optional(2.5)
+//     handle.update(7, [](double price) { return 2 * price; });         // true: it was there
+//     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
+//     handle.erase(7);                                      // true
+//
+//     prices.for_each([](std::uint64_t key, double price) { ... });     // while no call runs
+//
+// docs/guide/bt_map.md says when to use another map, what each part of the layout gains, and what
+// was changed from the thesis.
+//
+// Promises
+// --------
+// With bt::optimistic, the default:
+//
+// - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
+//   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
+//   that changes the leaf when it takes the leaf's lock.
+// - size, snapshot, range_snapshot, clone, lower_bound, next, minimum and maximum are linearizable,
+//   too: all leaves that they read had, at one moment, the versions that they were read at
+//   (locks/optimistic_lock.h has the argument for several locks).
+// - range and iterate visit in ascending order, one leaf after the other, each as it was at one
+//   moment. What is there all the time is visited once, what is never there is not visited, and
+//   nothing is visited twice.
+//
+// No operation is lock-free: each waits while another thread holds a lock that it needs. A search
+// waits while the leaf, or an internal node on its way, is being changed. Any operation can starve:
+// it begins again when a leaf that it needs was changed meanwhile; another thread has then made
+// progress. Locks are held for a few instructions, in which no memory is asked for and nothing of
+// the user's is called. The exception are snapshot operations that were disturbed several times:
+// they lock leaf after leaf, copy elements and compare keys meanwhile.
+//
+// With bt::coarse, range, iterate and approximate_size are as above, find_many is atomic in groups
+// of 16, and every other operation takes effect in one critical section. They are as fair as the
+// lock, and make progress as the lock does.
+//
+// The idea
+// --------
+// Elements are in leaves, in no order; internal nodes lead the way with up to 23 children each, so
+// that a million elements are four nodes and a leaf away. Nearly every update therefore changes
+// one leaf, and nothing else that others read. Only when a leaf is full or nearly empty the tree is
+// balanced, from the root down: nodes that are full are split, those that are nearly empty are
+// joined with their sibling (bt_node.h says what nodes are made of).
+//
+// Each node has a version, which changes whenever the node does (locks/optimistic_lock.h). A thread
+// goes down without writing anything: it reads a node's version, then which child the way goes on
+// to, validates the version, and goes on to the child (after optimistic lock coupling: Leis,
+// Scheibner, Kemper and Neumann 2016, section 3; Leis, Haubenschild and Neumann 2019, section 2).
+// An update then takes the leaf's lock at the version at which it has read the leaf. A thread
+// begins again only if another one has changed something.
+//
+// The range of keys of a leaf or an internal node never changes: balancing replaces the nodes whose
+// ranges change. The new nodes are made first, from what was read of the old ones, without locks.
+// Then the locks are taken, from the top down and only at the versions that were read: of the node
+// whose edges change (the parent, or, when the parent is to be replaced, the one above it), of the
+// parent, of the node, and of its sibling if the two are joined. Then edges change, and the old
+// nodes are unlocked as obsolete, for ever, and retired. Nobody waits for a lock while holding one,
+// except the disturbed snapshot operations, which lock leaves in ascending order.
+//
+// So a node that is neither locked nor obsolete is in the tree, with the range that it always had:
+// old nodes are locked before the edges to them change. A thread that comes to such a node, by an
+// edge that led to it when its parent had the version that was read, is where its key belongs,
+// whatever has become of the parent meanwhile. Lock coupling validates the parent's version once
+// more after it has read the child's; here that is not necessary.
+//
+// Types
+// -----
+// Keys and values are copied; copies and comparisons may throw. A call that throws has changed
+// nothing. Destructors must not throw. `Compare` is a strict weak order, called from many threads
+// at once and while locks are held: it does not call the map. Copies, and functions given to the
+// map, may call it through another handle.
+//
+// Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
+// nodes; others are in records that never change and are replaced whole. A record lives on while
+// its key separates nodes, even if its element was erased.
+
+#ifndef ASSAY_MAPS_BT_MAP_H_
+#define ASSAY_MAPS_BT_MAP_H_
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "assay/base/atomics.h"
+#include "assay/base/backoff.h"
+#include "assay/base/instruction_set.h"
+#include "assay/base/point.h"
+#include "assay/base/prefetch.h"
+#include "assay/maps/bt_node.h"
+#include "assay/maps/bt_synchronisation.h"
+#include "assay/maps/concept.h"
+#include "assay/maps/shape.h"
+#include "assay/random/splitmix64.h"
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/epochs.h"
+
+namespace assay {
+
+// The layout. docs/guide/bt_map.md says what each part gains.
+struct bt_settings {
+  // Capacities of a leaf, in elements, and of an internal node, in children: 6 to 64. With 64-bit
+  // keys and values, the nodes take 768 and 384 bytes, which allocators have sizes for.
+  static constexpr std::size_t leaf_capacity = 44;
+  static constexpr std::size_t internal_capacity = 23;
+  // Whether a leaf that is less than a quarter full is joined with a sibling, not only one of fewer
+  // than 3 elements, and whether a leaf that grows at one of its ends is split there, not in
+  // halves.
+  static constexpr bool keeps_leaves_full = true;
+  // For keys that can be hashed: whether leaves are searched by fingerprints of a byte, and whether
+  // elements are put in the line that their hash names.
+  static constexpr bool fingerprints = true;
+  static constexpr bool homes = true;
+  // Whether an update fetches the lines of a leaf as one that will write to them.
+  static constexpr bool fetches_to_write = true;
+  // The best vector instructions that are used where the processor has them.
+  static constexpr host::instruction_set most_instructions = host::instruction_set::avx512;
+};
+
+// The same with other capacities, as in bt_map<K, V, reclaim::epochs, std::less<K>, bt::optimistic,
+// bt_capacities<32, 32>>, which has the capacities of the thesis.
+template <std::size_t Leaf, std::size_t Internal>
+struct bt_capacities : bt_settings {
+  static constexpr std::size_t leaf_capacity = Leaf;
+  static constexpr std::size_t internal_capacity = Internal;
+};
+
+// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
+// to a handle and all calls that ended happen before.
+template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
+          class Synchronisation = bt::optimistic, class Settings = bt_settings>
+class bt_map {
+  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::copy_constructible<K> &&
+                    std::is_same_v<V, std::remove_cvref_t<V>> && std::copy_constructible<V>,
+                "keys and values of bt_map are copied: they are copyable objects, neither constant "
+                "nor references.");
+  static_assert(bt::order<Compare, K>,
+                "the fourth parameter of bt_map does not order its keys: `less(key, key)` answers "
+                "true or false, also if `less` is constant. std::less<K> needs K to have <.");
+  static_assert(
+      bt::synchronisation<Synchronisation>,
+      "the fifth parameter of bt_map is not a way of synchronisation: use bt::optimistic, "
+      "bt::optimistic_replacing or bt::coarse<Lock>.");
+  static_assert(
+      std::derived_from<Settings, bt_settings>,
+      "the sixth parameter of bt_map is not a layout: use bt_settings, bt_capacities<Leaf, "
+      "Internal> or a type that is derived from them.");
+  static_assert(reclaim::policy<Reclaim>,
+                "the third parameter of bt_map is not a reclamation policy: use reclaim::epochs or "
+                "reclaim::none, or a type that does what assay/reclaim/concept.h asks of one.");
+  static_assert(Reclaim::protects == reclaim::protection::everything,
+                "bt_map cannot be used with hazard pointers: its searches pass nodes and records "
+                "that they have not announced. Use reclaim::epochs or reclaim::none.");
+  static_assert(Settings::leaf_capacity >= 6 && Settings::internal_capacity >= 6,
+                "a node of bt_map holds at least 6 elements or children: with fewer, the halves of "
+                "a node that was split would have to be joined at once.");
+  static_assert(Settings::leaf_capacity <= 64 && Settings::internal_capacity <= 64,
+                "a node of bt_map holds at most 64 elements or children.");
+
+  using node_lock = typename Synchronisation::node_lock;
+  using section = typename Synchronisation::section;
+  using types = bt::nodes<K, V, Compare, node_lock, Settings>;
+  using words = typename types::words;
+  using key_word = typename words::key_word;
+  using value_word = typename words::value_word;
+  using entry = typename types::entry_type;
+  using leaf = typename types::leaf;
+  using internal = typename types::internal;
+  using edge = typename types::edge;
+  using version = typename node_lock::version;
+  using guard_type = typename Reclaim::guard;
+  using set = host::instruction_set;
+
+ public:
+  static constexpr std::size_t leaf_capacity = Settings::leaf_capacity;
+  static constexpr std::size_t internal_capacity = Settings::internal_capacity;
+
+  class handle;
+
+  // Throws std::bad_alloc.
+  bt_map() : bt_map(Compare()) {}
+  explicit bt_map(Compare less)
+      : root_(types::edge_to(new leaf)), less_(std::move(less)), set_(usable_set()) {}
+  bt_map(const bt_map&) = delete;
+  bt_map& operator=(const bt_map&) = delete;
+  // At rest, with no handle left. Deletes everything.
+  ~bt_map() { delete_tree(root_.load(memory_order_relaxed)); }
+
+  // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
+  [[nodiscard]] handle attach() { return handle(*this); }
+
+  // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
+  // and what comparisons and `visit` throw.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for_each_leaf(root_.load(memory_order_acquire), [&](const leaf& node) {
+      entries<leaf_capacity> met;
+      collect(node, met);
+      sort(met);
+      for (const entry& each : met) visit(words::key(each.key), words::value(each.key, each.value));
+    });
+  }
+
+  // Removes all elements, and frees at once their memory and that of all elements erased before.
+  // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
+  // free_all() frees them when it otherwise would. Throws std::bad_alloc, with nothing changed.
+  void clear() {
+    auto* const empty = new leaf;
+    delete_tree(root_.exchange(types::edge_to(empty), memory_order_acq_rel));
+    if constexpr (requires { domain_.free_all(); }) domain_.free_all();
+  }
+
+  // Fills an empty map with elements, pairs of key and value, in ascending order of their keys. At
+  // rest. Nodes are made nearly full, so that the map is as small as it can be. Throws
+  // std::logic_error if it is not empty, std::invalid_argument if a key is not above the one before
+  // it, std::bad_alloc, and what comparisons and copies throw; with nothing changed.
+  template <std::forward_iterator Iterator>
+  void load_sorted(Iterator first, Iterator last);
+
+  // What is wrong with the tree, if anything is. At rest, for tests. Throws std::bad_alloc and what
+  // comparisons throw.
+  [[nodiscard]] std::optional<std::string> broken_invariant() const;
+
+  // Nodes, depths and bytes. At rest. Throws std::bad_alloc.
+  [[nodiscard]] assay::shape shape() const;
+
+  // How many retired nodes and records wait to be freed; an estimate while threads are inside
+  // calls.
+  [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
+
+ private:
+  // From here to the handle: what a thread does within its calls.
+
+  // Up to N things, without an allocation.
+  template <class T, std::size_t N>
+  class inline_vector {
+   public:
+    void push(const T& item) { items_[size_++] = item; }
+    void clear() { size_ = 0; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    T& operator[](std::size_t i) { return items_[i]; }
+    const T& operator[](std::size_t i) const { return items_[i]; }
+    T* begin() { return items_.data(); }
+    T* end() { return items_.data() + size_; }
+    const T* begin() const { return items_.data(); }
+    const T* end() const { return items_.data() + size_; }
+
+   private:
+    // With smaller arrays, gcc 12 warns that std::sort, which compares items up to 16 apart, leaves
+    // them.
+    std::array<T, std::max<std::size_t>(N, 32)> items_;
+    std::size_t size_ = 0;
+  };
+  template <std::size_t N>
+  using entries = inline_vector<entry, N>;
+
+  static constexpr std::size_t nowhere = ~std::size_t{0};
+
+  // A leaf and the version that it had when a thread came to it.
+  struct arrival {
+    leaf* at;
+    version seen;
+  };
+  // What a search for a key found.
+  struct located {
+    arrival where;
+    std::uint64_t places;  // that the leaf uses
+    std::size_t place;     // of the key, or nowhere
+    entry found;
+  };
+  // A leaf and the separators on both sides of it, where there are any.
+  struct piece {
+    arrival where;
+    std::optional<key_word> below;  // its keys are above this
+    std::optional<key_word> upto;   // and at most this
+  };
+
+  [[nodiscard]] static set usable_set() {
+    return std::min(host::best_instruction_set(), Settings::most_instructions);
+  }
+  // With what the calling thread searches now: a function with vector instructions ends by
+  // vzeroupper, which aborts a transaction.
+  [[nodiscard]] set set_now() const noexcept {
+    return Synchronisation::in_transaction() ? set::scalar : set_;
+  }
+
+  static std::uint64_t hash_of(parameter<K> key) {
+    if constexpr (types::has_fingerprints) return bt::hash_of(key);
+    return 0;
+  }
+
+  // Goes down from the root, at each internal node to the child that `choose` says, and tells
+  // `follow` of it. Waits while a node on the way is locked. (3) What was read of a node counts
+  // once it was validated, before the edge is followed.
+  template <class Choose, class Follow>
+  [[nodiscard]] arrival way_down(const Choose& choose, Follow& follow) const {
+    for (sync::backoff backoff;; backoff.wait()) {
+      ASSAY_POINT("bt_map_way_begins");
+      follow.begin();
+      const node_lock* above = &root_lock_;
+      version above_seen = root_lock_.read();
+      if (!node_lock::is_free(above_seen)) continue;
+      edge to = root_.load(memory_order_acquire);
+      for (;;) {
+        if (types::is_leaf(to)) follow.fetch(types::leaf_at(to));
+        if (!above->validate(above_seen)) break;  // (3)
+        if (types::is_leaf(to)) {
+          leaf* const node = types::leaf_at(to);
+          const version seen = node->lock.read();
+          if (!node_lock::is_free(seen)) break;
+          return {node, seen};
+        }
+        const internal* const node = types::internal_at(to);
+        const version seen = node->lock.read();
+        if (!node_lock::is_free(seen)) break;
+        ASSAY_POINT("bt_map_way_step");
+        const std::size_t i = choose(*node);
+        follow.pass(*node, i);
+        to = node->child(i);
+        above = &node->lock;
+        above_seen = seen;
+      }
+    }
+  }
+
+  // For a search that only wants to arrive: fetches the two lines of the leaf that it will need.
+  template <bool Writes>
+  struct fetching {
+    std::uint64_t hash;
+
+    static void begin() {}
+    static void pass(const internal& /*node*/, std::size_t /*child*/) {}
+    void fetch(const leaf* node) const {
+      fetch_line(node);
+      if constexpr (types::has_homes)
+        fetch_line(&node->elements[leaf::home(hash) * types::per_line]);
+    }
+    static void fetch_line(const void* at) {
+      if constexpr (Writes && Settings::fetches_to_write) {
+        sync::prefetch_to_write(at);
+      } else {
+        sync::prefetch(at);
+      }
+    }
+  };
+
+  // Keeps the separators next to the way.
+  struct between {
+    std::optional<key_word> below{};
+    std::optional<key_word> upto{};
+
+    void begin() { *this = {}; }
+    void pass(const internal& node, std::size_t child) {
+      if (child > 0) below = node.key(child - 1);
+      if (child + 1 < node.size()) upto = node.key(child);
+    }
+    static void fetch(const leaf* /*node*/) {}
+  };
+
+  // Not inlined, as what follows: compilers would otherwise copy the way down to a dozen places.
+  template <class Choose>
+  [[nodiscard]] piece piece_by(const Choose& choose) const {
+    between met;
+    const arrival where = way_down(choose, met);
+    return {where, met.below, met.upto};
+  }
+  [[nodiscard, gnu::noinline]] piece piece_of(parameter<K> key) const {
+    return piece_by(
+        [&](const internal& node) { return node.template child_of<set::scalar>(key, less_); });
+  }
+  [[nodiscard, gnu::noinline]] piece piece_after(const K& bound) const {
+    return piece_by([&](const internal& node) { return node.child_after(bound, less_); });
+  }
+  [[nodiscard, gnu::noinline]] piece first_piece() const {
+    return piece_by([](const internal& /*node*/) { return std::size_t{0}; });
+  }
+  [[nodiscard, gnu::noinline]] piece last_piece() const {
+    return piece_by([](const internal& node) { return std::max<std::size_t>(node.size(), 1) - 1; });
+  }
+
+  // Where in a leaf the key is, among these places.
+  template <set Set>
+  [[nodiscard]] std::size_t place_in(const leaf& node, parameter<K> key, std::uint64_t hash,
+                                     std::uint64_t places) const {
+    if constexpr (types::has_fingerprints) {
+      std::uint64_t candidates = places & vector_search::equal_bytes<Set, leaf_capacity>(
+                                              node.fingerprints.data(), leaf::fingerprint(hash));
+      while (candidates != 0) {
+        const auto place = static_cast<std::size_t>(std::countr_zero(candidates));
+        const key_word word = node.elements[place].key.load();
+        if (words::key(word) == key) return place;
+        candidates &= candidates - 1;
+      }
+    } else {
+      static_cast<void>(hash);
+      while (places != 0) {
+        const auto place = static_cast<std::size_t>(std::countr_zero(places));
+        const key_word word = node.elements[place].key.load();
+        const K& met = words::key(word);
+        if (!less_(key, met) && !less_(met, key)) return place;
+        places &= places - 1;
+      }
+    }
+    return nowhere;
+  }
+
+  // The answer was right when the leaf's version was read.
+  template <set Set, bool Writes>
+  [[nodiscard]] located locate_as(parameter<K> key, std::uint64_t hash) const {
+    const auto choose = [&](const internal& node) {
+      return node.template child_of<Set>(key, less_);
+    };
+    fetching<Writes> follow{hash};
+    for (sync::backoff backoff;; backoff.wait()) {
+      located got{.where = way_down(choose, follow), .places = 0, .place = nowhere, .found = {}};
+      const leaf& node = *got.where.at;
+      got.places = node.places();
+      got.place = place_in<Set>(node, key, hash, got.places);
+      if (got.place != nowhere) got.found = node.at(got.place);
+      ASSAY_POINT("bt_map_leaf_read");
+      if (node.lock.validate(got.where.seen)) return got;
+    }
+  }
+
+#if defined(__x86_64__)
+  // Whole, with all that they call, in the instructions that they are named after.
+  template <bool Writes>
+  [[gnu::flatten]] ASSAY_AVX2 located locate_avx2(parameter<K> key, std::uint64_t hash) const {
+    return locate_as<set::avx2, Writes>(key, hash);
+  }
+  template <bool Writes>
+  [[gnu::flatten]] ASSAY_AVX512 located locate_avx512(parameter<K> key, std::uint64_t hash) const {
+    return locate_as<set::avx512, Writes>(key, hash);
+  }
+#endif
+
+  template <bool Writes>
+  [[nodiscard]] located locate(parameter<K> key, std::uint64_t hash) const {
+#if defined(__x86_64__)
+    if constexpr (types::has_vectors || types::has_fingerprints) {
+      const set with = set_now();
+      if (with == set::avx512) return locate_avx512<Writes>(key, hash);
+      if (with == set::avx2) return locate_avx2<Writes>(key, hash);
+    }
+#endif
+    return locate_scalar<Writes>(key, hash);
+  }
+  template <bool Writes>
+  [[nodiscard, gnu::noinline]] located locate_scalar(parameter<K> key, std::uint64_t hash) const {
+    return locate_as<set::scalar, Writes>(key, hash);
+  }
+
+  // What find_many does for up to `lanes` keys: a step for each in turn, so that all wait for
+  // memory together.
+  static constexpr std::size_t lanes = 16;
+  struct lane {
+    const node_lock* above;
+    version above_seen;
+    edge to;
+    std::uint64_t hash;
+    entry found;
+    bool is_found;
+    bool is_lost;  // met a change
+  };
+  using group = std::array<lane, lanes>;
+
+  template <set Set>
+  void locate_group_as(std::span<const K> keys, group& each) const {
+    const version root_seen = root_lock_.read();
+    const edge root = root_.load(memory_order_acquire);
+    std::uint64_t active = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      each[i] = {.above = &root_lock_,
+                 .above_seen = root_seen,
+                 .to = root,
+                 .hash = hash_of(keys[i]),
+                 .found = {},
+                 .is_found = false,
+                 .is_lost = !node_lock::is_free(root_seen)};
+      if (!each[i].is_lost) active |= UINT64_C(1) << i;
+    }
+    while (active != 0) {
+      for (std::uint64_t left = active; left != 0; left &= left - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(left));
+        if (!step<Set>(keys[i], each[i])) active &= ~(UINT64_C(1) << i);
+      }
+    }
+  }
+  // One step of way_down() or locate_as(). Whether there is another to do.
+  template <set Set>
+  [[nodiscard]] bool step(parameter<K> key, lane& at) const {
+    at.is_lost = true;
+    if (!at.above->validate(at.above_seen)) return false;  // (3)
+    if (types::is_leaf(at.to)) {
+      const leaf& node = *types::leaf_at(at.to);
+      const version seen = node.lock.read();
+      if (!node_lock::is_free(seen)) return false;
+      const std::size_t place = place_in<Set>(node, key, at.hash, node.places());
+      at.is_found = place != nowhere;
+      if (at.is_found) at.found = node.at(place);
+      at.is_lost = !node.lock.validate(seen);
+      return false;
+    }
+    const internal& node = *types::internal_at(at.to);
+    const version seen = node.lock.read();
+    if (!node_lock::is_free(seen)) return false;
+    at.to = node.child(node.template child_of<Set>(key, less_));
+    at.above = &node.lock;
+    at.above_seen = seen;
+    at.is_lost = false;
+    if (types::is_leaf(at.to)) {
+      fetching<false>{at.hash}.fetch(types::leaf_at(at.to));
+    } else {
+      constexpr std::size_t bytes = offsetof(internal, children);
+      for (edge from = at.to; from < at.to + bytes; from += bt::line) {
+        // Not a pointer yet: nothing has said that it leads anywhere.
+        sync::prefetch(reinterpret_cast<const void*>(from));  // NOLINT(performance-no-int-to-ptr)
+      }
+    }
+    return true;
+  }
+
+#if defined(__x86_64__)
+  [[gnu::flatten]] ASSAY_AVX2 void locate_group_avx2(std::span<const K> keys, group& each) const {
+    locate_group_as<set::avx2>(keys, each);
+  }
+  [[gnu::flatten]] ASSAY_AVX512 void locate_group_avx512(std::span<const K> keys,
+                                                         group& each) const {
+    locate_group_as<set::avx512>(keys, each);
+  }
+#endif
+  void locate_group(std::span<const K> keys, group& each) const {
+#if defined(__x86_64__)
+    if constexpr (types::has_vectors || types::has_fingerprints) {
+      const set with = set_now();
+      if (with == set::avx512) return locate_group_avx512(keys, each);
+      if (with == set::avx2) return locate_group_avx2(keys, each);
+    }
+#endif
+    locate_group_as<set::scalar>(keys, each);
+  }
+
+  // The elements of a leaf that nobody changes.
+  template <class Into>
+  static void collect(const leaf& node, Into& into) {
+    collect(node, node.places(), into);
+  }
+  // The leaf may change meanwhile: the result is of no use unless its lock says that it did not.
+  template <class Into>
+  static void collect_racing(const leaf& node, Into& into) {
+    const std::uint64_t places = node.places();
+    ASSAY_POINT("bt_map_places_read");
+    collect(node, places, into);
+  }
+  template <class Into>
+  static void collect(const leaf& node, std::uint64_t places, Into& into) {
+    for (; places != 0; places &= places - 1) {
+      into.push(node.at(static_cast<std::size_t>(std::countr_zero(places))));
+    }
+  }
+
+  [[nodiscard]] bool before(const entry& one, const entry& other) const {
+    return less_(words::key(one.key), words::key(other.key));
+  }
+  template <class Entries>
+  void sort(Entries& met) const {
+    std::sort(met.begin(), met.end(),
+              [this](const entry& one, const entry& other) { return before(one, other); });
+  }
+
+  // An element that is not in the map yet, and deleted if it never is.
+  class fresh_entry {
+   public:
+    fresh_entry() = default;
+    fresh_entry(const fresh_entry&) = delete;
+    fresh_entry& operator=(const fresh_entry&) = delete;
+    ~fresh_entry() {
+      if (made_) destroy(held_);
+    }
+
+    [[nodiscard]] bool is_made() const { return made_; }
+    void make(parameter<K> key, parameter<V> value) {
+      entry now;
+      if constexpr (words::has_value) {
+        now = {key, value};
+      } else if constexpr (words::has_box) {
+        now = {key, new typename words::box_type{value}};
+      } else {
+        now = {new typename words::record_type(key, value), {}};
+      }
+      if (made_) destroy(held_);
+      held_ = now;
+      made_ = true;
+    }
+    [[nodiscard]] const entry& get() const { return held_; }
+    // It is in the map now.
+    void release() { made_ = false; }
+
+   private:
+    entry held_{};
+    bool made_ = false;
+  };
+
+  // Frees an element that no node points to.
+  static void destroy(const entry& old) {
+    if constexpr (words::has_box) delete old.value;
+    if constexpr (!words::has_key) delete old.key;
+  }
+  // Retires an element that a leaf held. The leaf's lock is not held any more.
+  static void retire_entry(guard_type& guard, const entry& old) {
+    if constexpr (words::has_box) guard.retire(old.value);
+    if constexpr (!words::has_key) retire_separator(guard, old.key);
+  }
+  static void retire_separator(guard_type& guard, const key_word& old) {
+    if constexpr (!words::has_key) {
+      if (old->disown()) guard.retire(old);
+    } else {
+      static_cast<void>(guard);
+      static_cast<void>(old);
+    }
+  }
+  // By a holder of the lock of the leaf that has it.
+  static void own_separator(const key_word& made) {
+    if constexpr (!words::has_key) {
+      made->own();
+    } else {
+      static_cast<void>(made);
+    }
+  }
+
+  // Balancing.
+
+  // For an insert: no leaf that is full. For an erase: none that is nearly empty.
+  enum class balance_reason : std::uint8_t { room, fill };
+  enum class balance_result : std::uint8_t { nothing_to_do, done, lost };
+
+  // Nodes with fewer are joined with a sibling. In the thesis, that is fewer than 3 (section 5.2.1): if
+  // 5 in 6 of a million keys are erased, the others take 230 bytes each. They take 47 if leaves are
+  // joined when less than a quarter full.
+  static constexpr std::size_t least_elements =
+      Settings::keeps_leaves_full ? std::max<std::size_t>(leaf_capacity / 4, 3) : 3;
+  static constexpr std::size_t least_children = 3;
+
+  // What is made to be nearly full has room for a few more if it is not small.
+  static constexpr std::size_t nearly_full(std::size_t capacity) {
+    return capacity - capacity / 16;
+  }
+
+  // Whether two siblings become one: then it takes as many updates as possible until the node has
+  // to be balanced again (thesis, section 5.2.1).
+  static constexpr bool fit_in_one(std::size_t size, std::size_t capacity) {
+    return size <= 2 * (capacity + 2) / 3;
+  }
+
+  // A node on the way down, or the root's holder, which is none.
+  struct level {
+    node_lock* lock;
+    version seen;
+    internal* node;
+    std::size_t child;  // the way goes on to
+
+    [[nodiscard]] bool validate() const { return lock->validate(seen); }
+  };
+
+  // What balancing took out of the tree.
+  struct removed {
+    inline_vector<edge, 4> nodes;
+    inline_vector<key_word, 1> separators;
+
+    void retire(guard_type& guard) {
+      for (const edge each : nodes) {
+        if (types::is_leaf(each)) {
+          guard.retire(types::leaf_at(each));
+        } else {
+          guard.retire(types::internal_at(each));
+        }
+      }
+      for (const key_word& each : separators) retire_separator(guard, each);
+    }
+  };
+
+  // One or two nodes that are to replace one or two children of a node.
+  struct replacement {
+    edge left;
+    bool splits;         // into left and right
+    key_word separator;  // of the two
+    edge right;
+    std::size_t first;  // child that is replaced
+    bool joins;         // this and the next child are replaced
+    std::array<node_lock*, 2> locks;
+    std::array<version, 2> seen;
+    std::array<edge, 2> old;
+  };
+
+  using prepared = bt::prepared_nodes<leaf, internal>;
+
+  // Looks at the nodes on the way to that key's leaf, from the root down, and balances the first
+  // that needs it.
+  [[nodiscard]] balance_result balance_one(parameter<K> key, balance_reason reason, prepared& stock,
+                                           removed& old) {
+    level above{};
+    level parent{&root_lock_, root_lock_.read(), nullptr, 0};
+    if (!node_lock::is_free(parent.seen)) return balance_result::lost;
+    edge to = root_.load(memory_order_acquire);
+    for (;;) {
+      ASSAY_POINT("bt_map_balance_step");
+      if (!parent.validate()) return balance_result::lost;  // (3)
+      if (types::is_leaf(to)) {
+        leaf& node = *types::leaf_at(to);
+        const version seen = node.lock.read();
+        if (!node_lock::is_free(seen)) return balance_result::lost;
+        const auto size = static_cast<std::size_t>(std::popcount(node.places()));
+        if (reason == balance_reason::room && size == leaf_capacity) {
+          return split(above, parent, node, seen, key, stock, old);
+        }
+        if (reason == balance_reason::fill && size < least_elements && parent.node != nullptr) {
+          return join<leaf>(above, parent, stock, old);
+        }
+        return balance_result::nothing_to_do;
+      }
+      internal& node = *types::internal_at(to);
+      const version seen = node.lock.read();
+      if (!node_lock::is_free(seen)) return balance_result::lost;
+      const std::size_t size = node.size();
+      if (reason == balance_reason::room && size == internal_capacity) {
+        return split(above, parent, node, seen, key, stock, old);
+      }
+      if (reason == balance_reason::fill && size < least_children && parent.node != nullptr) {
+        return join<internal>(above, parent, stock, old);
+      }
+      above = parent;
+      parent = {&node.lock, seen, &node, node.template child_of<set::scalar>(key, less_)};
+      to = node.child(parent.child);
+    }
+  }
+
+  template <class Node>
+  [[nodiscard]] balance_result split(const level& above, const level& parent, Node& node,
+                                     version seen, parameter<K> key, prepared& stock,
+                                     removed& old) {
+    ASSAY_POINT("bt_map_split_begins");
+    contents<Node> all;
+    all.add(node);
+    if (all.size() < 2) return balance_result::lost;  // read while it was being changed
+    replacement change{.left = 0,
+                       .splits = true,
+                       .separator = {},
+                       .right = 0,
+                       .first = parent.child,
+                       .joins = false,
+                       .locks = {&node.lock, nullptr},
+                       .seen = {seen, {}},
+                       .old = {types::edge_to(&node), 0}};
+    all.divide(*this, all.left_of_split(*this, key), stock, change);
+    return replace(above, parent, change, stock, old);
+  }
+
+  // Joins the child of `parent` that the way goes on to, and its sibling.
+  template <class Node>
+  [[nodiscard]] balance_result join(const level& above, const level& parent, prepared& stock,
+                                    removed& old) {
+    const std::size_t size = parent.node->size();
+    const std::size_t first = parent.child > 0 ? parent.child - 1 : 0;
+    if (first + 1 >= size) return balance_result::lost;  // read while it was being changed
+    const std::array<edge, 2> at{parent.node->child(first), parent.node->child(first + 1)};
+    const key_word separator = parent.node->key(first);
+    if (!parent.validate()) return balance_result::lost;  // (3)
+    const std::array<Node*, 2> node{node_at<Node>(at[0]), node_at<Node>(at[1])};
+    replacement change{.left = 0,
+                       .splits = false,
+                       .separator = {},
+                       .right = 0,
+                       .first = first,
+                       .joins = true,
+                       .locks = {&node[0]->lock, &node[1]->lock},
+                       .seen = {node[0]->lock.read(), node[1]->lock.read()},
+                       .old = at};
+    if (!node_lock::is_free(change.seen[0]) || !node_lock::is_free(change.seen[1])) {
+      return balance_result::lost;
+    }
+    contents<Node> all;
+    all.add(*node[0]);
+    all.add_separator(separator);
+    all.add(*node[1]);
+    if (fit_in_one(all.size(), contents<Node>::capacity)) {
+      all.unite(stock, change);
+    } else {
+      change.splits = true;
+      all.divide(*this, all.half(), stock, change);
+    }
+    return replace(above, parent, change, stock, old);
+  }
+  template <class Node>
+  static Node* node_at(edge to) {
+    if constexpr (std::is_same_v<Node, leaf>) {
+      return types::leaf_at(to);
+    } else {
+      return types::internal_at(to);
+    }
+  }
+
+  // What one or two nodes hold, as it was read of them: of leaves elements, of internal nodes
+  // children and the separators between them.
+  class contents_of_leaves {
+   public:
+    static constexpr std::size_t capacity = leaf_capacity;
+
+    void add(const leaf& node) { collect(node, all_); }
+    void add_separator(const key_word& /*between*/) {}
+    [[nodiscard]] std::size_t size() const { return all_.size(); }
+    [[nodiscard]] std::size_t half() const { return (size() + 1) / 2; }
+    // How many are to be in the left one of two where `key` is to be added: a half. But where it is
+    // above all others or below, those after it may be as well (as in Abseil's B-trees).
+    [[nodiscard]] std::size_t left_of_split(const bt_map& map, parameter<K> key) const {
+      if constexpr (Settings::keeps_leaves_full) {
+        const std::size_t most = std::min(nearly_full(capacity), size() - 1);
+        if (std::all_of(all_.begin(), all_.end(),
+                        [&](const entry& each) { return map.less_(words::key(each.key), key); })) {
+          return most;
+        }
+        if (std::all_of(all_.begin(), all_.end(),
+                        [&](const entry& each) { return map.less_(key, words::key(each.key)); })) {
+          return size() - most;
+        }
+      }
+      return half();
+    }
+
+    void unite(prepared& stock, replacement& change) {
+      fill(stock.leaf(0), all_.begin(), all_.end());
+      change.left = types::edge_to(&stock.leaf(0));
+    }
+    // As an element of the left one is the separator, all in the right one are above it.
+    void divide(const bt_map& map, std::size_t left, prepared& stock, replacement& change) {
+      entry* const last_of_left = all_.begin() + left - 1;
+      std::nth_element(
+          all_.begin(), last_of_left, all_.end(),
+          [&map](const entry& one, const entry& other) { return map.before(one, other); });
+      fill(stock.leaf(0), all_.begin(), last_of_left + 1);
+      fill(stock.leaf(1), last_of_left + 1, all_.end());
+      change.left = types::edge_to(&stock.leaf(0));
+      change.right = types::edge_to(&stock.leaf(1));
+      change.separator = last_of_left->key;
+    }
+
+   private:
+    static void fill(leaf& node, const entry* from, const entry* to) {
+      node.used.store(0, memory_order_relaxed);
+      for (; from != to; ++from) node.put(*from);
+    }
+
+    entries<2 * leaf_capacity> all_;
+  };
+
+  class contents_of_internals {
+   public:
+    static constexpr std::size_t capacity = internal_capacity;
+
+    void add(const internal& node) {
+      // The size may be of another moment than the children: then this comes to nothing.
+      const std::size_t size = std::min(node.size(), internal_capacity);
+      for (std::size_t i = 0; i < size; ++i) {
+        children_.push(node.child(i));
+        if (i + 1 < size) keys_.push(node.key(i));
+      }
+    }
+    void add_separator(const key_word& between) { keys_.push(between); }
+    [[nodiscard]] std::size_t size() const { return children_.size(); }
+    [[nodiscard]] std::size_t half() const { return (size() + 1) / 2; }
+    [[nodiscard]] std::size_t left_of_split(const bt_map& /*map*/, parameter<K> /*key*/) const {
+      return half();
+    }
+
+    void unite(prepared& stock, replacement& change) {
+      fill(stock.internal(0), children_, keys_, 0, size());
+      change.left = types::edge_to(&stock.internal(0));
+    }
+    void divide(const bt_map& /*map*/, std::size_t left, prepared& stock, replacement& change) {
+      fill(stock.internal(0), children_, keys_, 0, left);
+      fill(stock.internal(1), children_, keys_, left, size() - left);
+      change.left = types::edge_to(&stock.internal(0));
+      change.right = types::edge_to(&stock.internal(1));
+      change.separator = keys_[left - 1];
+    }
+
+   private:
+    inline_vector<edge, 2 * internal_capacity> children_;
+    inline_vector<key_word, 2 * internal_capacity> keys_;
+  };
+  template <class Node>
+  using contents =
+      std::conditional_t<std::is_same_v<Node, leaf>, contents_of_leaves, contents_of_internals>;
+
+  // Replaces the old nodes by the new ones if all old ones are as they were read. Says whether it did.
+  // What the locks protect is written last and at once: nothing in between can fail.
+  [[nodiscard]] balance_result replace(const level& above, const level& parent, replacement& change,
+                                       prepared& stock, removed& old) {
+    constexpr bool makes_leaves_separators = !words::has_key;
+    const bool is_root = parent.node == nullptr;
+    // Where two children of the root become one, that is the root.
+    const bool lowers =
+        !is_root && above.node == nullptr && !change.splits && parent.node->size() == 2;
+    const bool replaces_parent = !is_root && (Synchronisation::replaces_parents || lowers);
+
+    edge top = change.left;  // what the edge above it all leads to when it is done
+    internal* made = nullptr;
+    if (is_root && change.splits) {
+      made = &stock.internal(2);
+      inline_vector<edge, internal_capacity> children;
+      inline_vector<key_word, internal_capacity> keys;
+      children.push(change.left);
+      children.push(change.right);
+      keys.push(change.separator);
+      fill(*made, children, keys, 0, 2);
+    } else if (replaces_parent && !lowers) {
+      made = &stock.internal(2);
+      copy_with(*made, *parent.node, change);
+    }
+    if (made != nullptr) top = types::edge_to(made);
+
+    struct taken {
+      node_lock* lock;
+      version seen;
+    };
+    inline_vector<taken, 4> locks;
+    if (replaces_parent) locks.push({above.lock, above.seen});
+    locks.push({parent.lock, parent.seen});
+    locks.push({change.locks[0], change.seen[0]});
+    if (change.joins) locks.push({change.locks[1], change.seen[1]});
+    ASSAY_POINT("bt_map_balance_before_locks");
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+      if (locks[i].lock->try_lock(locks[i].seen)) continue;
+      while (i > 0) locks[--i].lock->unlock_unchanged();
+      return balance_result::lost;
+    }
+    ASSAY_POINT("bt_map_balance_locked");
+
+    const bool of_leaves = types::is_leaf(change.left);
+    if constexpr (makes_leaves_separators) {
+      if (of_leaves) {
+        if (change.splits) own_separator(change.separator);
+        if (change.joins) old.separators.push(parent.node->key(change.first));
+      }
+    }
+    if (is_root || replaces_parent) {
+      const level& holder = is_root ? parent : above;
+      if (holder.node == nullptr) {
+        root_.store(top, memory_order_release);  // (1) of bt_node.h
+      } else {
+        holder.node->set_child(holder.child, top);
+      }
+    } else {
+      change_children(*parent.node, change);
+    }
+    if (made != nullptr) stock.use_internal(2);
+    if (of_leaves) {
+      stock.use_leaf(0);
+      if (change.splits) stock.use_leaf(1);
+    } else {
+      stock.use_internal(0);
+      if (change.splits) stock.use_internal(1);
+    }
+    old.nodes.push(change.old[0]);
+    if (change.joins) old.nodes.push(change.old[1]);
+    if (replaces_parent) old.nodes.push(types::edge_to(parent.node));
+
+    ASSAY_POINT("bt_map_balance_before_unlock");
+    change.locks[0]->unlock_obsolete();
+    if (change.joins) change.locks[1]->unlock_obsolete();
+    if (replaces_parent) {
+      parent.lock->unlock_obsolete();
+      above.lock->unlock();
+    } else {
+      parent.lock->unlock();
+    }
+    return balance_result::done;
+  }
+
+  static void change_children(internal& node, const replacement& change) {
+    if (change.joins && change.splits) {
+      node.set_child(change.first, change.left);
+      node.set_key(change.first, change.separator);
+      node.set_child(change.first + 1, change.right);
+    } else if (change.splits) {
+      node.split_child(change.first, change.left, change.separator, change.right);
+    } else {
+      node.join_children(change.first, change.left);
+    }
+  }
+
+  // A node with these children, from `first` on, and the separators between them. Nobody else knows
+  // it yet.
+  static void fill(internal& node, const auto& children, const auto& keys, std::size_t first,
+                   std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) node.set_child(i, children[first + i]);
+    for (std::size_t i = 0; i < internal::most_keys; ++i) {
+      if (i + 1 < size) {
+        node.set_key(i, keys[first + i]);
+      } else {
+        node.clear_key(i);
+      }
+    }
+    node.set_size(size);
+  }
+  static void copy_with(internal& made, const internal& node, const replacement& change) {
+    const std::size_t size = node.size();
+    for (std::size_t i = 0; i < size; ++i) made.set_child(i, node.child(i));
+    for (std::size_t i = 0; i < internal::most_keys; ++i) {
+      if (i + 1 < size) {
+        made.set_key(i, node.key(i));
+      } else {
+        made.clear_key(i);
+      }
+    }
+    made.set_size(size);
+    change_children(made, change);
+  }
+
+  // Balances until there is room for that key, or its leaf is not nearly empty. Not inlined, so
+  // that it stays out of the way of what is done all the time.
+  [[gnu::noinline]] void balance(parameter<K> key, balance_reason reason, prepared& stock,
+                                 guard_type& guard) {
+    for (sync::backoff backoff;;) {
+      ASSAY_POINT("bt_map_balance_begins");
+      stock.provide();
+      removed old;
+      balance_result got{};
+      {
+        const section in(shared_);
+        got = balance_one(key, reason, stock, old);
+      }
+      old.retire(guard);
+      if (got == balance_result::nothing_to_do) return;
+      if (got == balance_result::lost) backoff.wait();
+    }
+  }
+  // After an erase, which has taken effect: it does not fail for want of memory or because a
+  // comparison throws. The leaf stays as it is, until the next erase from it.
+  void balance_if_possible(parameter<K> key, prepared& stock, guard_type& guard) noexcept {
+    try {
+      balance(key, balance_reason::fill, stock, guard);
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+
+  // Operations on many leaves at one moment.
+
+  enum class onward : std::uint8_t { yes, no, no_room };
+  enum class walked : std::uint8_t { whole, changed, no_room };
+
+  // Reads leaf after leaf in ascending order, from the one where `first` is, or from the first one,
+  // and asks `each(leaf)` whether to go on: it has to if it has not met what it needs. Then all
+  // leaves are validated, so that what was read was there at one moment, unless the answer is
+  // `changed`. Needs no memory: the answer is `no_room` if `leaves` or what `each` has is used up.
+  template <class Each>
+  [[nodiscard]] walked walk(const K* first, const K* last, std::vector<arrival>& leaves,
+                            bool locking, const Each& each) const {
+    struct unlocking {
+      const std::vector<arrival>* leaves;
+      ~unlocking() {
+        if (leaves == nullptr) return;
+        for (const arrival& one : *leaves) one.at->lock.unlock_unchanged();
+      }
+    };
+    leaves.clear();
+    const unlocking at_the_end{locking ? &leaves : nullptr};
+    piece at = first != nullptr ? piece_of(*first) : first_piece();
+    for (;;) {
+      if (leaves.size() == leaves.capacity()) return walked::no_room;
+      if (locking) {
+        for (sync::backoff backoff;; backoff.wait()) {
+          ASSAY_POINT("bt_map_walk_before_lock");
+          if (at.where.at->lock.try_lock(at.where.seen)) break;
+          ASSAY_POINT("bt_map_walk_waits");
+          at = at.below ? piece_after(words::key(*at.below)) : first_piece();
+        }
+      }
+      leaves.push_back(at.where);
+      ASSAY_POINT("bt_map_walk_step");
+      const onward answer = each(*at.where.at);
+      if (!at.where.at->lock.validate(at.where.seen) && !locking) return walked::changed;
+      if (answer == onward::no_room) return walked::no_room;
+      if (answer == onward::no || !at.upto) break;
+      if (last != nullptr && !less_(words::key(*at.upto), *last)) break;
+      at = piece_after(words::key(*at.upto));
+    }
+    return locking || are_valid(leaves) ? walked::whole : walked::changed;
+  }
+  [[nodiscard]] static bool are_valid(const std::vector<arrival>& leaves) {
+    node_lock::all_read();
+    return std::all_of(leaves.begin(), leaves.end(),
+                       [](const arrival& one) { return one.at->lock.validate(one.seen); });
+  }
+  // After this many walks that met changes, leaves are locked.
+  static constexpr unsigned undisturbed_attempts = 8;
+
+  // At rest.
+
+  template <class Visit>
+  static void for_each_leaf(edge to, const Visit& visit) {
+    if (types::is_leaf(to)) {
+      visit(*types::leaf_at(to));
+      return;
+    }
+    const internal& node = *types::internal_at(to);
+    for (std::size_t i = 0; i < node.size(); ++i) for_each_leaf(node.child(i), visit);
+  }
+
+  static void delete_tree(edge to) noexcept {
+    const auto disown = [](const key_word& word) {
+      if constexpr (!words::has_key) {
+        if (word->disown()) delete word;
+      } else {
+        static_cast<void>(word);
+      }
+    };
+    if (types::is_leaf(to)) {
+      leaf* const node = types::leaf_at(to);
+      entries<leaf_capacity> met;
+      collect(*node, met);
+      for (const entry& each : met) {
+        if constexpr (words::has_box) delete each.value;
+        disown(each.key);
+      }
+      delete node;
+      return;
+    }
+    internal* const node = types::internal_at(to);
+    for (std::size_t i = 0; i < node->size(); ++i) {
+      delete_tree(node->child(i));
+      if (i + 1 < node->size()) disown(node->key(i));
+    }
+    delete node;
+  }
+
+  class checking;
+
+  // Read by every call, and apart from what else is written.
+  alignas(64) node_lock root_lock_;
+  atomic<edge> root_;
+  [[no_unique_address]] Compare less_;
+  const set set_;
+  [[no_unique_address]] typename Synchronisation::shared shared_;
+  alignas(64) Reclaim domain_;
+};
+
+// A thread's access to the map. Only the thread that attached it calls it, and not within a call to
+// it, as from a comparison, a copy or a visit. It is destroyed before the map is, outside its
+// calls, by that thread or by one that knows that it is done, as after joining it. Debug builds
+// abort, with a message, on a call by another thread, within a call, or after it was moved from,
+// and when it outlives its map.
+//
+// Every call may throw std::bad_alloc and what comparisons and copies throw, with nothing changed.
+// "Promises" above says what each call promises and for whom it waits. Where nothing else is said,
+// a call goes down one way from the root, which takes time logarithmic in the number of elements.
+template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
+ public:
+  // Adds the element if no element has its key; says whether it did. Locks the leaf, and first
+  // balances it if it is full. Like erase(), it is not inlined: a loop over these and find(), which
+  // is, would keep its own variables in memory (gcc 12: 14 instructions more a search).
+  [[gnu::noinline]] bool insert(parameter<K> key, parameter<V> value) {
+    return put(key, value,
+               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+
+  // Adds the element, or gives the element with its key this value; says whether it added it. Where an
+  // equivalent key is there that is not equal, one of the two stays.
+  bool insert_or_assign(parameter<K> key, parameter<V> value) {
+    return put(key, value, [&](const located& at, fresh_entry& fresh) {
+      if (!fresh.is_made()) fresh.make(key, value);
+      return replace_at(at, fresh) ? found_there::replaced : found_there::changed;
+    });
+  }
+
+  // Gives the element with the key the value f(value), if there is one, and says whether there was.
+  // `f` takes the value, or a reference to a constant one, and is called with no lock held. It is
+  // called again whenever the value was changed meanwhile: only its last answer counts.
+  template <class F>
+  bool update(parameter<K> key, F f) {
+    static_assert(std::is_invocable_r_v<V, F&, const V&>,
+                  "the function given to bt_map's update() takes the value, or a reference to a "
+                  "constant one, and returns the new value.");
+    auto guard = me_.pin();
+    const std::uint64_t hash = hash_of(key);
+    fresh_entry fresh;
+    located at = look_up<true>(key, hash);
+    while (at.place != nowhere) {
+      fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
+      const entry old = at.found;
+      if (exchange(key, hash, old, at, fresh)) {
+        retire_entry(guard, old);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Removes the element with the key if there is one; says whether it did. Locks the leaf, and
+  // balances it if few elements are left.
+  [[gnu::noinline]] bool erase(parameter<K> key) {
+    auto guard = me_.pin();
+    const std::uint64_t hash = hash_of(key);
+    for (sync::backoff backoff;; backoff.wait()) {
+      located at{};
+      {
+        const section in(map_->shared_);
+        at = map_->template locate<true>(key, hash);
+        if (at.place == nowhere) return false;
+        ASSAY_POINT("bt_map_erase_before_lock");
+        if (!at.where.at->lock.try_lock(at.where.seen)) continue;
+        ASSAY_POINT("bt_map_erase_locked");
+        at.where.at->remove(at.place);
+        at.where.at->lock.unlock();
+      }
+      retire_entry(guard, at.found);
+      if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
+        map_->balance_if_possible(key, stock_, guard);
+      }
+      return true;
+    }
+  }
+
+  // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
+  // for the reason that concept.h gives.
+  [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    const located at = look_up<false>(key, hash_of(key));
+    std::optional<V> found;
+    if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    return found;
+  }
+
+  // Whether there is an element with the key.
+  bool contains(parameter<K> key) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    return look_up<false>(key, hash_of(key)).place != nowhere;
+  }
+
+  // find() for each key, into the same place of `found`, which has as many: about three times as
+  // fast as one by one where the map is larger than the caches, since several searches wait for
+  // memory at the same time. Throws std::invalid_argument if the sizes differ.
+  void find_many(std::span<const K> keys, std::span<std::optional<V>> found) {
+    if (keys.size() != found.size()) {
+      throw std::invalid_argument(
+          "bt_map::find_many: needs as many places for values as there are keys");
+    }
+    [[maybe_unused]] const auto guard = me_.pin();
+    group each;
+    while (!keys.empty()) {
+      const auto now = keys.first(std::min(keys.size(), lanes));
+      {
+        const section in(map_->shared_);
+        map_->locate_group(now, each);
+      }
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        if (each[i].is_lost) {
+          const located at = look_up<false>(now[i], each[i].hash);
+          each[i].is_found = at.place != nowhere;
+          each[i].found = at.found;
+        }
+        found[i].reset();
+        if (each[i].is_found)
+          found[i].emplace(words::value(each[i].found.key, each[i].found.value));
+      }
+      keys = keys.subspan(now.size());
+      found = found.subspan(now.size());
+    }
+  }
+
+  // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, without
+  // a lock. Throws what `visit` throws. Nodes that are retired meanwhile are not freed until the
+  // last visit has ended.
+  template <class Visit>
+  void range(parameter<K> first, parameter<K> last, Visit visit) {
+    if (!map_->less_(last, first)) visit_range(&first, &last, visit);
+  }
+
+  // Calls visit(key, value) for all elements, as range().
+  template <class Visit>
+  void iterate(Visit visit) {
+    visit_range(nullptr, nullptr, visit);
+  }
+
+  // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, all as
+  // of one moment. They are copied first, which takes memory for all of them. Throws what `visit`
+  // throws.
+  template <class Visit>
+  void range_snapshot(parameter<K> first, parameter<K> last, Visit visit) {
+    if (!map_->less_(last, first)) visit_snapshot(&first, &last, visit);
+  }
+
+  // Calls visit(key, value) for all elements, as range_snapshot().
+  template <class Visit>
+  void snapshot(Visit visit) {
+    visit_snapshot(nullptr, nullptr, visit);
+  }
+
+  // A second map with all elements, as of one moment, which is as small as it can be. They are
+  // copied twice. Throws std::bad_alloc and what comparisons and copies throw.
+  std::unique_ptr<bt_map> clone() {
+    std::vector<std::pair<K, V>> elements;
+    snapshot([&](const K& key, const V& value) { elements.emplace_back(key, value); });
+    auto copy = std::make_unique<bt_map>(map_->less_);
+    copy->load_sorted(elements.begin(), elements.end());
+    return copy;
+  }
+
+  // How many elements there are, at one moment. Reads every leaf.
+  std::uint64_t size() {
+    [[maybe_unused]] const auto guard = me_.pin();
+    std::uint64_t elements = 0;
+    walk_undisturbed(
+        nullptr, nullptr, [&] { elements = 0; }, [] {},
+        [&](const leaf& node) {
+          elements += static_cast<std::uint64_t>(std::popcount(node.places()));
+          return onward::yes;
+        });
+    return elements;
+  }
+
+  // About how many elements there are: the mean of 64 guesses, each the product of the numbers of
+  // children on a random way down and of the elements at its end (Knuth 1975, section 1). Right on
+  // average while nothing changes.
+  std::uint64_t approximate_size() {
+    [[maybe_unused]] const auto guard = me_.pin();
+    constexpr unsigned ways = 64;
+    double sum = 0;
+    for (unsigned i = 0; i < ways; ++i) sum += guess_size();
+    return static_cast<std::uint64_t>(std::llround(sum / ways));
+  }
+
+  // The element with the least key that is at least `key`.
+  std::optional<std::pair<K, V>> lower_bound(parameter<K> key) {
+    return least(&key, [&](const K& met) { return !map_->less_(met, key); });
+  }
+
+  // The element with the least key above `key`.
+  std::optional<std::pair<K, V>> next(parameter<K> key) {
+    return least(&key, [&](const K& met) { return map_->less_(key, met); });
+  }
+
+  // The elements with the least and the greatest key.
+  std::optional<std::pair<K, V>> minimum() {
+    return least(nullptr, [](const K& /*met*/) { return true; });
+  }
+  std::optional<std::pair<K, V>> maximum() {
+    [[maybe_unused]] const auto guard = me_.pin();
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_found = false;
+      entry greatest{};
+      bool is_whole = false;
+      {
+        const section in(map_->shared_);
+        leaves_.clear();
+        // Leaves are hardly ever empty, but may be, where memory was missing to join them.
+        for (piece at = map_->last_piece(); leaves_.size() < leaves_.capacity();
+             at = map_->piece_of(words::key(*at.below))) {
+          leaves_.push_back(at.where);
+          entries<leaf_capacity> met;
+          collect_racing(*at.where.at, met);
+          const auto last = std::max_element(
+              met.begin(), met.end(),
+              [&](const entry& one, const entry& other) { return map_->before(one, other); });
+          if (last != met.end()) {
+            greatest = *last;
+            is_found = true;
+          }
+          if (is_found || !at.below) {
+            is_whole = are_valid(leaves_);
+            break;
+          }
+        }
+      }
+      if (is_whole) return element_of(is_found, greatest);
+      if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
+    }
+  }
+
+  // The map that it is of.
+  bt_map& map() { return *map_; }
+
+ private:
+  friend bt_map;
+  explicit handle(bt_map& map) : map_(&map), me_(map.domain_.join()) {}
+
+  template <bool Writes>
+  [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
+    const section in(map_->shared_);
+    return map_->template locate<Writes>(key, hash);
+  }
+
+  enum class found_there : std::uint8_t { as_it_is, replaced, changed };
+
+  // Adds the element if its key is not there, and says whether it did. Else `met(at, fresh)` says
+  // what it did with the one that is there: it was `changed` if the leaf was.
+  template <class Met>
+  bool put(parameter<K> key, parameter<V> value, const Met& met) {
+    auto guard = me_.pin();
+    const std::uint64_t hash = hash_of(key);
+    fresh_entry fresh;
+    // In a critical section no memory is asked for.
+    if constexpr (Synchronisation::is_coarse) fresh.make(key, value);
+    for (sync::backoff backoff;; backoff.wait()) {
+      located at{};
+      found_there done{};
+      {
+        const section in(map_->shared_);
+        at = map_->template locate<true>(key, hash);
+        if (at.place != nowhere) {
+          done = met(at, fresh);
+          if (done == found_there::as_it_is) return false;
+        } else if (at.places != leaf::all && put_at(at, key, value, hash, fresh)) {
+          return true;
+        }
+      }
+      if (at.place == nowhere) {
+        if (at.places == leaf::all) map_->balance(key, balance_reason::room, stock_, guard);
+      } else if (done == found_there::replaced) {
+        retire_entry(guard, at.found);
+        return false;
+      }
+    }
+  }
+  // Puts an element into a leaf with room, unless the leaf was changed.
+  bool put_at(const located& at, parameter<K> key, parameter<V> value, std::uint64_t hash,
+              fresh_entry& fresh) {
+    if (!fresh.is_made()) fresh.make(key, value);
+    ASSAY_POINT("bt_map_insert_before_lock");
+    leaf& node = *at.where.at;
+    if (!node.lock.try_lock(at.where.seen)) return false;
+    ASSAY_POINT("bt_map_insert_locked");
+    node.put(leaf::free_place(at.places, hash), fresh.get(), hash);
+    node.lock.unlock();
+    fresh.release();
+    return true;
+  }
+  // Puts the new element where one with the same key is, unless the leaf was changed.
+  static bool replace_at(const located& at, fresh_entry& fresh) {
+    leaf& node = *at.where.at;
+    ASSAY_POINT("bt_map_assign_before_lock");
+    if (!node.lock.try_lock(at.where.seen)) return false;
+    ASSAY_POINT("bt_map_assign_locked");
+    // The key too: the record has both. Of a key that is a word these are the same bits or others
+    // that are equivalent.
+    node.elements[at.place].key.store(fresh.get().key);
+    node.elements[at.place].value.store(fresh.get().value);
+    node.lock.unlock();
+    fresh.release();
+    return true;
+  }
+  // Puts the new element where `old` was found, at `at`, or says no, and in `at` what is there now.
+  // Others may change the rest of the leaf meanwhile.
+  bool exchange(parameter<K> key, std::uint64_t hash, const entry& old, located& at,
+                fresh_entry& fresh) {
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(map_->shared_);
+      // It was found in another critical section.
+      if constexpr (Synchronisation::is_coarse) at = map_->template locate<true>(key, hash);
+      if (at.place == nowhere || !is_same(old, at.found)) return false;
+      if (replace_at(at, fresh)) return true;
+      at = map_->template locate<true>(key, hash);
+    }
+  }
+  // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
+  // this thread is pinned; numbers that were replaced and put back make no difference.
+  static bool is_same(const entry& old, const entry& now) {
+    if constexpr (words::has_value) {
+      // Numbers such as 0.0 and -0.0, or not-a-numbers, are compared as the bits that they are.
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
+      return std::memcmp(&old.value, &now.value, sizeof(old.value)) == 0;
+    } else if constexpr (words::has_box) {
+      return old.value == now.value;
+    } else {
+      return old.key == now.key;
+    }
+  }
+
+  template <class Visit>
+  void visit_range(const K* first, const K* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    entries<leaf_capacity> met;
+    key_word bound{};  // what is at most this has been visited
+    for (bool begins = true;; begins = false) {
+      if (!begins && last != nullptr && !map_->less_(words::key(bound), *last)) return;
+      piece at{};
+      for (sync::backoff backoff;; backoff.wait()) {
+        met.clear();
+        const section in(map_->shared_);
+        at = !begins ? map_->piece_after(words::key(bound))
+                     : (first != nullptr ? map_->piece_of(*first) : map_->first_piece());
+        collect_racing(*at.where.at, met);
+        ASSAY_POINT("bt_map_range_leaf_read");
+        if (at.where.at->lock.validate(at.where.seen)) break;
+      }
+      map_->sort(met);
+      for (const entry& each : met) {
+        const K& key = words::key(each.key);
+        if (begins ? first != nullptr && map_->less_(key, *first)
+                   : !map_->less_(words::key(bound), key)) {
+          continue;  // also what was joined to this leaf after it had been visited
+        }
+        if (last != nullptr && map_->less_(*last, key)) return;
+        visit(key, words::value(each.key, each.value));
+      }
+      if (!at.upto) return;
+      bound = *at.upto;
+    }
+  }
+
+  template <class Visit>
+  void visit_snapshot(const K* first, const K* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    std::vector<entry> found;
+    walk_undisturbed(
+        first, last, [&] { found.clear(); },
+        [&] {
+          if (found.capacity() - found.size() < leaf_capacity) {
+            found.reserve(2 * found.capacity() + leaf_capacity);
+          }
+        },
+        [&](const leaf& node) {
+          entries<leaf_capacity> met;
+          collect_racing(node, met);
+          if (found.capacity() - found.size() < met.size()) return onward::no_room;
+          map_->sort(met);
+          found.insert(found.end(), met.begin(), met.end());
+          return onward::yes;
+        });
+    for (const entry& each : found) {
+      const K& key = words::key(each.key);
+      if (first != nullptr && map_->less_(key, *first)) continue;
+      if (last != nullptr && map_->less_(*last, key)) return;
+      visit(key, words::value(each.key, each.value));
+    }
+  }
+
+  // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for all
+  // keys from some key on.
+  template <class Wanted>
+  std::optional<std::pair<K, V>> least(const K* from, const Wanted& wanted) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    bool is_found = false;
+    entry found{};
+    walk_undisturbed(
+        from, nullptr, [&] { is_found = false; }, [] {},
+        [&](const leaf& node) {
+          entries<leaf_capacity> met;
+          collect_racing(node, met);
+          for (const entry& each : met) {
+            if (wanted(words::key(each.key)) && (!is_found || map_->before(each, found))) {
+              found = each;
+              is_found = true;
+            }
+          }
+          return is_found ? onward::no : onward::yes;
+        });
+    return element_of(is_found, found);
+  }
+  static std::optional<std::pair<K, V>> element_of(bool is_found, const entry& found) {
+    std::optional<std::pair<K, V>> element;
+    if (is_found) element.emplace(words::key(found.key), words::value(found.key, found.value));
+    return element;
+  }
+
+  // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
+  // and more_room() makes room for more.
+  template <class Begin, class MoreRoom, class Each>
+  void walk_undisturbed(const K* first, const K* last, const Begin& begin,
+                        const MoreRoom& more_room, const Each& each) {
+    sync::backoff backoff;
+    for (unsigned attempt = 0;;) {
+      walked got{};
+      {
+        const section in(map_->shared_);
+        begin();
+        got = map_->walk(first, last, leaves_, attempt >= undisturbed_attempts, each);
+      }
+      if (got == walked::whole) return;
+      if (got == walked::changed) {
+        ++attempt;
+        backoff.wait();
+      } else {
+        if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
+        more_room();
+      }
+    }
+  }
+
+  double guess_size() {
+    struct counting {
+      double product = 1;
+      void begin() { product = 1; }
+      void pass(const internal& node, std::size_t /*child*/) {
+        product *= static_cast<double>(node.size());
+      }
+      static void fetch(const leaf* /*node*/) {}
+    };
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(map_->shared_);
+      counting met;
+      const arrival where = map_->way_down(
+          [this](const internal& node) {
+            return static_cast<std::size_t>(random_() % std::max<std::size_t>(node.size(), 1));
+          },
+          met);
+      const auto elements = static_cast<double>(std::popcount(where.at->places()));
+      if (where.at->lock.validate(where.seen)) return met.product * elements;
+    }
+  }
+
+  bt_map* map_;
+  prepared stock_;
+  std::vector<arrival> leaves_;  // of the walk that is going on
+  random::splitmix64 random_{reinterpret_cast<std::uintptr_t>(this)};
+  // Last, so that it leaves first: nothing above needs it.
+  typename Reclaim::participant me_;
+};
+
+template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+template <std::forward_iterator Iterator>
+void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iterator first,
+                                                                            Iterator last) {
+  const edge before = root_.load(memory_order_acquire);
+  if (!types::is_leaf(before) || types::leaf_at(before)->places() != 0) {
+    throw std::logic_error("bt_map::load_sorted: the map is not empty; clear() it before");
+  }
+  // Nodes of one level, and the greatest key below each, which separates it from the next.
+  struct made {
+    edge node;
+    key_word greatest;
+  };
+  std::vector<made> row;
+  try {
+    const auto spread = [](std::size_t items, std::size_t capacity) {
+      const std::size_t each = nearly_full(capacity);
+      return std::max<std::size_t>((items + each - 1) / each, 1);
+    };
+    const auto elements = static_cast<std::size_t>(std::distance(first, last));
+    const std::size_t leaves = spread(elements, leaf_capacity);
+    row.reserve(leaves);
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < leaves && elements > 0; ++i) {
+      auto* const node = new leaf;
+      row.push_back({types::edge_to(node), {}});
+      for (; done < (i + 1) * elements / leaves; ++done, ++first) {
+        if (done > 0 && !less_(words::key(row[row.size() - (node->places() == 0 ? 2 : 1)].greatest),
+                               (*first).first)) {
+          throw std::invalid_argument("bt_map::load_sorted: the key at position " +
+                                      std::to_string(done) + " is not above the one before it");
+        }
+        fresh_entry fresh;
+        fresh.make((*first).first, (*first).second);
+        node->put(fresh.get());
+        row.back().greatest = fresh.get().key;
+        fresh.release();
+      }
+    }
+    while (row.size() > 1) {
+      const std::size_t nodes = spread(row.size(), internal_capacity);
+      std::vector<made> above;
+      above.reserve(nodes);
+      std::vector<std::unique_ptr<internal>> made_nodes;
+      for (std::size_t i = 0; i < nodes; ++i) made_nodes.push_back(std::make_unique<internal>());
+      for (std::size_t i = 0; i < nodes; ++i) {
+        internal& node = *made_nodes[i].release();
+        const std::size_t from = i * row.size() / nodes;
+        const std::size_t size = (i + 1) * row.size() / nodes - from;
+        for (std::size_t child = 0; child < size; ++child) {
+          node.set_child(child, row[from + child].node);
+          if (child + 1 == size) break;
+          node.set_key(child, row[from + child].greatest);
+          own_separator(row[from + child].greatest);
+        }
+        node.set_size(size);
+        above.push_back({types::edge_to(&node), row[from + size - 1].greatest});
+      }
+      row = std::move(above);
+    }
+  } catch (...) {
+    for (const made& each : row) delete_tree(each.node);
+    throw;
+  }
+  if (row.empty()) return;
+  delete types::leaf_at(before);
+  root_.store(row.front().node, memory_order_release);  // (1) of bt_node.h
+}
+
+// Looks at a tree at rest.
+template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
+ public:
+  explicit checking(const bt_map& map) : less_(map.less_) {}
+
+  // Checks the nodes below `to`, whose keys are above *below and at most *upto.
+  [[nodiscard]] const char* broken(edge to, const K* below, const K* upto, std::size_t depth) {
+    return types::is_leaf(to) ? broken_leaf(*types::leaf_at(to), below, upto, depth)
+                              : broken_internal(*types::internal_at(to), below, upto, depth);
+  }
+  [[nodiscard]] const char* broken_owners() const {
+    if constexpr (!words::has_key) {
+      for (const auto& [word, owners] : owners_) {
+        if (word->owners.load(memory_order_relaxed) != owners)
+          return "a record's owners are not as many as lead to it";
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  const char* broken_leaf(const leaf& node, const K* below, const K* upto, std::size_t depth) {
+    if (!node_lock::is_free(node.lock.read())) return "a leaf is locked or obsolete";
+    if (leaves_depth_ == nowhere) leaves_depth_ = depth;
+    if (depth != leaves_depth_) return "leaves are not equally deep";
+    if ((node.places() & ~leaf::all) != 0) return "a leaf uses places that it does not have";
+    entries<leaf_capacity> met;
+    collect(node, met);
+    for (const entry& each : met) {
+      count(each.key);
+      if (!is_between(words::key(each.key), below, upto))
+        return "a leaf's key is in the wrong place";
+    }
+    if constexpr (types::has_fingerprints) {
+      for (std::size_t i = 0; i < leaf_capacity; ++i) {
+        if ((node.places() >> i) % 2 == 1 &&
+            node.fingerprints[i].load(memory_order_relaxed) !=
+                leaf::fingerprint(leaf::hash_of_word(node.at(i).key))) {
+          return "a fingerprint is wrong";
+        }
+      }
+    }
+    std::sort(met.begin(), met.end(), [this](const entry& one, const entry& other) {
+      return less_(words::key(one.key), words::key(other.key));
+    });
+    for (std::size_t i = 1; i < met.size(); ++i) {
+      if (!less_(words::key(met[i - 1].key), words::key(met[i].key))) return "a key is there twice";
+    }
+    return nullptr;
+  }
+
+  const char* broken_internal(const internal& node, const K* below, const K* upto,
+                              std::size_t depth) {
+    if (!node_lock::is_free(node.lock.read())) return "an internal node is locked or obsolete";
+    const std::size_t size = node.size();
+    if (size < 2) return "an internal node has fewer than 2 children";
+    if (size > internal_capacity) return "an internal node has more children than room";
+    if constexpr (types::has_vectors) {
+      for (std::size_t i = size - 1; i < internal::most_keys; ++i) {
+        if (node.key(i) != std::numeric_limits<K>::max())
+          return "an unused separator is not the greatest key";
+      }
+    }
+    std::array<key_word, internal_capacity> keys;
+    for (std::size_t i = 0; i + 1 < size; ++i) {
+      keys[i] = node.key(i);
+      count(keys[i]);
+      if (!is_between(words::key(keys[i]), i == 0 ? below : &words::key(keys[i - 1]), upto))
+        return "separators do not ascend";
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      if (const char* const fault =
+              broken(node.child(i), i == 0 ? below : &words::key(keys[i - 1]),
+                     i + 1 == size ? upto : &words::key(keys[i]), depth + 1)) {
+        return fault;
+      }
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] bool is_between(const K& key, const K* below, const K* upto) const {
+    return (below == nullptr || less_(*below, key)) && (upto == nullptr || !less_(*upto, key));
+  }
+  void count(const key_word& word) {
+    if constexpr (!words::has_key) {
+      ++owners_[word];
+    } else {
+      static_cast<void>(word);
+    }
+  }
+
+  const Compare& less_;
+  std::size_t leaves_depth_ = nowhere;
+  [[no_unique_address]] std::conditional_t<words::has_key, bt::nothing,
+                                           std::unordered_map<key_word, std::uint32_t>> owners_;
+};
+
+template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+std::optional<std::string>
+bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::broken_invariant() const {
+  if (!node_lock::is_free(root_lock_.read())) return "the root is locked";
+  checking check(*this);
+  const char* fault = check.broken(root_.load(memory_order_acquire), nullptr, nullptr, 0);
+  if (fault == nullptr) fault = check.broken_owners();
+  if (fault == nullptr) return std::nullopt;
+  return fault;
+}
+
+template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+shape bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::shape() const {
+  shape_sum sum;
+  // Records may also have separators as owners.
+  std::unordered_set<const void*> met;  // NOLINT(misc-const-correctness): with a key in the word
+  const auto add_key = [&](const key_word& word) {
+    if constexpr (!words::has_key) {
+      if (!met.insert(word).second) return;
+      sum.add_bytes(sizeof(typename words::record_type));
+      sum.add_owned(word->key);
+      sum.add_owned(word->value);
+    } else {
+      static_cast<void>(word);
+    }
+  };
+  struct part {
+    edge to;
+    std::uint64_t depth;
+  };
+  std::vector<part> to_do{{root_.load(memory_order_acquire), 1}};
+  while (!to_do.empty()) {
+    const auto [to, depth] = to_do.back();
+    to_do.pop_back();
+    if (types::is_leaf(to)) {
+      sum.add_node(sizeof(leaf));
+      entries<leaf_capacity> held;
+      collect(*types::leaf_at(to), held);
+      sum.add_elements(held.size(), depth);
+      for (const entry& each : held) {
+        add_key(each.key);
+        if constexpr (words::has_box) {
+          sum.add_bytes(sizeof(typename words::box_type));
+          sum.add_owned(each.value->value);
+        }
+      }
+    } else {
+      const internal& node = *types::internal_at(to);
+      sum.add_node(sizeof(internal));
+      for (std::size_t i = 0; i < node.size(); ++i) {
+        if (i > 0) add_key(node.key(i - 1));
+        to_do.push_back({node.child(i), depth + 1});
+      }
+    }
+  }
+  return sum.sum();
+}
+
+}  // namespace assay
+
+#endif  // ASSAY_MAPS_BT_MAP_H_

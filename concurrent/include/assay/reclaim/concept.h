@@ -1,0 +1,122 @@
+// When may a node that was unlinked from a concurrent structure be freed?
+//
+// Not at once: another thread may have read a pointer to it just before and be about to follow it.
+// A structure therefore hands what it has unlinked to a reclamation policy, which frees it once no
+// thread can hold it any more. The policy is a template parameter of the structure, so that
+// structures can be compared with their memory reclaimed alike (Kharal and Brown 2022, section 5):
+//
+//     template <class K, class V, class Reclaim = assay::reclaim::epochs>
+//     class my_map {
+//       Reclaim domain_;                                  // outlives every participant
+//      public:
+//       class handle {
+//         typename Reclaim::participant me_;              // from map.domain_.join()
+//         bool erase(const K& key) {
+//           auto guard = me_.pin();                       // from here on, what is read stays
+//           node* old = guard.protect(0, map_->head_);
+//           ...                                           // unlink it
+//           guard.retire(old);                            // `delete old`, later
+//         }                                               // the guard ends
+//       };
+//     };
+//
+// A domain is shared by the threads of one structure. `join()` makes the calling thread a
+// participant; there may be any number of them. A thread reads shared nodes only under a guard, and
+// retires under it what it has unlinked. What is retired and not yet freed is garbage: others free
+// what a participant leaves behind, or the domain does at its end. Only the thread that joined uses
+// a participant, for one guard at a time. Another thread may move or destroy it, if it knows that
+// the first is done with it.
+//
+// What a guard protects depends on the policy:
+//
+// - `protection::everything`: whatever is reached from the structure's roots after pin(), also
+//   through nodes that were unlinked meanwhile, stays until the guard ends. `protect` is an acquire
+//   load.
+// - `protection::named`: only what `protect(slot, source)` returned last for each slot stays. It
+//   returns a pointer that `source` held after it had been announced. The structure must make sure
+//   that the node was not retired before, because it was still linked then.
+//
+// A structure that needs the former refuses the latter when it is compiled, in words that its users
+// understand:
+//
+//     static_assert(Reclaim::protects == protection::everything, "my_map needs epochs: ...");
+
+#ifndef ASSAY_RECLAIM_CONCEPT_H_
+#define ASSAY_RECLAIM_CONCEPT_H_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "assay/base/atomics.h"
+
+namespace assay::reclaim {
+
+enum class protection : std::uint8_t { everything, named };
+
+// How many pointers a guard can protect by name.
+inline constexpr std::size_t slots = 8;
+
+// How many nodes a guard can retire without an allocation, which pin() has made sure of: retire()
+// never fails.
+inline constexpr std::size_t retires_per_guard = 256;
+
+// A type of node to state the concept with.
+struct any_node {};
+
+// What is done to a node instead of `delete`: a type without state, such as the type of a lambda that
+// captures nothing. Its objects are called with the node. They do not throw nor use the domain.
+template <class D, class T>
+concept deleter_of =
+    std::is_empty_v<D> && std::is_default_constructible_v<D> && std::is_invocable_v<D, T*>;
+
+// The calls and what each policy promises of them. None of them waits for another thread; the
+// policies' headers say what each costs.
+//
+//   domain()
+//       may throw std::bad_alloc
+//   ~domain()
+//       frees all garbage, except under `none`, which never frees. No participant is left, which
+//       debug builds check, and no thread is inside a call
+//   domain.join()
+//       a participant for the calling thread. By any thread. Lock-free. Throws std::bad_alloc
+//   participant.pin()
+//       a guard. By the thread that joined, while it has no other guard. Lock-free. Throws
+//       std::bad_alloc, with nothing changed
+//   ~participant()
+//       leaves. No guard of it is open. Never fails
+//   guard.protect(slot, source)
+//       the pointer in `source`, protected as above. `slot` is below `slots`. Lock-free. Never
+//       fails
+//   guard.protect(slot, source, pointer_of)
+//       the same for a word that holds a pointer and marks: pointer_of(word) is the pointer.
+//       Returns the word
+//   guard.retire(node), guard.retire(node, deleter)
+//       deletes `node` once no thread can hold it, or hands it to the deleter. This thread has
+//       unlinked it, and nobody else retires it. Its destructor must not throw nor use the domain.
+//       Wait-free, apart from destructors and the allocator. Never fails for the first
+//       retires_per_guard nodes of a guard
+//   domain.free_all()
+//       frees all garbage, except under `none`. By any thread, while no guard is open and no other
+//       thread is inside a call. Never fails. A policy may lack it
+//   domain.unfreed()
+//       how many nodes of garbage there are; an estimate while threads are inside calls. Wait-free
+template <class P>
+concept policy =
+    requires(P& domain, typename P::participant& participant, typename P::guard& guard,
+             any_node* node, const atomic<any_node*>& source, const atomic<std::uintptr_t>& word,
+             any_node* (*pointer_of)(std::uintptr_t)) {
+      { P::protects } -> std::convertible_to<protection>;
+      { domain.join() } -> std::same_as<typename P::participant>;
+      { participant.pin() } -> std::same_as<typename P::guard>;
+      { guard.protect(std::size_t{0}, source) } -> std::same_as<any_node*>;
+      { guard.protect(std::size_t{0}, word, pointer_of) } -> std::same_as<std::uintptr_t>;
+      { guard.retire(node) } noexcept -> std::same_as<void>;
+      { domain.unfreed() } -> std::same_as<std::uint64_t>;
+      requires std::is_move_constructible_v<typename P::participant>;
+    };
+
+}  // namespace assay::reclaim
+
+#endif  // ASSAY_RECLAIM_CONCEPT_H_

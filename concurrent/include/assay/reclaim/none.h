@@ -1,0 +1,95 @@
+// How much of a structure's time goes into reclaiming memory? To know, measure it without.
+//
+//     assay::reclaim::none domain;
+//     auto me = domain.join();
+//     auto guard = me.pin();
+//     node* old = guard.protect(0, head);     // an acquire load
+//     guard.retire(old);                      // nothing: the node is never freed
+//
+// Every node that is retired is leaked, so that protection costs nothing and memory grows with
+// every update for as long as the program runs. This is the baseline of comparisons, as
+// Kharal and Brown (2022, section 4) make theirs, and not a policy for programs that run for long.
+
+#ifndef ASSAY_RECLAIM_NONE_H_
+#define ASSAY_RECLAIM_NONE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "assay/base/atomics.h"
+#include "assay/reclaim/checks.h"
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/participant.h"
+#include "assay/reclaim/probes.h"
+#include "assay/reclaim/records.h"
+
+namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
+
+class none {
+  struct alignas(detail::record_alignment) record : detail::record_base {};
+
+ public:
+  static constexpr protection protects = protection::everything;
+  using participant = detail::participant<none>;
+
+  class guard {
+   public:
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() { record_->use.unpin(); }
+
+    // What `source` holds. Wait-free.
+    template <class T>
+    T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
+      return source.load(memory_order_acquire);  // pairs with the store that linked the node
+    }
+    template <class Word, class PointerOf>
+    Word protect(std::size_t /*slot*/, const atomic<Word>& source, PointerOf /*pointer_of*/) const {
+      return source.load(memory_order_acquire);  // likewise
+    }
+
+    // Forgets the node. Wait-free.
+    template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+    void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
+      detail::require(node != nullptr, "a null pointer is retired");
+      record_->waiting.store(record_->waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
+      probes::retired.add();
+      detail::leak(node);
+    }
+
+   private:
+    friend participant;
+    guard(none& /*domain*/, record& mine) : record_(&mine) { mine.use.pin(); }
+    record* record_;
+  };
+
+  // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
+  participant join() { return {*this, records_.claim()}; }
+
+  // Frees nothing: what was retired is leaked. As under the other policies, while the domain is at
+  // rest.
+  void free_all() noexcept {
+    records_.all([](record& one) {
+      one.use.expect_at_rest();
+      return true;
+    });
+  }
+
+  // The number of retired nodes, which all still take memory. Any thread may call this; wait-free.
+  std::uint64_t unfreed() const { return records_.waiting(); }
+
+ private:
+  friend participant;
+
+  // Wait-free.
+  void leave(record& mine) { records_.release(mine); }
+
+  detail::record_list<record, 8> records_;
+};
+
+static_assert(policy<none>);
+
+}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
+
+#endif  // ASSAY_RECLAIM_NONE_H_

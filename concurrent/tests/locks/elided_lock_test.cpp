@@ -1,0 +1,535 @@
+// Elided locks, and elided shared locks by both of their sides. Where there are transactions, or
+// under assay-rtm, the same tests run in transactions, and those that need them run, too. Built once
+// more with elision_test_tuning.h before it, for locks that fall dormant and open all the time.
+
+#include "assay/locks/elided_lock.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "assay/locks/elided_shared_lock.h"
+#include "assay/locks/spin_lock.h"
+#include "assay/locks/transaction.h"
+#include "assay/probe/recording.h"
+
+namespace assay::sync {
+namespace {
+
+const bool eliding = transaction::available_backend != transaction::backend::none;
+
+// What no transaction can do: whoever does it has the lock itself.
+void leave_transactions() { static_cast<void>(::getppid()); }
+
+template <class F>
+void run_threads(unsigned count, const F& f) {
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back(f, i);
+}
+
+// What the calling thread's sections came to, by the names of the probes.
+template <class F>
+std::map<std::string, std::uint64_t> counts_of(const F& f) {
+  std::vector<probe::block> blocks;
+  std::thread recorded([&] {
+    probe::begin_recording();
+    f();
+    blocks.push_back(probe::end_recording());
+  });
+  recorded.join();
+  std::map<std::string, std::uint64_t> counts;
+  for (const probe::recorded& each : probe::report(blocks)) {
+    if (each.name.starts_with("elision_")) counts[each.name.substr(8)] = each.count;
+  }
+  return counts;
+}
+
+template <class Lock>
+class elided : public testing::Test {
+ protected:
+  Lock lock_;
+};
+using locks = testing::Types<elided_lock<>, elided_lock<spin_lock>, elided_shared_lock<>>;
+TYPED_TEST_SUITE(elided, locks);
+
+template <class Lock>
+class elided_in_transactions : public elided<Lock> {
+ protected:
+  void SetUp() override {
+    if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+  }
+};
+TYPED_TEST_SUITE(elided_in_transactions, locks);
+
+// Words that threads change together, on pages of their own.
+struct far_apart {
+  alignas(4096) std::uint64_t low = 0;
+  alignas(4096) std::uint64_t high = 0;
+};
+
+TYPED_TEST(elided, loses_no_increment) {
+  for (const unsigned threads : {2U, 8U}) {
+    const std::uint64_t rounds = 600 / threads;
+    std::uint64_t counter = 0;
+    run_threads(threads, [&](unsigned) {
+      for (std::uint64_t n = 0; n < rounds; ++n) {
+        const std::scoped_lock held(this->lock_);
+        ++counter;
+      }
+    });
+    EXPECT_EQ(counter, rounds * threads);
+  }
+}
+
+TYPED_TEST(elided, keeps_who_tries_out_while_it_is_held) {
+  const std::unique_lock held(this->lock_);
+  leave_transactions();
+  bool entered = true;
+  std::jthread([&] { entered = this->lock_.try_lock(); }).join();
+  EXPECT_FALSE(entered);
+}
+
+TYPED_TEST(elided, loses_no_increment_of_who_tries) {
+  constexpr std::uint64_t rounds = 100;
+  std::uint64_t counter = 0;
+  run_threads(3, [&](unsigned) {
+    for (std::uint64_t n = 0; n < rounds; ++n) {
+      while (!this->lock_.try_lock()) std::this_thread::yield();
+      ++counter;
+      this->lock_.unlock();
+    }
+  });
+  EXPECT_EQ(counter, 3 * rounds);
+}
+
+// Sections that are never elided beside sections that may be: neither meets half of another.
+TYPED_TEST(elided, shows_whole_sections_to_holders_and_to_others) {
+  constexpr unsigned rounds = 100;
+  far_apart words;
+  std::uint64_t torn = 0;
+  run_threads(4, [&](unsigned i) {
+    for (unsigned n = 0; n < rounds; ++n) {
+      const std::scoped_lock held(this->lock_);
+      if (i % 2 == 0) leave_transactions();
+      const std::uint64_t low = words.low;
+      if (i == 0) std::this_thread::yield();
+      if (words.high != low) ++torn;
+      words.low = low + 1;
+      if (i == 2) std::this_thread::yield();
+      words.high = low + 1;
+    }
+  });
+  EXPECT_EQ(torn, 0U);
+  EXPECT_EQ(words.low, 4 * rounds);
+  EXPECT_EQ(words.high, 4 * rounds);
+}
+
+// What a section computes on values that never were together ends nothing but the transaction.
+TYPED_TEST(elided, survives_what_doomed_sections_do) {
+  constexpr unsigned rounds = 60;
+  far_apart words;
+  static volatile std::uint64_t one = 1;
+  run_threads(3, [&](unsigned) {
+    for (unsigned n = 0; n < rounds; ++n) {
+      const std::scoped_lock held(this->lock_);
+      const std::uint64_t low = *const_cast<volatile std::uint64_t*>(&words.low);
+      std::uint64_t ahead = *const_cast<volatile std::uint64_t*>(&words.high) - low;
+      if (ahead == 1) one = one / (ahead - 1);  // divides by zero
+      // NOLINTNEXTLINE(bugprone-infinite-loop): such a section never ends, if not by an abort
+      while (ahead != 0) asm volatile("" : "+r"(ahead));
+      words.low = low + 1;
+      words.high = low + 1;
+    }
+  });
+  EXPECT_EQ(words.low, 3 * rounds);
+}
+
+std::atomic<unsigned> signals_handled{0};
+std::atomic<bool> handled_inside{false};
+
+// A handler runs beside no transaction: the processor ends one before it calls the handler.
+TYPED_TEST(elided, is_not_disturbed_by_signals) {
+  constexpr unsigned rounds = 200;
+  signals_handled = 0;
+  struct sigaction counting{};
+  counting.sa_handler = [](int) {
+    ++signals_handled;
+    if (transaction::inside()) handled_inside = true;
+  };
+  struct sigaction before{};
+  ASSERT_EQ(::sigaction(SIGUSR1, &counting, &before), 0);
+  far_apart words;
+  std::uint64_t sections = 0;
+  std::atomic<bool> over{false};
+  {
+    std::jthread disturbed([&] {
+      for (; sections < rounds || signals_handled < 20; ++sections) {
+        const std::scoped_lock held(this->lock_);
+        ++words.low;
+        ++words.high;
+      }
+      over = true;
+    });
+    while (!over) {
+      ::pthread_kill(disturbed.native_handle(), SIGUSR1);
+      std::this_thread::yield();
+    }
+  }
+  ASSERT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+  EXPECT_EQ(words.low, sections);
+  EXPECT_EQ(words.high, sections);
+  EXPECT_FALSE(handled_inside);
+}
+
+TYPED_TEST(elided, is_left_by_exceptions) {
+  std::uint64_t word = 0;
+  EXPECT_THROW(
+      {
+        const std::scoped_lock held(this->lock_);
+        word = 1;
+        throw std::runtime_error("thrown");
+      },
+      std::runtime_error);
+  EXPECT_EQ(word, 1U);
+  EXPECT_TRUE(this->lock_.try_lock());
+  this->lock_.unlock();
+}
+
+TYPED_TEST(elided, is_taken_with_others_in_any_order) {
+  constexpr std::uint64_t rounds = 150;
+  TypeParam other;
+  far_apart words;
+  run_threads(2, [&](unsigned i) {
+    for (std::uint64_t n = 0; n < rounds; ++n) {
+      if (i == 0) {
+        const std::scoped_lock held(this->lock_, other);
+        ++words.low, ++words.high;
+      } else {
+        const std::scoped_lock held(other, this->lock_);
+        ++words.low, ++words.high;
+      }
+    }
+  });
+  EXPECT_EQ(words.low, 2 * rounds);
+  EXPECT_EQ(words.high, 2 * rounds);
+}
+
+// As when a thread goes along a list: a lock is left before the one that was taken after it.
+TYPED_TEST(elided, is_left_before_those_that_were_taken_later) {
+  constexpr std::uint64_t rounds = 100;
+  for (const bool first_is_held : {false, true}) {
+    TypeParam other;
+    far_apart words;
+    run_threads(2, [&](unsigned) {
+      for (std::uint64_t n = 0; n < rounds; ++n) {
+        this->lock_.lock();
+        if (first_is_held) leave_transactions();
+        ++words.low;
+        other.lock();
+        this->lock_.unlock();
+        ++words.high;
+        other.unlock();
+        ASSERT_FALSE(transaction::inside());
+      }
+    });
+    EXPECT_EQ(words.low, 2 * rounds);
+    EXPECT_EQ(words.high, 2 * rounds);
+  }
+}
+
+TYPED_TEST(elided_in_transactions, commits_what_nobody_disturbs) {
+  std::array<std::uint64_t, 4> words{};
+  std::uint64_t in_transactions = 0;
+  const auto counts = counts_of([&] {
+    for (std::uint64_t n = 0; n < 100; ++n) {
+      const std::scoped_lock held(this->lock_);
+      ++words[n % 4];
+      if (TypeParam::in_transaction()) ++in_transactions;
+    }
+  });
+  EXPECT_EQ(words[3], 25U);
+  EXPECT_EQ(counts.at("commits") + counts.at("fallbacks"), 100U);
+  EXPECT_EQ(in_transactions, counts.at("commits"));
+  EXPECT_FALSE(TypeParam::in_transaction());
+  EXPECT_EQ(counts.at("attempts"), counts.at("commits") + counts.at("aborts_held") +
+                                       counts.at("aborts_conflict") + counts.at("aborts_capacity") +
+                                       counts.at("aborts_asked") + counts.at("aborts_other"));
+  // Also where nine of ten transactions are made to abort.
+  EXPECT_GT(counts.at("commits"), 10U);
+  EXPECT_EQ(counts.at("aborts_held"), 0U);
+}
+
+TYPED_TEST(elided_in_transactions, takes_the_lock_for_what_no_transaction_can_do) {
+  std::vector<std::uint64_t> words(std::size_t{1} << 18U);
+  const auto counts = counts_of([&] {
+    {
+      const std::scoped_lock held(this->lock_);
+      leave_transactions();
+      EXPECT_FALSE(transaction::inside());
+    }
+    {
+      const std::scoped_lock held(this->lock_);
+      for (std::uint64_t& each : words) ++each;
+    }
+  });
+  EXPECT_EQ(counts.at("fallbacks"), 2U);
+  EXPECT_EQ(counts.at("commits"), 0U);
+  for (const std::uint64_t each : words) ASSERT_EQ(each, 1U);
+}
+
+template <std::uint8_t code, class Lock>
+void asks_with(Lock& lock, std::array<unsigned, 128>& ran) {
+  const std::scoped_lock held(lock);
+  ++ran[code];
+  transaction::abort<code>();
+}
+
+TYPED_TEST(elided_in_transactions, takes_the_lock_for_who_asks_with_any_code) {
+  std::array<unsigned, 128> ran{};
+  const auto counts = counts_of([&] {
+    [&]<std::uint8_t... code>(std::integer_sequence<std::uint8_t, code...>) {
+      (asks_with<code>(this->lock_, ran), ...);
+    }(std::make_integer_sequence<std::uint8_t, 128>());
+  });
+  for (const unsigned each : ran) EXPECT_EQ(each, 1U);
+  EXPECT_EQ(counts.at("fallbacks"), 128U);
+}
+
+TYPED_TEST(elided_in_transactions, is_one_with_those_inside_of_it) {
+  TypeParam inner;
+  unsigned both = 0;
+  const auto counts = counts_of([&] {
+    for (unsigned n = 0; n < 50; ++n) {
+      this->lock_.lock();
+      const bool outer_elided = transaction::inside();
+      inner.lock();
+      both += outer_elided && transaction::inside() ? 1U : 0U;
+      inner.unlock();
+      // It has not committed yet.
+      if (outer_elided != transaction::inside()) both = 10'000;
+      this->lock_.unlock();
+    }
+  });
+  EXPECT_GT(both, 0U);
+  EXPECT_LE(both, 50U);
+  EXPECT_FALSE(transaction::inside());
+  EXPECT_GE(counts.at("commits"), both);
+}
+
+// More than the processor can have inside of each other.
+TYPED_TEST(elided_in_transactions, may_be_inside_of_any_number) {
+  std::array<TypeParam, 20> nested;
+  std::uint64_t word = 0;
+  for (TypeParam& each : nested) each.lock();
+  ++word;
+  for (TypeParam& each : nested) each.unlock();
+  EXPECT_FALSE(transaction::inside());
+  EXPECT_EQ(word, 1U);
+}
+
+// The outer one cannot wait in its transaction, and so is taken.
+TYPED_TEST(elided_in_transactions, is_taken_where_one_inside_of_it_is_held) {
+  TypeParam inner;
+  std::atomic<bool> held{false};
+  std::atomic<bool> entered{false};
+  const std::jthread holder([&] {
+    const std::scoped_lock here(inner);
+    leave_transactions();
+    held = true;
+    while (!entered) std::this_thread::yield();
+  });
+  while (!held) std::this_thread::yield();
+  {
+    const std::scoped_lock outer(this->lock_);
+    if (!transaction::inside()) entered = true;
+    const std::scoped_lock within(inner);
+  }
+  EXPECT_TRUE(entered);
+}
+
+#ifdef ASSAY_SYNC_ELISION_TEST_TUNING_H_
+TYPED_TEST(elided_in_transactions, tries_none_until_a_section_has_ended_in_which_they_pay) {
+  std::uint64_t word = 0;
+  const auto enter = [&] {
+    const std::scoped_lock held(this->lock_);
+    ++word;
+  };
+  elision_tuning::steered = 0;
+  enter();
+  elision_tuning::steered = 3;
+  EXPECT_EQ(counts_of(enter).at("attempts"), 0U);  // and opens it
+  EXPECT_GT(counts_of(enter).at("attempts"), 0U);
+  elision_tuning::steered.reset();
+  EXPECT_EQ(word, 3U);
+}
+
+TYPED_TEST(elided_in_transactions, is_entered_inside_of_another_one_though_it_is_dormant) {
+  TypeParam dormant;
+  elision_tuning::steered = 0;
+  {
+    const std::scoped_lock held(dormant);
+  }
+  elision_tuning::steered = 3;
+  this->lock_.lock();
+  const bool entered = dormant.try_lock();
+  if (entered) dormant.unlock();
+  this->lock_.unlock();
+  elision_tuning::steered.reset();
+  EXPECT_TRUE(entered);
+}
+
+TEST(elided_shared_in_transactions, is_opened_by_readers_where_nobody_writes) {
+  if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+  elided_shared_lock<> lock;
+  elision_tuning::steered = 0;
+  {
+    const std::scoped_lock writing(lock);
+  }
+  elision_tuning::steered = 3;
+  const auto read = [&] { const std::shared_lock reading(lock); };
+  EXPECT_EQ(counts_of(read).at("attempts"), 0U);
+  EXPECT_GT(counts_of(read).at("attempts"), 0U);
+  elision_tuning::steered.reset();
+}
+#endif
+
+// --- the shared side ----------------------------------------------------------------------------
+
+TEST(elided_shared, readers_share_it_and_keep_writers_out) {
+  elided_shared_lock<> lock;
+  const std::shared_lock reading(lock);
+  leave_transactions();
+  bool another = false;
+  bool writer = true;
+  std::jthread([&] {
+    another = lock.try_lock_shared();
+    if (another) lock.unlock_shared();
+    writer = lock.try_lock();
+  }).join();
+  EXPECT_TRUE(another);
+  EXPECT_FALSE(writer);
+}
+
+TEST(elided_shared, a_writer_keeps_readers_out) {
+  elided_shared_lock<> lock;
+  const std::scoped_lock writing(lock);
+  leave_transactions();
+  bool entered = true;
+  std::jthread([&] { entered = lock.try_lock_shared(); }).join();
+  EXPECT_FALSE(entered);
+}
+
+TEST(elided_shared, shows_readers_whole_sections) {
+  constexpr unsigned rounds = 100;
+  elided_shared_lock<> lock;
+  far_apart words;
+  std::atomic<unsigned> torn{0};
+  run_threads(6, [&](unsigned i) {
+    for (unsigned n = 0; n < rounds; ++n) {
+      if (i < 2) {  // writers, the second of which is never elided
+        const std::scoped_lock writing(lock);
+        if (i == 1) leave_transactions();
+        const std::uint64_t next = words.low + 1;
+        words.low = next;
+        if (i == 1) std::this_thread::yield();
+        words.high = next;
+      } else {  // readers, half of which share the lock itself
+        bool same = false;
+        {
+          const std::shared_lock reading(lock);
+          if (i % 2 == 0) leave_transactions();
+          const std::uint64_t low = words.low;
+          if (i % 2 == 0) std::this_thread::yield();
+          same = words.high == low;
+        }
+        torn += same ? 0U : 1U;
+      }
+    }
+  });
+  EXPECT_EQ(torn, 0U);
+  EXPECT_EQ(words.low, 2 * rounds);
+}
+
+TEST(elided_shared, a_thread_may_share_it_twice) {
+  elided_shared_lock<> lock;
+  {
+    const std::shared_lock first(lock);
+    const std::shared_lock second(lock);
+  }
+  EXPECT_FALSE(transaction::inside());
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TEST(elided_shared, readers_are_elided) {
+  if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+  elided_shared_lock<> lock;
+  const std::uint64_t word = 3;
+  std::uint64_t sum = 0;
+  const auto counts = counts_of([&] {
+    for (unsigned n = 0; n < 50; ++n) {
+      const std::shared_lock reading(lock);
+      sum += word;
+    }
+  });
+  EXPECT_EQ(sum, 150U);
+  EXPECT_EQ(counts.at("commits") + counts.at("fallbacks"), 50U);
+  EXPECT_GT(counts.at("commits"), 5U);
+}
+
+// --- misuse -------------------------------------------------------------------------------------
+
+#ifndef NDEBUG
+TYPED_TEST(elided, finds_misuse) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(this->lock_.unlock(), "assay: an elided lock is unlocked by a thread that does not");
+  EXPECT_DEATH(
+      {
+        this->lock_.lock();
+        std::jthread([&] { this->lock_.unlock(); }).join();
+      },
+      "assay: an elided lock is unlocked by a thread that does not hold it");
+  EXPECT_DEATH(
+      {
+        TypeParam destroyed;
+        destroyed.lock();
+      },
+      "assay: an elided lock is destroyed while it is held");
+  EXPECT_DEATH(
+      {
+        this->lock_.lock();
+        this->lock_.lock();
+      },
+      "assay: an elided lock is locked again by the thread that holds it");
+}
+
+TEST(elided_shared, finds_misuse_by_readers) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  elided_shared_lock<> lock;
+  EXPECT_DEATH(lock.unlock_shared(), "assay: an elided shared lock is unlocked by a thread that");
+  EXPECT_DEATH(
+      {
+        elided_shared_lock<> destroyed;
+        destroyed.lock_shared();
+      },
+      "assay: an elided lock is destroyed while it is held");
+}
+#endif
+
+}  // namespace
+}  // namespace assay::sync

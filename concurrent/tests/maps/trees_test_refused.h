@@ -1,0 +1,93 @@
+// What stands before each refusal of trees_test_refused.cpp, compiled once for all of them.
+
+#ifndef TESTS_MAPS_TREES_TEST_REFUSED_H_
+#define TESTS_MAPS_TREES_TEST_REFUSED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "assay/maps/bt_map.h"
+#include "assay/maps/elb_tree.h"
+#include "assay/maps/natarajan_mittal_bst.h"
+#include "assay/maps/ticket_bst.h"
+#include "assay/reclaim/hazard_pointers.h"
+
+struct no_policy {};
+// Nearly one: nodes cannot be retired.
+struct half_a_policy : assay::reclaim::epochs {
+  struct guard {};
+};
+
+namespace assay {
+template <class K, class V, class Policy, std::size_t Leaf, std::size_t Internal>
+using bt_map_of = bt_map<K, V, Policy, std::less<K>, bt::optimistic, bt_capacities<Leaf, Internal>>;
+template <class K, class V, class Policy>
+using bt_map_leaf_5 = bt_map_of<K, V, Policy, 5, 6>;
+template <class K, class V, class Policy>
+using bt_map_internal_5 = bt_map_of<K, V, Policy, 6, 5>;
+template <class K, class V, class Policy>
+using bt_map_leaf_65 = bt_map_of<K, V, Policy, 65, 64>;
+template <class K, class V, class Policy>
+using bt_map_internal_65 = bt_map_of<K, V, Policy, 64, 65>;
+template <class K, class V, class Policy>
+using bt_map_constant_keys = bt_map<const K, V, Policy>;
+template <class K, class V, class Policy>
+using bt_map_of_movables = bt_map<K, std::unique_ptr<V>, Policy>;
+template <class K, class V, class Policy>
+using bt_map_without_order = bt_map<no_policy, V, Policy>;
+template <class K, class V, class Policy>
+using bt_map_order_of_others = bt_map<K, V, Policy, std::less<std::string>>;
+template <class K, class V, class Policy>
+using bt_map_own_synchronisation = bt_map<K, V, Policy, std::less<K>, std::mutex>;
+template <class K, class V, class Policy>
+using bt_map_no_lock = bt_map<K, V, Policy, std::less<K>, bt::coarse<int>>;
+template <class K, class V, class Policy>
+using bt_map_no_layout = bt_map<K, V, Policy, std::less<K>, bt::optimistic, no_policy>;
+
+template <class Settings, class Policy>
+using elb_tree_of = elb_tree<unsigned, Policy, Settings>;
+template <class K, class V, class Policy>
+using elb_tree_6 = elb_tree_of<elb_nodes<6>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_leaf_5 = elb_tree_of<elb_nodes<5, 6>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_internal_5 = elb_tree_of<elb_nodes<6, 5>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_internal_512 = elb_tree_of<elb_nodes<6, 512>, Policy>;
+struct dense_from_4 : elb_nodes<16> {
+  static constexpr std::size_t dense = 4;
+};
+template <class K, class V, class Policy>
+using elb_tree_dense_from_4 = elb_tree_of<dense_from_4, Policy>;
+struct dense_when_full : elb_nodes<16> {
+  static constexpr std::size_t dense = 16;
+};
+template <class K, class V, class Policy>
+using elb_tree_dense_when_full = elb_tree_of<dense_when_full, Policy>;
+struct often_sparse : elb_nodes<16> {
+  static constexpr std::size_t sparse = 6;
+};
+template <class K, class V, class Policy>
+using elb_tree_often_sparse = elb_tree_of<often_sparse, Policy>;
+struct sparse_when_split : elb_nodes<32> {
+  static constexpr std::size_t dense = 16;
+  static constexpr std::size_t sparse = 8;
+};
+template <class K, class V, class Policy>
+using elb_tree_sparse_when_split = elb_tree_of<sparse_when_split, Policy>;
+struct never_sparse_internal : elb_nodes<16> {
+  static constexpr std::size_t sparse_internal = 0;
+};
+template <class K, class V, class Policy>
+using elb_tree_never_sparse_internal = elb_tree_of<never_sparse_internal, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_of_128_bits = elb_tree<elb::element<std::uint64_t, std::uint64_t>, Policy>;
+template <class K, class V, class Policy>
+using elb_tree_of_signed_numbers = elb_tree<int, Policy>;
+}  // namespace assay
+
+#endif  // TESTS_MAPS_TREES_TEST_REFUSED_H_

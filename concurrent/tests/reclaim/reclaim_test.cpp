@@ -1,0 +1,588 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "assay/reclaim/concept.h"
+#include "assay/reclaim/epochs.h"
+#include "assay/reclaim/garbage_sets.h"
+#include "assay/reclaim/hazard_pointers.h"
+#include "assay/reclaim/none.h"
+#include "assay/reclaim/records.h"
+#include "tests/reclaim/reclaim_test_nodes.h"
+
+namespace assay::reclaim {
+namespace {
+
+// Frees at once. No policy at all, but what tests of protection must reject.
+struct hasty {
+  struct guard {
+    template <class T>
+    T* protect(std::size_t /*slot*/, const atomic<T*>& source) {
+      return source.load();
+    }
+    void retire(node* old) { delete old; }
+  };
+  struct participant {
+    guard pin() { return {}; }
+  };
+  participant join() { return {}; }
+};
+
+template <class P>
+class reclaim : public policy_test<P> {};
+TYPED_TEST_SUITE(reclaim, policies);
+
+TYPED_TEST(reclaim, satisfies_the_concept) { static_assert(policy<TypeParam>); }
+
+TYPED_TEST(reclaim, frees_all_exactly_once_in_the_end) {
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    retire(me, 1000);
+    EXPECT_EQ(node::live, domain.unfreed());
+  }
+  this->expect_live(1000);
+}
+
+TYPED_TEST(reclaim, frees_while_it_runs) {
+  TypeParam domain;
+  auto me = domain.join();
+  retire(me, 10 * many);
+  EXPECT_EQ(node::live, domain.unfreed());
+  if (frees<TypeParam>) {
+    EXPECT_LT(node::live, many);
+  }
+}
+
+TYPED_TEST(reclaim, frees_all_at_rest) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto other = domain.join();
+  domain.join();  // and has left
+  domain.free_all();
+  std::uint64_t retired = 0;
+  for (const std::uint64_t nodes : {std::uint64_t{1}, std::uint64_t{1000}, 2 * many}) {
+    retire(me, nodes);
+    retire(other, nodes);
+    {
+      auto third = domain.join();
+      retire(third, nodes);
+    }
+    retired += 3 * nodes;
+    // By any thread.
+    std::thread([&domain] { domain.free_all(); }).join();
+    this->expect_live(retired);
+    EXPECT_EQ(domain.unfreed(), node::live);
+  }
+}
+
+TYPED_TEST(reclaim, retires_any_type) {
+  struct base {
+    virtual ~base() = default;
+  };
+  struct derived : base {
+    node member;
+  };
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    auto guard = me.pin();
+    guard.retire(static_cast<base*>(new derived));
+    guard.retire(new std::vector<int>(10));
+  }
+  this->expect_live(1);
+}
+
+// Nodes that come from elsewhere than new, and go there.
+struct pooled {
+  static inline int at_home = 0;
+};
+TYPED_TEST(reclaim, hands_nodes_to_a_deleter) {
+  std::array<pooled, 100> pool;
+  pooled::at_home = 0;
+  TypeParam domain;
+  auto me = domain.join();
+  for (pooled& each : pool) me.pin().retire(&each, [](pooled*) { ++pooled::at_home; });
+  domain.free_all();
+  EXPECT_EQ(pooled::at_home, frees<TypeParam> ? 100 : 0);
+}
+
+// Whether a node stays that was protected before it was retired, while others retire many more.
+template <class P>
+bool protected_node_stays() {
+  bool freed = false;
+  P domain;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto reader = domain.join();
+  auto writer = domain.join();
+  auto guard = reader.pin();
+  guard.protect(0, root);
+  writer.pin().retire(root.exchange(nullptr));
+  retire(writer, many);
+  return !freed;
+}
+
+// Sets of garbage wait until each participant has begun another guard, whatever else it does.
+template <class P>
+void begin_anew(typename P::participant& me) {
+  if constexpr (std::is_same_v<P, garbage_sets>) me.pin();
+}
+
+TEST(garbage_sets, wait_for_who_is_idle) {
+  bool freed = false;
+  garbage_sets domain;
+  auto idle = domain.join();
+  auto writer = domain.join();
+  auto* const old = new node;
+  old->tell(freed);
+  idle.pin();
+  writer.pin().retire(old);
+  retire(writer, many);
+  EXPECT_FALSE(freed);
+  idle.pin();
+  retire(writer, many);
+  EXPECT_TRUE(freed);
+}
+
+// The same where what is read holds a mark beside the pointer.
+TYPED_TEST(reclaim, protects_words_with_marks) {
+  bool freed = false;
+  TypeParam domain;
+  auto* const linked = new node;
+  linked->tell(freed);
+  const std::uintptr_t marked = reinterpret_cast<std::uintptr_t>(linked) | 1;
+  atomic<std::uintptr_t> word{marked};
+  auto reader = domain.join();
+  auto writer = domain.join();
+  {
+    auto guard = reader.pin();
+    const std::uintptr_t read = guard.protect(1, word, [](std::uintptr_t held) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): a marked pointer
+      return reinterpret_cast<node*>(held & ~std::uintptr_t{1});
+    });
+    EXPECT_EQ(read, marked);
+    word.store(0);
+    writer.pin().retire(linked);
+    retire(writer, many);
+    EXPECT_FALSE(freed);
+  }
+  begin_anew<TypeParam>(reader);
+  retire(writer, many);
+  EXPECT_EQ(freed, frees<TypeParam>);
+}
+
+TYPED_TEST(reclaim, keeps_a_protected_node) { EXPECT_TRUE(protected_node_stays<TypeParam>()); }
+TEST(reclaim_tests, notice_a_node_freed_at_once) { EXPECT_FALSE(protected_node_stays<hasty>()); }
+
+TYPED_TEST(reclaim, frees_a_node_when_its_reader_is_done) {
+  if (!frees<TypeParam>) GTEST_SKIP();
+  bool freed = false;
+  TypeParam domain;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto reader = domain.join();
+  auto writer = domain.join();
+  {
+    auto guard = reader.pin();
+    guard.protect(0, root);
+    writer.pin().retire(root.exchange(nullptr));
+  }
+  retire(writer, many);
+  begin_anew<TypeParam>(reader);
+  retire(writer, many);
+  EXPECT_TRUE(freed);
+}
+
+TEST(garbage_sets, wait_for_no_participant_that_has_left) {
+  bool freed = false;
+  garbage_sets domain;
+  auto writer = domain.join();
+  {
+    auto reader = domain.join();
+    reader.pin();
+    auto* const old = new node;
+    old->tell(freed);
+    writer.pin().retire(old);
+    retire(writer, garbage_sets_settings::nodes_of_a_set);
+    EXPECT_FALSE(freed);
+  }
+  retire(writer, garbage_sets_settings::nodes_of_a_set + 1);
+  EXPECT_TRUE(freed);
+}
+
+TEST(garbage_sets, of_who_left_are_freed_by_who_joins_next) {
+  node::live = 0;
+  garbage_sets domain;
+  {
+    auto left = domain.join();
+    retire(left, 10);
+  }
+  auto next = domain.join();  // with the same record
+  retire(next, 2 * garbage_sets_settings::nodes_of_a_set);
+  EXPECT_LE(node::live, garbage_sets_settings::nodes_of_a_set);
+}
+
+TYPED_TEST(reclaim, serves_more_participants_than_a_chunk_has_records) {
+  {
+    TypeParam domain;
+    std::vector<typename TypeParam::participant> participants;
+    for (int i = 0; i < 100; ++i) participants.push_back(domain.join());
+    for (auto& one : participants) retire(one, 3);
+    EXPECT_EQ(domain.unfreed(), 300U);
+  }
+  this->expect_live(300);
+}
+
+struct empty_record : detail::record_base {};
+
+TEST(records, are_no_more_than_threads_that_join_at_once) {
+  constexpr std::size_t threads = 8;
+  for (int round = 0; round < 300; ++round) {
+    detail::record_list<empty_record, threads> records;
+    std::barrier together(threads);
+    {
+      std::vector<std::jthread> crew;
+      for (std::size_t t = 0; t < threads; ++t) {
+        crew.emplace_back([&] {
+          together.arrive_and_wait();
+          empty_record& mine = records.claim();
+          together.arrive_and_wait();
+          records.release(mine);
+        });
+      }
+    }
+    std::size_t number = 0;
+    records.all([&number](const empty_record&) { return ++number > 0; });
+    ASSERT_EQ(number, threads) << "round " << round;
+  }
+}
+
+TYPED_TEST(reclaim, lets_another_thread_destroy_a_participant_that_is_done) {
+  {
+    TypeParam domain;
+    std::optional<typename TypeParam::participant> done;
+    std::thread([&] {
+      done.emplace(domain.join());
+      retire(*done, 10);
+    }).join();
+    std::thread([&done] { done.reset(); }).join();
+    auto next = domain.join();  // with the same record
+    retire(next, 10);
+    EXPECT_EQ(domain.unfreed(), node::live);
+  }
+  this->expect_live(20);
+}
+
+TYPED_TEST(reclaim, moves_participants) {
+  TypeParam domain;
+  auto first = domain.join();
+  auto second = std::move(first);
+  retire(second, 1);
+  auto third = domain.join();
+  third = std::move(second);
+  retire(third, 1);
+  EXPECT_EQ(domain.unfreed(), 2U);
+}
+
+TYPED_TEST(reclaim, takes_over_what_those_who_left_retired) {
+  TypeParam domain;
+  auto me = domain.join();
+  std::thread([&domain] {
+    auto other = domain.join();
+    retire(other, 100);
+  }).join();
+  retire(me, many);
+  // What is left is less than what one participant has waiting.
+  if (frees<TypeParam>) {
+    EXPECT_LT(domain.unfreed(), many / 2);
+  }
+}
+
+TEST(epochs, a_thread_that_only_reads_frees_what_it_and_others_left) {
+  node::live = 0;
+  epochs domain;
+  auto me = domain.join();
+  retire(me, 3000);
+  {
+    auto other = domain.join();
+    retire(other, 100);
+  }
+  for (int i = 0; i < 100 * epochs_settings::period && node::live > 0; ++i) me.pin();
+  EXPECT_EQ(node::live, 0U);
+  EXPECT_EQ(domain.unfreed(), 0U);
+}
+
+TYPED_TEST(reclaim, loses_nothing_when_a_thread_ends_without_leaving) {
+  {
+    TypeParam domain;
+    std::optional<typename TypeParam::participant> left_behind;
+    std::thread([&] {
+      left_behind.emplace(domain.join());
+      retire(*left_behind, 100);
+    }).join();
+    EXPECT_EQ(domain.unfreed(), 100U);
+  }
+  this->expect_live(100);
+}
+
+#ifdef NDEBUG
+TYPED_TEST(reclaim, loses_nothing_when_a_participant_is_leaked) {
+  using participant = typename TypeParam::participant;
+  alignas(participant) std::array<std::byte, sizeof(participant)> never_destroyed;
+  {
+    TypeParam domain;
+    retire(*::new (never_destroyed.data()) participant(domain.join()), 100);
+  }
+  this->expect_live(100);
+}
+#endif
+
+TYPED_TEST(reclaim, retires_more_in_one_guard_while_memory_lasts) {
+  constexpr std::uint64_t nodes = 10 * retires_per_guard;
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    auto guard = me.pin();
+    for (std::uint64_t i = 0; i < nodes; ++i) guard.retire(new node);
+  }
+  this->expect_live(nodes);
+}
+
+// A thread that stopped inside a guard, as far as the others can tell.
+TEST(stalled, makes_epochs_hold_all_that_is_retired_from_the_next_epoch_on) {
+  epochs domain;
+  auto me = domain.join();
+  {
+    auto stalled = domain.join();
+    auto guard = stalled.pin();
+    retire(me, 10 * many);
+    EXPECT_EQ(domain.unfreed(), 10 * many);
+  }
+  retire(me, 11 * many);
+  EXPECT_LT(domain.unfreed(), many);
+}
+
+// All but one of as many participants as there are records retire, while that one keeps as many
+// nodes as it can.
+TEST(stalled, makes_hazard_pointers_hold_what_they_promise_at_most) {
+  constexpr std::uint64_t records = 16;
+  constexpr std::uint64_t most_of_one = 2 * slots * records + 256;
+  hazard_pointers domain;
+  std::vector<hazard_pointers::participant> writers;
+  for (std::uint64_t i = 0; i + 1 < records; ++i) writers.push_back(domain.join());
+  auto stalled = domain.join();
+  auto guard = stalled.pin();
+  std::array<atomic<node*>, slots> roots;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    roots[slot].store(new node);
+    guard.protect(slot, roots[slot]);
+  }
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    writers[slot].pin().retire(roots[slot].exchange(nullptr));
+  }
+  std::uint64_t most = 0;
+  for (std::uint64_t i = 0; i < many; ++i) {
+    for (auto& each : writers) retire(each, 1);
+    most = std::max(most, domain.unfreed());
+  }
+  EXPECT_LE(most, writers.size() * most_of_one);
+  EXPECT_GT(most, writers.size() * most_of_one / 2);  // that is how large the promise has to be
+  EXPECT_GE(domain.unfreed(), slots);
+}
+
+// Two epochs are not enough: the reader of a node may be pinned an epoch later than the thread that
+// retires it.
+template <std::size_t number>
+struct look_always {
+  static constexpr std::int32_t period = 1;
+  static constexpr std::size_t records_per_chunk = 8;
+  static constexpr std::size_t bags = number;
+};
+template <std::size_t bags>
+bool node_retired_at_an_earlier_epoch_stays() {
+  using domain_type = basic_epochs<look_always<bags>>;
+  bool freed = false;
+  domain_type domain;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto writer = domain.join();
+  auto reader = domain.join();
+  auto other = domain.join();
+  retire(other, 1);  // gives it a reason to advance the epoch
+
+  // The heap, because these guards do not end in reverse order.
+  const auto pin = [](auto& participant) {
+    return std::unique_ptr<typename domain_type::guard>(
+        new typename domain_type::guard(participant.pin()));
+  };
+  auto writing = pin(writer);
+  other.pin();  // advances the epoch
+  const auto reading = pin(reader);
+  reading->protect(0, root);
+  writing->retire(root.exchange(nullptr));
+  writing.reset();
+  for (int i = 0; i < 10; ++i) writer.pin();
+  return !freed;
+}
+TEST(epochs, keep_a_node_retired_at_an_earlier_epoch_than_its_readers) {
+  EXPECT_TRUE(node_retired_at_an_earlier_epoch_stays<3>());
+}
+TEST(reclaim_tests, notice_a_node_freed_one_epoch_early) {
+  EXPECT_FALSE(node_retired_at_an_earlier_epoch_stays<2>());
+}
+
+// Readers and writers of a few shared pointers, more threads than processors, preempted inside
+// guards.
+template <class P>
+void stress(std::uint64_t operations) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  constexpr int threads = 8;
+  std::atomic<std::uint64_t> spoilt{0};
+  {
+    P domain;
+    std::array<atomic<node*>, 16> roots;
+    for (atomic<node*>& root : roots) root.store(new node(1), std::memory_order_release);
+
+    std::vector<std::thread> crew;
+    for (int t = 0; t < threads; ++t) {
+      crew.emplace_back([&, t] {
+        std::mt19937_64 draw(seed + static_cast<std::uint64_t>(t));
+        std::optional<typename P::participant> me(domain.join());
+        for (std::uint64_t i = 0; i < operations; ++i) {
+          const std::uint64_t drawn = draw();
+          if (drawn % 1000 == 0) me.emplace(domain.join());
+          auto guard = me->pin();
+          atomic<node*>& root = roots[drawn / 1000 % roots.size()];
+          const bool yields = (drawn >> 32) % 64 == 0;
+          if ((drawn >> 40) % 2 == 0) {
+            const node* const found = guard.protect((drawn >> 48) % slots, root);
+            if (yields) std::this_thread::yield();
+            if (!found->intact()) ++spoilt;
+          } else {
+            node* const old = root.exchange(new node(drawn), std::memory_order_acq_rel);
+            if (yields) std::this_thread::yield();
+            guard.retire(old);
+          }
+        }
+      });
+    }
+    for (std::thread& thread : crew) thread.join();
+    for (const atomic<node*>& root : roots) delete root.load(std::memory_order_acquire);
+  }
+  EXPECT_EQ(spoilt, 0U);
+}
+
+TYPED_TEST(reclaim, protects_under_stress) {
+  stress<TypeParam>(20'000);
+  if (frees<TypeParam>) {
+    EXPECT_EQ(node::live, 0U);
+  }
+}
+
+struct hurried_garbage_sets {
+  static constexpr std::size_t nodes_of_a_set = 1;
+  static constexpr std::size_t records_per_chunk = 1;
+};
+TEST(stress, of_garbage_sets_that_are_full_at_once) {
+  stress<basic_garbage_sets<hurried_garbage_sets>>(10'000);
+}
+
+struct hurried_hazard_pointers {
+  static constexpr std::size_t nodes_between_scans = 1;
+  static constexpr std::size_t records_per_chunk = 1;
+};
+TEST(stress, of_epochs_that_are_advanced_as_often_as_can_be) {
+  stress<basic_epochs<look_always<3>>>(10'000);
+}
+TEST(stress, of_hazard_pointers_that_are_scanned_as_often_as_can_be) {
+  stress<basic_hazard_pointers<hurried_hazard_pointers>>(10'000);
+}
+
+#ifndef NDEBUG
+template <class P>
+class misuse : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+TYPED_TEST_SUITE(misuse, policies);
+
+TYPED_TEST(misuse, by_another_thread) {
+  TypeParam domain;
+  auto me = domain.join();
+  EXPECT_DEATH(std::thread([&me] { me.pin(); }).join(),
+               "assay: a participant is used by a thread that did not join with it");
+}
+TYPED_TEST(misuse, by_a_thread_to_which_the_system_gives_the_same_identifier) {
+  TypeParam domain;
+  std::optional<typename TypeParam::participant> theirs;
+  std::thread([&] { theirs.emplace(domain.join()); }).join();
+  EXPECT_DEATH(std::thread([&theirs] { theirs->pin(); }).join(),
+               "assay: a participant is used by a thread that did not join with it");
+}
+TYPED_TEST(misuse, after_a_move) {
+  TypeParam domain;
+  auto me = domain.join();
+  const auto moved = std::move(me);
+  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): that is the mistake
+  EXPECT_DEATH(me.pin(), "assay: a participant is used after it was moved from");
+}
+TYPED_TEST(misuse, by_two_guards) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  EXPECT_DEATH(me.pin(), "assay: a participant is pinned while its guard is open");
+}
+TYPED_TEST(misuse, leaving_inside_a_guard) {
+  TypeParam domain;
+  auto me = std::make_optional(domain.join());
+  auto guard = me->pin();
+  EXPECT_DEATH(me.reset(), "assay: a participant is destroyed while its guard is open");
+}
+TYPED_TEST(misuse, freeing_all_inside_a_guard) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  EXPECT_DEATH(domain.free_all(), "assay: all retired nodes are freed while a guard is open");
+}
+TYPED_TEST(misuse, outliving_the_domain) {
+  auto domain = std::make_unique<TypeParam>();
+  auto me = domain->join();
+  EXPECT_DEATH(
+      {
+        domain.reset();
+        std::_Exit(0);  // with `me` left undestroyed
+      },
+      "assay: a domain is destroyed while it has participants");
+}
+TYPED_TEST(misuse, retiring_null) {
+  TypeParam domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  EXPECT_DEATH(guard.retire(static_cast<node*>(nullptr)), "assay: a null pointer is retired");
+}
+TEST(misuse_of_hazard_pointers, by_a_slot_that_does_not_exist) {
+  hazard_pointers domain;
+  auto me = domain.join();
+  auto guard = me.pin();
+  const atomic<node*> root{nullptr};
+  EXPECT_DEATH(guard.protect(slots, root), "assay: a node is protected by a slot that does not");
+}
+#endif
+
+}  // namespace
+}  // namespace assay::reclaim

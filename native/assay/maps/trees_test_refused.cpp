@@ -1,5 +1,0 @@
-// What must not compile: a TREE with a POLICY that is unsound for it, or that is none.
-
-#include "assay/maps/trees_test_refused.h"
-
-assay::TREE<int, int, POLICY> refused;
