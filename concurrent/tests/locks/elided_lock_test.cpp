@@ -494,7 +494,7 @@ TEST(elided_shared, readers_are_elided) {
 
 // --- misuse -------------------------------------------------------------------------------------
 
-#ifndef NDEBUG
+#if ASSAY_CHECKS
 TYPED_TEST(elided, finds_misuse) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(this->lock_.unlock(), "assay: an elided lock is unlocked by a thread that does not");

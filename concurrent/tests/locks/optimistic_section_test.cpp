@@ -194,7 +194,7 @@ TYPED_TEST(section, publishes_what_pointers_lead_to) {
   done = true;
 }
 
-#ifndef NDEBUG
+#if ASSAY_CHECKS
 TYPED_TEST(section, finds_readers_that_write) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   section_word<int> word{0};

@@ -466,7 +466,7 @@ TEST(elb_tree, tells_of_an_entry_that_is_there_twice) {
 }
 
 TEST(elb_tree_death_test, of_an_insert_of_what_is_there) {
-  if (!reclaim::detail::checks) GTEST_SKIP() << "this build checks nothing";
+  if (!misuse::checks) GTEST_SKIP() << "this build checks nothing";
   small_tree<std::uint64_t> tree;
   auto handle = tree.attach();
   handle.insert(3);
@@ -475,7 +475,7 @@ TEST(elb_tree_death_test, of_an_insert_of_what_is_there) {
 }
 
 TEST(elb_tree_death_test, of_two_inserts_at_the_same_time_when_their_leaf_is_balanced) {
-  if (!reclaim::detail::checks) GTEST_SKIP() << "this build checks nothing";
+  if (!misuse::checks) GTEST_SKIP() << "this build checks nothing";
   small_tree<std::uint64_t> tree;
   insert_by_two(tree);
   auto handle = tree.attach();

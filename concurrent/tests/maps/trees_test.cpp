@@ -495,7 +495,7 @@ TEST(handles, may_be_used_by_comparisons_made_for_another) {
   call_from_a_comparison<ticket_bst, reclaim::hazard_pointers>();
 }
 
-#ifndef NDEBUG
+#if ASSAY_CHECKS
 template <class Map>
 void misuse() {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -339,7 +339,7 @@ TYPED_TEST(reclaim, loses_nothing_when_a_thread_ends_without_leaving) {
   this->expect_live(100);
 }
 
-#ifdef NDEBUG
+#if !ASSAY_CHECKS
 TYPED_TEST(reclaim, loses_nothing_when_a_participant_is_leaked) {
   using participant = typename TypeParam::participant;
   alignas(participant) std::array<std::byte, sizeof(participant)> never_destroyed;
@@ -513,7 +513,7 @@ TEST(stress, of_hazard_pointers_that_are_scanned_as_often_as_can_be) {
   stress<basic_hazard_pointers<hurried_hazard_pointers>>(10'000);
 }
 
-#ifndef NDEBUG
+#if ASSAY_CHECKS
 template <class P>
 class misuse : public testing::Test {
  protected:

@@ -48,11 +48,11 @@
 #include <mutex>
 #include <type_traits>
 
-#include "assay/base/misuse.h"
+#include "assay/base/abi.h"
 #include "assay/locks/elision.h"
 #include "assay/locks/transaction.h"
 
-namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+namespace assay::sync::inline ASSAY_ABI {
 
 namespace detail {
 
@@ -154,6 +154,6 @@ class elided_lock : public detail::elided_exclusive<elided_lock<Lock>, Lock> {
   [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
 };
 
-}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_ELIDED_LOCK_H_

@@ -23,13 +23,13 @@
 
 #include <shared_mutex>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
-#include "assay/base/misuse.h"
 #include "assay/locks/elided_lock.h"
 #include "assay/locks/elision.h"
 #include "assay/locks/transaction.h"
 
-namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+namespace assay::sync::inline ASSAY_ABI {
 
 // `Lock` has what std::shared_mutex has. lock() enters a section that reads and writes.
 template <class Lock = std::shared_mutex>
@@ -119,6 +119,6 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   alignas(64) atomic<unsigned> readers_{0};
 };
 
-}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_ELIDED_SHARED_LOCK_H_

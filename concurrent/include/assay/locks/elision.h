@@ -29,9 +29,9 @@
 #include <cstdint>
 #include <thread>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
-#include "assay/base/misuse.h"
 #include "assay/locks/elision_tuning.h"
 #include "assay/locks/transaction.h"
 #include "assay/probe/probe.h"
@@ -63,7 +63,7 @@ inline const probe::counter& aborts_by(transaction::cause cause) {
 
 }  // namespace assay::sync::elision_probes
 
-namespace assay::sync::inline ASSAY_MISUSE_BUILD::detail {
+namespace assay::sync::inline ASSAY_ABI::detail {
 
 // What a thread knows of its own sections. Transactions write it, too: an abort undoes that.
 class eliding_thread {
@@ -309,7 +309,7 @@ class alignas(64) elision {
 
 // Finds misuse, in builds that do.
 class lock_use {
-#ifdef NDEBUG
+#if !ASSAY_CHECKS
  public:
   static void taken() {}
   static void given_back() {}
@@ -351,6 +351,6 @@ class lock_use {
 #endif
 };
 
-}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD::detail
+}  // namespace assay::sync::inline ASSAY_ABI::detail
 
 #endif  // ASSAY_LOCKS_ELISION_H_

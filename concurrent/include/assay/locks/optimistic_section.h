@@ -49,19 +49,19 @@
 #include <type_traits>
 #include <utility>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
-#include "assay/base/misuse.h"
 #include "assay/base/point.h"
 #include "assay/locks/optimistic_lock.h"
 
-namespace assay::sync::inline ASSAY_MISUSE_BUILD {
+namespace assay::sync::inline ASSAY_ABI {
 
 namespace detail {
 
 // What the calling thread is inside of.
 struct inside {
-#ifdef NDEBUG
+#if !ASSAY_CHECKS
   explicit inside(const void* /*section*/, bool /*may_write*/) {}
   void may_write_now() {}
   static void check_write() {}
@@ -230,6 +230,6 @@ class optimistic_section {
   Lock lock_;
 };
 
-}  // namespace assay::sync::inline ASSAY_MISUSE_BUILD
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_OPTIMISTIC_SECTION_H_

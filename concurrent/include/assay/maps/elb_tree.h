@@ -534,7 +534,7 @@ class elb_tree {
       for (;;) {
         const view seen = look_at<Set>(node, entry, entry);
         if (seen.is_closed) break;  // descend() helps
-        reclaim::detail::require(seen.wanted == leaf_capacity, inserted_twice);
+        misuse::require(seen.wanted == leaf_capacity, inserted_twice);
         if (seen.used > Settings::dense || seen.free == leaf_capacity) {
           balance(entry, &node, guard);
           break;
@@ -924,9 +924,9 @@ class elb_tree {
     const auto end = begin + static_cast<std::ptrdiff_t>(found.size);
     // Threads that insert it at the same time both find it missing. A leaf that is not closed may
     // hold it, once, in one place and then in another.
-    if constexpr (reclaim::detail::checks) {
+    if constexpr (misuse::checks) {
       std::sort(begin, end);
-      reclaim::detail::require(std::adjacent_find(begin, end) == end, inserted_twice);
+      misuse::require(std::adjacent_find(begin, end) == end, inserted_twice);
     }
     if (left < found.size) std::nth_element(begin, middle - 1, end);
     const auto add = [&](std::size_t which, auto from, auto to, word upto) {

@@ -1,48 +1,21 @@
-// Mistakes in the use of a reclamation policy, found in debug builds (those without NDEBUG): one
-// line on standard error says which, and the program ends.
+// Mistakes in the use of a reclamation policy, which builds with checks find (base/abi.h).
 //
 //     assay: a participant is used by a thread that did not join with it
-//
-// In release builds the checks are gone, and the same mistakes are undefined behaviour. A program
-// whose files are of both kinds cannot hand a domain from one to the other: the policies of the two
-// are different types, in namespaces of their own, so that it does not link.
 
 #ifndef ASSAY_RECLAIM_CHECKS_H_
 #define ASSAY_RECLAIM_CHECKS_H_
 
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
+#include "assay/base/abi.h"
 #include "assay/base/sanitizers.h"
 
 #if ASSAY_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
-// The inline namespace of all that differs between the two kinds of files.
-#ifdef NDEBUG
-#define ASSAY_RECLAIM_BUILD unchecked
-#else
-#define ASSAY_RECLAIM_BUILD checked
-#endif
-
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
-
-#ifdef NDEBUG
-inline constexpr bool checks = false;
-#else
-inline constexpr bool checks = true;
-#endif
-
-inline void require([[maybe_unused]] bool right, [[maybe_unused]] const char* otherwise) {
-  if constexpr (checks) {
-    if (right) return;
-    std::fprintf(stderr, "assay: %s\n", otherwise);
-    std::abort();
-  }
-}
+namespace assay::reclaim::inline ASSAY_ABI::detail {
 
 #ifdef __clang_analyzer__
 void keep(void* node) noexcept;  // the analyser loses sight of nodes in blocks
@@ -71,25 +44,27 @@ inline std::uint64_t this_thread() {
 class usage {
  public:
   void join() {
-    if constexpr (checks) thread_ = this_thread();
+    if constexpr (misuse::checks) thread_ = this_thread();
   }
-  void leave() const { require(!guarded_, "a participant is destroyed while its guard is open"); }
+  void leave() const {
+    misuse::require(!guarded_, "a participant is destroyed while its guard is open");
+  }
   // Whether a guard may open.
   void check() const {
-    if constexpr (checks) {
-      require(thread_ == this_thread(),
-              "a participant is used by a thread that did not join with it");
-      require(!guarded_, "a participant is pinned while its guard is open");
+    if constexpr (misuse::checks) {
+      misuse::require(thread_ == this_thread(),
+                      "a participant is used by a thread that did not join with it");
+      misuse::require(!guarded_, "a participant is pinned while its guard is open");
     }
   }
   void expect_at_rest() const {
-    require(!guarded_, "all retired nodes are freed while a guard is open");
+    misuse::require(!guarded_, "all retired nodes are freed while a guard is open");
   }
   void pin() {
-    if constexpr (checks) guarded_ = true;
+    if constexpr (misuse::checks) guarded_ = true;
   }
   void unpin() {
-    if constexpr (checks) guarded_ = false;
+    if constexpr (misuse::checks) guarded_ = false;
   }
 
  private:
@@ -97,6 +72,6 @@ class usage {
   bool guarded_ = false;
 };
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
+}  // namespace assay::reclaim::inline ASSAY_ABI::detail
 
 #endif  // ASSAY_RECLAIM_CHECKS_H_

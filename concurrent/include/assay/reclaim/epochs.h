@@ -74,7 +74,7 @@
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
+namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct epochs_settings {
@@ -241,7 +241,7 @@ class basic_epochs<Settings>::guard {
   // no memory is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-    detail::require(node != nullptr, "a null pointer is retired");
+    misuse::require(node != nullptr, "a null pointer is retired");
     record_->retire(detail::retired::from<Deleter>(node), epoch_);
     probes::retired.add();
     record_->free(2);
@@ -340,6 +340,6 @@ void basic_epochs<Settings>::advance(std::uint64_t epoch) {
 static_assert(policy<epochs>);
 #endif
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
+}  // namespace assay::reclaim::inline ASSAY_ABI
 
 #endif  // ASSAY_RECLAIM_EPOCHS_H_

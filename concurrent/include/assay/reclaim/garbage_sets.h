@@ -58,7 +58,7 @@
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
+namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct garbage_sets_settings {
@@ -96,7 +96,7 @@ class basic_garbage_sets {
     // no memory is leaked.
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-      detail::require(node != nullptr, "a null pointer is retired");
+      misuse::require(node != nullptr, "a null pointer is retired");
       probes::retired.add();
       record_->retire(detail::retired::from<Deleter>(node));
     }
@@ -222,6 +222,6 @@ using garbage_sets = basic_garbage_sets<garbage_sets_settings>;
 
 static_assert(policy<garbage_sets>);
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
+}  // namespace assay::reclaim::inline ASSAY_ABI
 
 #endif  // ASSAY_RECLAIM_GARBAGE_SETS_H_

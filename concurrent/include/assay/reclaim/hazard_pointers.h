@@ -58,7 +58,7 @@
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
+namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct hazard_pointers_settings {
@@ -150,7 +150,7 @@ class basic_hazard_pointers<Settings>::guard {
   // The same for a word that holds a pointer and marks; pointer_of(word) is the pointer.
   template <class Word, class PointerOf>
   Word protect(std::size_t slot, const atomic<Word>& source, PointerOf pointer_of) {
-    detail::require(slot < slots, "a node is protected by a slot that does not exist");
+    misuse::require(slot < slots, "a node is protected by a slot that does not exist");
     used_ = std::max(used_, slot + 1);
     Word word = source.load(memory_order_acquire);  // as (3)
     while (true) {
@@ -173,7 +173,7 @@ class basic_hazard_pointers<Settings>::guard {
   // memory is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-    detail::require(node != nullptr, "a null pointer is retired");
+    misuse::require(node != nullptr, "a null pointer is retired");
     probes::retired.add();
     record& mine = *record_;
     if (mine.nodes.full()) {
@@ -261,6 +261,6 @@ void basic_hazard_pointers<Settings>::collect(record& mine) {
 static_assert(policy<hazard_pointers>);
 #endif
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
+}  // namespace assay::reclaim::inline ASSAY_ABI
 
 #endif  // ASSAY_RECLAIM_HAZARD_POINTERS_H_

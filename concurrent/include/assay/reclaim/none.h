@@ -24,7 +24,7 @@
 #include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD {
+namespace assay::reclaim::inline ASSAY_ABI {
 
 class none {
   struct alignas(detail::record_alignment) record : detail::record_base {};
@@ -52,7 +52,7 @@ class none {
     // Forgets the node. Wait-free.
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-      detail::require(node != nullptr, "a null pointer is retired");
+      misuse::require(node != nullptr, "a null pointer is retired");
       record_->waiting.store(record_->waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
       probes::retired.add();
       detail::leak(node);
@@ -90,6 +90,6 @@ class none {
 
 static_assert(policy<none>);
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD
+}  // namespace assay::reclaim::inline ASSAY_ABI
 
 #endif  // ASSAY_RECLAIM_NONE_H_

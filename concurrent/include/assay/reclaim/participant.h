@@ -7,7 +7,7 @@
 
 #include "assay/reclaim/checks.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
+namespace assay::reclaim::inline ASSAY_ABI::detail {
 
 template <class Policy>
 class participant {
@@ -33,7 +33,7 @@ class participant {
   // joined, while no other guard is open. Lock-free. May throw std::bad_alloc, with nothing
   // changed.
   typename Policy::guard pin() {
-    require(record_ != nullptr, "a participant is used after it was moved from");
+    misuse::require(record_ != nullptr, "a participant is used after it was moved from");
     record_->use.check();
     return typename Policy::guard(*domain_, *record_);
   }
@@ -48,6 +48,6 @@ class participant {
   typename Policy::record* record_;
 };
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
+}  // namespace assay::reclaim::inline ASSAY_ABI::detail
 
 #endif  // ASSAY_RECLAIM_PARTICIPANT_H_

@@ -28,7 +28,7 @@
 #include "assay/base/atomics.h"
 #include "assay/reclaim/checks.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
+namespace assay::reclaim::inline ASSAY_ABI::detail {
 
 // Two cache lines, because processors fetch them in pairs.
 inline constexpr std::size_t record_alignment = 128;
@@ -48,8 +48,8 @@ class record_list {
   record_list& operator=(const record_list&) = delete;
 
   ~record_list() {
-    if constexpr (checks) {
-      require(all([](Record& one) { return !one.claimed.load(memory_order_acquire); }),
+    if constexpr (misuse::checks) {
+      misuse::require(all([](Record& one) { return !one.claimed.load(memory_order_acquire); }),
               "a domain is destroyed while it has participants: a handle outlives its map");
     }
     for (chunk* one = newest_.load(memory_order_relaxed); one != nullptr;) {
@@ -142,6 +142,6 @@ class record_list {
   atomic<chunk*> newest_{nullptr};
 };
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
+}  // namespace assay::reclaim::inline ASSAY_ABI::detail
 
 #endif  // ASSAY_RECLAIM_RECORDS_H_

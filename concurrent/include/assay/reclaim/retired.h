@@ -25,7 +25,7 @@
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
 
-namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail {
+namespace assay::reclaim::inline ASSAY_ABI::detail {
 
 struct retired {
   void* node;
@@ -186,6 +186,6 @@ class retired_list {
   plain<std::uint64_t> size_ = 0;
 };
 
-}  // namespace assay::reclaim::inline ASSAY_RECLAIM_BUILD::detail
+}  // namespace assay::reclaim::inline ASSAY_ABI::detail
 
 #endif  // ASSAY_RECLAIM_RETIRED_H_
