@@ -407,9 +407,8 @@ TEST(stalled, makes_hazard_pointers_hold_what_they_promise_at_most) {
 // Two epochs are not enough: the reader of a node may be pinned an epoch later than the thread that
 // retires it.
 template <std::size_t number>
-struct look_always {
+struct look_always : epochs_settings {
   static constexpr std::int32_t period = 1;
-  static constexpr std::size_t records_per_chunk = 8;
   static constexpr std::size_t bags = number;
 };
 template <std::size_t bags>
@@ -494,7 +493,7 @@ TYPED_TEST(reclaim, protects_under_stress) {
   }
 }
 
-struct hurried_garbage_sets {
+struct hurried_garbage_sets : garbage_sets_settings {
   static constexpr std::size_t nodes_of_a_set = 1;
   static constexpr std::size_t records_per_chunk = 1;
 };
@@ -502,7 +501,7 @@ TEST(stress, of_garbage_sets_that_are_full_at_once) {
   stress<basic_garbage_sets<hurried_garbage_sets>>(10'000);
 }
 
-struct hurried_hazard_pointers {
+struct hurried_hazard_pointers : hazard_pointers_settings {
   static constexpr std::size_t nodes_between_scans = 1;
   static constexpr std::size_t records_per_chunk = 1;
 };

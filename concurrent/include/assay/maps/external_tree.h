@@ -214,6 +214,15 @@ template <class Leaf, class Internal>
 
 struct nothing {};
 
+// What a tree tells whoever wants to count, on the thread that works: nobody, at no cost. An
+// observer of your own derives from this and replaces what it counts by wait-free functions.
+struct no_observer {
+  // An update begins again, or a search with hazard pointers.
+  static void restarted() noexcept {}
+  // A thread has completed another one's erase.
+  static void helped() noexcept {}
+};
+
 // A map but for its updates. `Tree` derives from it and befriends it, and adds
 //
 //     internal         its internal nodes, which have a `key` and two edges, `child`

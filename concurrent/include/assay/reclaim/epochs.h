@@ -69,8 +69,8 @@
 #include "assay/base/point.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
@@ -78,6 +78,7 @@ namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct epochs_settings {
+  using observer = no_observer;
   // How many calls of pin and retire lie between a participant's looks at the others. A look that
   // advances the epoch costs about 1.1 us, and as much on each other processor that runs one of the
   // program's threads: 1 ns for an operation. Larger periods leave more nodes waiting.
@@ -173,7 +174,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
     const std::uint64_t before = ready_.size();
     for (std::uint64_t i = 1; i <= passed; ++i) ready_.splice(bags_[(epoch_ + i) % bags_.size()]);
     epoch_ = epoch;
-    if (ready_.size() > before) probes::batch.record(ready_.size() - before);
+    if (ready_.size() > before) Settings::observer::batch(ready_.size() - before);
   }
 
   // Frees some of what is ready.
@@ -182,14 +183,14 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
     if (number == 0) return;
     for (std::uint64_t i = 0; i < number; ++i) ready_.pop(spares).destroy();
     count(0 - number);
-    probes::freed.add(number);
+    Settings::observer::freed(number);
   }
   // Frees all nodes. The domain is at rest.
   void free_all() noexcept {
     std::uint64_t number = ready_.free_all();
     for (detail::retired_list& bag : bags_) number += bag.free_all();
     waiting.store(0, memory_order_relaxed);
-    probes::freed.add(number);
+    Settings::observer::freed(number);
   }
 
   // Takes the nodes of a record that the caller has claimed. Both have met the same epoch.
@@ -243,7 +244,7 @@ class basic_epochs<Settings>::guard {
   void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
     misuse::require(node != nullptr, "a null pointer is retired");
     record_->retire(detail::retired::from<Deleter>(node), epoch_);
-    probes::retired.add();
+    Settings::observer::retired();
     record_->free(2);
   }
 
@@ -314,7 +315,7 @@ bool basic_epochs<Settings>::look_around(record& mine, std::uint64_t epoch) {
     }
     return true;
   });
-  probes::waiting.record(waiting);
+  Settings::observer::waiting(waiting);
   return possible && mine.waiting.load(memory_order_relaxed) > 0;
 }
 

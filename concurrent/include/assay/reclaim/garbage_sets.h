@@ -53,8 +53,8 @@
 #include "assay/base/atomics.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
@@ -62,6 +62,7 @@ namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct garbage_sets_settings {
+  using observer = no_observer;
   static constexpr std::size_t nodes_of_a_set = 507;  // ssmem's
   static constexpr std::size_t records_per_chunk = 8;
 };
@@ -97,7 +98,7 @@ class basic_garbage_sets {
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
       misuse::require(node != nullptr, "a null pointer is retired");
-      probes::retired.add();
+      Settings::observer::retired();
       record_->retire(detail::retired::from<Deleter>(node));
     }
 
@@ -181,7 +182,7 @@ class basic_garbage_sets {
     }
     void freed(std::uint64_t nodes) noexcept {
       waiting.store(waiting.load(memory_order_relaxed) - nodes, memory_order_relaxed);
-      probes::freed.add(nodes);
+      Settings::observer::freed(nodes);
     }
   };
 
@@ -197,13 +198,13 @@ class basic_garbage_sets {
     });
     mine.sets.emplace_back().counts = std::move(counts);
     mine.sets.back().nodes.splice(mine.open);
-    probes::waiting.record(mine.waiting.load(memory_order_relaxed));
+    Settings::observer::waiting(mine.waiting.load(memory_order_relaxed));
     const auto begun_anew = [](const auto& noted) {
       // (5) acquire: pairs with (1), and with leave().
       return noted.first->count.load(memory_order_acquire) != noted.second;
     };
     while (!mine.sets.empty() && std::ranges::all_of(mine.sets.front().counts, begun_anew)) {
-      probes::batch.record(mine.sets.front().nodes.size());
+      Settings::observer::batch(mine.sets.front().nodes.size());
       mine.free_oldest();
     }
   }

@@ -53,8 +53,8 @@
 #include "assay/base/point.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
@@ -62,6 +62,7 @@ namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct hazard_pointers_settings {
+  using observer = no_observer;
   // How many nodes a participant retires between two scans, beyond two for each slot that there is.
   static constexpr std::size_t nodes_between_scans = 256;
   static constexpr std::size_t records_per_chunk = 8;
@@ -89,7 +90,7 @@ class basic_hazard_pointers {
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
-      probes::freed.add(one.nodes.free_all());
+      Settings::observer::freed(one.nodes.free_all());
       one.count();
       return true;
     });
@@ -174,7 +175,7 @@ class basic_hazard_pointers<Settings>::guard {
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
     misuse::require(node != nullptr, "a null pointer is retired");
-    probes::retired.add();
+    Settings::observer::retired();
     record& mine = *record_;
     if (mine.nodes.full()) {
       detail::retired_block* const block = mine.spares.take();
@@ -235,8 +236,8 @@ template <class Settings>
   mine.scan_at = 2 * slots_seen + Settings::nodes_between_scans;
   const std::uint64_t freed = mine.nodes.free_others(mine.spares);
   mine.count();
-  probes::freed.add(freed);
-  probes::batch.record(freed);
+  Settings::observer::freed(freed);
+  Settings::observer::batch(freed);
 }
 
 // Takes over the nodes of records that nobody has claimed.
@@ -254,7 +255,7 @@ void basic_hazard_pointers<Settings>::collect(record& mine) {
     return true;
   });
   mine.count();
-  probes::waiting.record(waiting);
+  Settings::observer::waiting(waiting);
 }
 
 #ifndef ASSAY_ATOMICS_HEADER

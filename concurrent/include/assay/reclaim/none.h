@@ -20,18 +20,23 @@
 #include "assay/base/atomics.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 
 namespace assay::reclaim::inline ASSAY_ABI {
 
-class none {
+struct none_settings {
+  using observer = no_observer;
+};
+
+template <class Settings>
+class basic_none {
   struct alignas(detail::record_alignment) record : detail::record_base {};
 
  public:
   static constexpr protection protects = protection::everything;
-  using participant = detail::participant<none>;
+  using participant = detail::participant<basic_none>;
 
   class guard {
    public:
@@ -54,13 +59,13 @@ class none {
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
       misuse::require(node != nullptr, "a null pointer is retired");
       record_->waiting.store(record_->waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
-      probes::retired.add();
+      Settings::observer::retired();
       detail::leak(node);
     }
 
    private:
     friend participant;
-    guard(none& /*domain*/, record& mine) : record_(&mine) { mine.use.pin(); }
+    guard(basic_none& /*domain*/, record& mine) : record_(&mine) { mine.use.pin(); }
     record* record_;
   };
 
@@ -87,6 +92,8 @@ class none {
 
   detail::record_list<record, 8> records_;
 };
+
+using none = basic_none<none_settings>;
 
 static_assert(policy<none>);
 
