@@ -96,7 +96,9 @@ class basic_epochs {
   using participant = detail::participant<basic_epochs>;
   class guard;
 
-  basic_epochs() = default;
+  // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
+  // milliseconds if other threads run.
+  basic_epochs() noexcept { sync::prepare_light_fences(); }
   basic_epochs(const basic_epochs&) = delete;
   basic_epochs& operator=(const basic_epochs&) = delete;
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.

@@ -117,7 +117,9 @@ class basic_garbage_sets {
     record* record_;
   };
 
-  basic_garbage_sets() = default;
+  // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
+  // milliseconds if other threads run.
+  basic_garbage_sets() noexcept { sync::prepare_light_fences(); }
   basic_garbage_sets(const basic_garbage_sets&) = delete;
   basic_garbage_sets& operator=(const basic_garbage_sets&) = delete;
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.

@@ -75,7 +75,9 @@ class basic_hazard_pointers {
   using participant = detail::participant<basic_hazard_pointers>;
   class guard;
 
-  basic_hazard_pointers() = default;
+  // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
+  // milliseconds if other threads run.
+  basic_hazard_pointers() noexcept { sync::prepare_light_fences(); }
   basic_hazard_pointers(const basic_hazard_pointers&) = delete;
   basic_hazard_pointers& operator=(const basic_hazard_pointers&) = delete;
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.
