@@ -42,6 +42,7 @@
 #define ASSAY_RECLAIM_GARBAGE_SETS_H_
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -73,14 +74,16 @@ class basic_garbage_sets {
 
  public:
   static constexpr protection protects = protection::everything;
+  static constexpr bool nests = false;
   using participant = detail::participant<basic_garbage_sets>;
 
-  class guard {
+  class guard;
+  class read_guard {
    public:
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
+    read_guard(const read_guard&) = delete;
+    read_guard& operator=(const read_guard&) = delete;
     // Wait-free: only the next guard tells others that this one has ended.
-    ~guard() { record_->use.unpin(); }
+    ~read_guard() { record_->use.unpin(); }
 
     // What `source` holds. The node, and all that is reached through it, stays until the guard ends.
     // Wait-free.
@@ -93,21 +96,11 @@ class basic_garbage_sets {
       return source.load(memory_order_acquire);  // likewise
     }
 
-    // As concept.h says. Wait-free. Beyond retires_per_guard in one guard a node for which there is
-    // no memory is leaked.
-    template <class T, deleter_of<T> Deleter = std::default_delete<T>>
-    void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-      misuse::require(node != nullptr, "a null pointer is retired");
-      Settings::observer::retired();
-      record_->retire(detail::retired::from<Deleter>(node));
-    }
-
    private:
     friend participant;
+    friend guard;
 
-    guard(basic_garbage_sets& domain, record& mine) : record_(&mine) {
-      mine.spares.provide();  // may throw: nothing has changed
-      if (mine.open.size() >= Settings::nodes_of_a_set) domain.close_set(mine);
+    read_guard(basic_garbage_sets& /*domain*/, record& mine) noexcept : record_(&mine) {
       // (1) release: pairs with (4) and (5), so that what earlier guards read happened before.
       mine.begin();
       sync::light_fence();  // (2) pairs with (3)
@@ -115,6 +108,39 @@ class basic_garbage_sets {
     }
 
     record* record_;
+  };
+
+  class guard : public read_guard {
+   public:
+    // As concept.h says. Wait-free. Beyond retires_per_guard in one guard a node for which there is
+    // no memory is leaked.
+    template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+    void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
+      misuse::require(node != nullptr, "a null pointer is retired");
+      add(detail::retired::from(node, std::move(deleter)));
+    }
+    template <class F>
+      requires std::invocable<F&>
+    void retire(F function) noexcept(detail::fits<F>) {
+      add(detail::retired::from(static_cast<void*>(nullptr),
+                                [kept = std::move(function)](void*) mutable { kept(); }));
+    }
+
+   private:
+    friend participant;
+
+    guard(basic_garbage_sets& domain, record& mine) : read_guard(domain, prepared(domain, mine)) {}
+
+    static record& prepared(basic_garbage_sets& domain, record& mine) {
+      mine.spares.provide();  // may throw: nothing has changed
+      if (mine.open.size() >= Settings::nodes_of_a_set) domain.close_set(mine);
+      return mine;
+    }
+
+    void add(const detail::retired& node) noexcept {
+      Settings::observer::retired();
+      this->record_->retire(node);
+    }
   };
 
   // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some

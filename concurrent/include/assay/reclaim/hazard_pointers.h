@@ -47,6 +47,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "assay/base/asymmetric_fence.h"
 #include "assay/base/atomics.h"
@@ -72,7 +73,10 @@ template <class Settings>
 class basic_hazard_pointers {
  public:
   static constexpr protection protects = protection::named;
+  // Each guard has all the slots: two at a time would overwrite each other's. Debug builds check it.
+  static constexpr bool nests = false;
   using participant = detail::participant<basic_hazard_pointers>;
+  class read_guard;
   class guard;
 
   // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
@@ -131,12 +135,12 @@ using hazard_pointers = basic_hazard_pointers<hazard_pointers_settings>;
 // A time during which the nodes protected by name are not freed. The calls are the thread's that
 // pinned.
 template <class Settings>
-class basic_hazard_pointers<Settings>::guard {
+class basic_hazard_pointers<Settings>::read_guard {
  public:
-  guard(const guard&) = delete;
-  guard& operator=(const guard&) = delete;
+  read_guard(const read_guard&) = delete;
+  read_guard& operator=(const read_guard&) = delete;
   // Wait-free.
-  ~guard() {
+  ~read_guard() {
     record_->use.unpin();
     for (std::size_t slot = 0; slot < used_; ++slot) {
       // (6) release: pairs with (5).
@@ -169,16 +173,36 @@ class basic_hazard_pointers<Settings>::guard {
     }
   }
 
+ private:
+  friend participant;
+  friend guard;
+
+  read_guard(basic_hazard_pointers& domain, record& mine) noexcept
+      : domain_(&domain), record_(&mine) {
+    mine.use.pin();
+  }
+
+  basic_hazard_pointers* domain_;
+  record* record_;
+  std::size_t used_ = 0;  // slots, the first ones
+};
+
+// A guard under which nodes are retired, too.
+template <class Settings>
+class basic_hazard_pointers<Settings>::guard : public read_guard {
+ public:
   // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
-  // `deleter`. Only the type of `deleter` matters (deleter_of, concept.h). The node's
-  // address as a void* is the one that others protect. Wait-free but for destructors and the
-  // allocator. Never fails; beyond retires_per_guard in one guard a node for which there is no
-  // memory is leaked.
+  // `deleter` (deleter_of, concept.h). The node's address as a void* is the one that others protect.
+  // Wait-free but for destructors and the allocator. Never fails if the deleter is trivially copied
+  // and at most as large as a pointer; otherwise throws std::bad_alloc, or what moving it throws,
+  // with nothing retired. Beyond retires_per_guard in one guard a node for which there is no memory
+  // is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
-  void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
+  void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
     misuse::require(node != nullptr, "a null pointer is retired");
+    const auto retired = detail::retired::from(node, std::move(deleter));
     Settings::observer::retired();
-    record& mine = *record_;
+    record& mine = *this->record_;
     if (mine.nodes.full()) {
       detail::retired_block* const block = mine.spares.take();
       if (block == nullptr) {  // beyond what was promised
@@ -187,22 +211,20 @@ class basic_hazard_pointers<Settings>::guard {
       }
       mine.nodes.add(*block);
     }
-    mine.nodes.push(detail::retired::from<Deleter>(node));
+    mine.nodes.push(retired);
     mine.count();
-    if (mine.nodes.size() >= mine.scan_at) domain_->scan(mine);
+    if (mine.nodes.size() >= mine.scan_at) this->domain_->scan(mine);
   }
 
  private:
   friend participant;
 
-  guard(basic_hazard_pointers& domain, record& mine) : domain_(&domain), record_(&mine) {
-    mine.spares.provide();  // may throw: nothing has changed
-    mine.use.pin();
-  }
+  guard(basic_hazard_pointers& domain, record& mine) : read_guard(domain, with_spares(mine)) {}
 
-  basic_hazard_pointers* domain_;
-  record* record_;
-  std::size_t used_ = 0;  // slots, the first ones
+  static record& with_spares(record& mine) {
+    mine.spares.provide();  // may throw: nothing has changed
+    return mine;
+  }
 };
 
 // Frees the caller's nodes that no slot protects, and likewise nodes that others left behind.

@@ -2,7 +2,7 @@
 //
 //     retired_list waiting;
 //     if (waiting.full()) waiting.add(*spares.take());
-//     waiting.push(retired::from<std::default_delete<T>>(node));
+//     waiting.push(retired::from(node, std::default_delete<T>()));
 //     ready.splice(waiting);                     // all of `waiting`, at once
 //     ready.pop(spares).destroy();               // the block that this empties becomes a spare
 //
@@ -18,7 +18,9 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "assay/base/atomics.h"
@@ -27,16 +29,37 @@
 
 namespace assay::reclaim::inline ASSAY_ABI::detail {
 
-struct retired {
-  void* node;
-  void (*deleter)(void*);
+// Whether a deleter is kept in place: others are boxed, which takes memory.
+template <class F>
+inline constexpr bool fits =
+    std::is_trivially_copyable_v<F> && sizeof(F) <= sizeof(void*) && alignof(F) <= alignof(void*);
 
-  template <class Deleter, class T>
-  static retired from(T* node) {
-    detail::keep(node);
-    return {node, [](void* address) { Deleter()(static_cast<T*>(address)); }};
+struct retired {
+  void* node;  // null for a function without a node
+  void (*call)(const retired&);
+  alignas(void*) std::array<std::byte, sizeof(void*)> deleter;
+
+  // Throws std::bad_alloc and what moving the deleter throws, unless it fits.
+  template <class F, class T>
+  static retired from(T* node, F deleter) noexcept(fits<F>) {
+    if constexpr (fits<F>) {
+      detail::keep(node);
+      retired made{node,
+                   [](const retired& self) {
+                     F kept = *std::launder(reinterpret_cast<const F*>(self.deleter.data()));
+                     kept(static_cast<T*>(self.node));
+                   },
+                   {}};
+      ::new (static_cast<void*>(made.deleter.data())) F(deleter);
+      return made;
+    } else {
+      return from(node, [box = new F(std::move(deleter))](T* unlinked) {
+        const std::unique_ptr<F> owned(box);
+        (*owned)(unlinked);
+      });
+    }
   }
-  void destroy() const { deleter(node); }
+  void destroy() const { call(*this); }
 };
 
 // Room for as much as one guard may retire.
