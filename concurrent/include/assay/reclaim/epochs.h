@@ -152,14 +152,19 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
   [[nodiscard]] std::uint64_t pinned_epoch() const {
     return announced.load(memory_order_relaxed) / 2;  // its own store
   }
+  // To the owner.
+  [[nodiscard]] bool is_pinned() const {
+    return announced.load(memory_order_relaxed) != unpinned;  // its own store
+  }
 
   atomic<std::uint64_t> announced{unpinned};
-  std::uint32_t guards = 0;          // open ones
+  std::uint32_t more_guards = 0;     // open ones, beyond the first
   std::int32_t until_attention = 1;  // calls; 0 or less: the next pin attends
   std::uint64_t seen = 0;            // the epoch at the last look around
   detail::spare_blocks spares;
 
-  void retire(const detail::retired& node) noexcept {
+  void retire(void* node, void (*call)(void*, detail::retired::word),
+              detail::retired::word deleter) noexcept {
     const std::uint64_t epoch = pinned_epoch();
     meet(epoch);
     --until_attention;
@@ -167,12 +172,12 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
     if (bag.full()) {
       detail::retired_block* const block = spares.take();
       if (block == nullptr) {  // beyond what was promised
-        detail::leak(node.node);
+        detail::leak(node);
         return;
       }
       bag.add(*block);
     }
-    bag.push(node);
+    bag.push(node, call, deleter);
     count(1);
   }
 
@@ -231,7 +236,10 @@ class basic_epochs<Settings>::read_guard {
   // Wait-free.
   ~read_guard() {
     record_->use.unpin();
-    if (--record_->guards > 0) return;
+    if (record_->more_guards > 0) [[unlikely]] {
+      --record_->more_guards;
+      return;
+    }
     // (7) release: pairs with (6).
     record_->announced.store(record::unpinned, memory_order_release);
   }
@@ -252,8 +260,11 @@ class basic_epochs<Settings>::read_guard {
   friend guard;
 
   read_guard(basic_epochs& domain, record& mine) noexcept : record_(&mine) {
-    if (mine.guards == 0) announce(domain, mine);
-    ++mine.guards;
+    if (mine.is_pinned()) [[unlikely]] {
+      ++mine.more_guards;
+    } else {
+      announce(domain, mine);
+    }
     mine.use.pin();
   }
 
@@ -288,7 +299,7 @@ class basic_epochs<Settings>::guard : public read_guard {
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
     misuse::require(node != nullptr, "a null pointer is retired");
-    add(detail::retired::from(node, std::move(deleter)));
+    add(node, std::move(deleter));
   }
 
   // Calls function() once, when all guards that are open now have ended: by any thread of the domain,
@@ -297,8 +308,7 @@ class basic_epochs<Settings>::guard : public read_guard {
   template <class F>
     requires std::invocable<F&>
   void retire(F function) noexcept(detail::fits<F>) {
-    add(detail::retired::from(static_cast<void*>(nullptr),
-                              [kept = std::move(function)](void*) mutable { kept(); }));
+    add(static_cast<void*>(nullptr), [kept = std::move(function)](void*) mutable { kept(); });
   }
 
  private:
@@ -311,9 +321,11 @@ class basic_epochs<Settings>::guard : public read_guard {
     return mine;
   }
 
-  void add(const detail::retired& node) noexcept {
+  template <class T, class Deleter>
+  void add(T* node, Deleter deleter) noexcept(detail::fits<Deleter>) {
     record& mine = *this->record_;
-    mine.retire(node);
+    detail::retired::make(node, std::move(deleter),
+                          [&mine](auto... parts) noexcept { mine.retire(parts...); });
     Settings::observer::retired();
     mine.free(2);
   }

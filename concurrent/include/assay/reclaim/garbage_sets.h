@@ -117,13 +117,12 @@ class basic_garbage_sets {
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
       misuse::require(node != nullptr, "a null pointer is retired");
-      add(detail::retired::from(node, std::move(deleter)));
+      add(node, std::move(deleter));
     }
     template <class F>
       requires std::invocable<F&>
     void retire(F function) noexcept(detail::fits<F>) {
-      add(detail::retired::from(static_cast<void*>(nullptr),
-                                [kept = std::move(function)](void*) mutable { kept(); }));
+      add(static_cast<void*>(nullptr), [kept = std::move(function)](void*) mutable { kept(); });
     }
 
    private:
@@ -137,9 +136,11 @@ class basic_garbage_sets {
       return mine;
     }
 
-    void add(const detail::retired& node) noexcept {
+    template <class T, class Deleter>
+    void add(T* node, Deleter deleter) noexcept(detail::fits<Deleter>) {
+      detail::retired::make(node, std::move(deleter),
+                            [this](auto... parts) noexcept { this->record_->retire(parts...); });
       Settings::observer::retired();
-      this->record_->retire(node);
     }
   };
 
@@ -192,16 +193,17 @@ class basic_garbage_sets {
     void begin() {
       count.store(std::max(last, count.load(memory_order_relaxed)) + 1, memory_order_release);
     }
-    void retire(const detail::retired& node) noexcept {
+    void retire(void* node, void (*call)(void*, detail::retired::word),
+                detail::retired::word deleter) noexcept {
       if (open.full()) {
         detail::retired_block* const block = spares.take();
         if (block == nullptr) {  // beyond what was promised
-          detail::leak(node.node);
+          detail::leak(node);
           return;
         }
         open.add(*block);
       }
-      open.push(node);
+      open.push(node, call, deleter);
       waiting.store(waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
     }
     void free_oldest() noexcept {

@@ -117,6 +117,19 @@ class basic_hazard_pointers {
     detail::spare_blocks spares;
     std::uint64_t scan_at = Settings::nodes_between_scans;  // the size of `nodes` at which to scan
 
+    void retire(void* node, void (*call)(void*, detail::retired::word),
+                detail::retired::word deleter) noexcept {
+      if (nodes.full()) {
+        detail::retired_block* const block = spares.take();
+        if (block == nullptr) {  // beyond what was promised
+          detail::leak(node);
+          return;
+        }
+        nodes.add(*block);
+      }
+      nodes.push(node, call, deleter);
+      count();
+    }
     void count() { waiting.store(nodes.size(), memory_order_relaxed); }
   };
 
@@ -200,20 +213,10 @@ class basic_hazard_pointers<Settings>::guard : public read_guard {
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
     misuse::require(node != nullptr, "a null pointer is retired");
-    const auto retired = detail::retired::from(node, std::move(deleter));
+    detail::retired::make(node, std::move(deleter),
+                          [this](auto... parts) noexcept { this->record_->retire(parts...); });
     Settings::observer::retired();
-    record& mine = *this->record_;
-    if (mine.nodes.full()) {
-      detail::retired_block* const block = mine.spares.take();
-      if (block == nullptr) {  // beyond what was promised
-        detail::leak(node);
-        return;
-      }
-      mine.nodes.add(*block);
-    }
-    mine.nodes.push(retired);
-    mine.count();
-    if (mine.nodes.size() >= mine.scan_at) this->domain_->scan(mine);
+    if (this->record_->nodes.size() >= this->record_->scan_at) this->domain_->scan(*this->record_);
   }
 
  private:
