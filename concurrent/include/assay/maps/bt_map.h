@@ -1248,7 +1248,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
   // for the reason that concept.h gives.
   [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
     if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
@@ -1257,7 +1257,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   // Whether there is an element with the key.
   bool contains(parameter<K> key) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     return look_up<false>(key, hash_of(key)).place != nowhere;
   }
 
@@ -1269,7 +1269,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       throw std::invalid_argument(
           "bt_map::find_many: needs as many places for values as there are keys");
     }
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     group each;
     while (!keys.empty()) {
       const auto now = keys.first(std::min(keys.size(), lanes));
@@ -1332,7 +1332,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   // How many elements there are, at one moment. Reads every leaf.
   std::uint64_t size() {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     std::uint64_t elements = 0;
     walk_undisturbed(
         nullptr, nullptr, [&] { elements = 0; }, [] {},
@@ -1347,7 +1347,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // children on a random way down and of the elements at its end (Knuth 1975, section 1). Right on
   // average while nothing changes.
   std::uint64_t approximate_size() {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     constexpr unsigned ways = 64;
     double sum = 0;
     for (unsigned i = 0; i < ways; ++i) sum += guess_size();
@@ -1369,7 +1369,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return least(nullptr, [](const K& /*met*/) { return true; });
   }
   std::optional<std::pair<K, V>> maximum() {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     for (sync::backoff backoff;; backoff.wait()) {
       bool is_found = false;
       entry greatest{};
@@ -1502,7 +1502,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   template <class Visit>
   void visit_range(const K* first, const K* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     entries<leaf_capacity> met;
     key_word bound{};  // what is at most this has been visited
     for (bool begins = true;; begins = false) {
@@ -1534,7 +1534,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   template <class Visit>
   void visit_snapshot(const K* first, const K* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     std::vector<entry> found;
     walk_undisturbed(
         first, last, [&] { found.clear(); },
@@ -1563,7 +1563,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // keys from some key on.
   template <class Wanted>
   std::optional<std::pair<K, V>> least(const K* from, const Wanted& wanted) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     bool is_found = false;
     entry found{};
     walk_undisturbed(
