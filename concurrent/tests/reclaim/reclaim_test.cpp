@@ -102,6 +102,7 @@ TYPED_TEST(reclaim, retires_any_type) {
     auto guard = me.pin();
     guard.retire(static_cast<base*>(new derived));
     guard.retire(new std::vector<int>(10));
+    guard.retire(static_cast<const int*>(new int(10)));
   }
   this->expect_live(1);
 }
