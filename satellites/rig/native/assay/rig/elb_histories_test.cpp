@@ -103,7 +103,7 @@ TEST_P(elb_among_threads, holds_what_was_inserted_and_not_erased) {
     std::vector<sums> parts(threads);
     {
       const disturb_at_points disturbed;
-      sync::crew crew(threads);
+      measure::crew crew(threads);
       crew.run(
           [&](unsigned self) { parts[self] = update(*set, self, 6400 / slowdown, keys, seed); });
     }

@@ -324,7 +324,7 @@ entry_history record_entries(any_entry_set& set, const entry_recording& asked,
   std::vector<std::vector<entry_call>> parts(asked.threads);
   {
     const disturb_at_points disturbed;
-    sync::crew crew(asked.threads);
+    measure::crew crew(asked.threads);
     crew.run(
         [&](unsigned self) { parts[self] = call_recorder(set, asked, self, clock, start).act(); });
   }

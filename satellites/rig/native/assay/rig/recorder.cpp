@@ -546,7 +546,7 @@ class recorder {
   watchdog watch_;
   std::optional<served_map> served_;
   std::array<part, most_threads> parts_;
-  sync::crew threads_;
+  measure::crew threads_;
 };
 
 }  // namespace
