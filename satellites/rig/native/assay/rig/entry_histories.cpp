@@ -12,8 +12,8 @@
 
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
-#include "assay/rig/preemption.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
 
 namespace assay::rig {
 namespace {

@@ -15,11 +15,11 @@
 
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/allocated.h"
-#include "assay/rig/disturbance.h"
+#include "assay/rig/interfere/disturbance.h"
 #include "assay/rig/map_failures.h"
 #include "assay/rig/questions.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/allocated.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 namespace {

@@ -17,15 +17,15 @@
 
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
 #include "assay/rig/ends.h"
 #include "assay/rig/history.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
+#include "assay/rig/interfere/yields.h"
 #include "assay/rig/map_failures.h"
-#include "assay/rig/owner_log.h"
-#include "assay/rig/preemption.h"
 #include "assay/rig/randomness.h"
-#include "assay/rig/watchdog.h"
-#include "assay/rig/yields.h"
+#include "assay/rig/watch/owner_log.h"
+#include "assay/rig/watch/watchdog.h"
 #include "assay/subject/operations.h"
 
 namespace assay::rig {

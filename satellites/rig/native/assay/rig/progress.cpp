@@ -25,13 +25,13 @@
 #include "assay/input/message.h"
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
 #include "assay/rig/history.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
 #include "assay/rig/map_failures.h"
-#include "assay/rig/preemption.h"
 #include "assay/rig/questions.h"
-#include "assay/rig/thread_state.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/thread_state.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 namespace {

@@ -21,8 +21,8 @@
 //
 // The environment variable ASSAY_RIG_PATIENCE gives another number of seconds than 10.
 
-#ifndef ASSAY_RIG_WATCHDOG_H_
-#define ASSAY_RIG_WATCHDOG_H_
+#ifndef ASSAY_RIG_WATCH_WATCHDOG_H_
+#define ASSAY_RIG_WATCH_WATCHDOG_H_
 
 #include <sys/types.h>
 
@@ -42,7 +42,7 @@
 #include <utility>
 #include <vector>
 
-#include "assay/rig/thread_state.h"
+#include "assay/rig/watch/thread_state.h"
 #include "assay/subject/any_map.h"
 #include "assay/workload/operation_batch.h"
 
@@ -166,4 +166,4 @@ class [[nodiscard]] watchdog::sentry {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_WATCHDOG_H_
+#endif  // ASSAY_RIG_WATCH_WATCHDOG_H_

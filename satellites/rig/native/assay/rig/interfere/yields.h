@@ -6,8 +6,8 @@
 // makes only each 256th yield take effect, so that a waiting thread meets what others do next.
 // It replaces sched_yield, which std::this_thread::yield calls, but not under sanitizers.
 
-#ifndef ASSAY_RIG_YIELDS_H_
-#define ASSAY_RIG_YIELDS_H_
+#ifndef ASSAY_RIG_INTERFERE_YIELDS_H_
+#define ASSAY_RIG_INTERFERE_YIELDS_H_
 
 namespace assay::rig {
 
@@ -21,4 +21,4 @@ class suppress_yields {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_YIELDS_H_
+#endif  // ASSAY_RIG_INTERFERE_YIELDS_H_

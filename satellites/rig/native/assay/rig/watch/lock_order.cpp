@@ -1,4 +1,4 @@
-#include "assay/rig/lock_order.h"
+#include "assay/rig/watch/lock_order.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

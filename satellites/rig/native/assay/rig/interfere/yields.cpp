@@ -1,4 +1,4 @@
-#include "assay/rig/yields.h"
+#include "assay/rig/interfere/yields.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "assay/base/sanitizers.h"
-#include "assay/rig/disturbance.h"
+#include "assay/rig/interfere/disturbance.h"
 
 namespace assay::rig {
 namespace {

@@ -7,8 +7,8 @@
 //
 // Time does not tell a thread that waits for another from one that waits for a processor; this does.
 
-#ifndef ASSAY_RIG_THREAD_STATE_H_
-#define ASSAY_RIG_THREAD_STATE_H_
+#ifndef ASSAY_RIG_WATCH_THREAD_STATE_H_
+#define ASSAY_RIG_WATCH_THREAD_STATE_H_
 
 #include <sys/types.h>
 
@@ -54,4 +54,4 @@ struct thread_state {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_THREAD_STATE_H_
+#endif  // ASSAY_RIG_WATCH_THREAD_STATE_H_

@@ -1,4 +1,4 @@
-#include "assay/rig/preemption.h"
+#include "assay/rig/interfere/preemption.h"
 
 #include <link.h>
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 #include "assay/base/sanitizers.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
+#include "assay/rig/interfere/disturbance.h"
 #include "assay/rig/randomness.h"
 
 namespace assay::rig {

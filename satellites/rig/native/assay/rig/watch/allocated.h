@@ -1,7 +1,7 @@
 // How much memory does the process have from its allocator?
 
-#ifndef ASSAY_RIG_ALLOCATED_H_
-#define ASSAY_RIG_ALLOCATED_H_
+#ifndef ASSAY_RIG_WATCH_ALLOCATED_H_
+#define ASSAY_RIG_WATCH_ALLOCATED_H_
 
 #include <cstdint>
 
@@ -13,4 +13,4 @@ namespace assay::rig {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_ALLOCATED_H_
+#endif  // ASSAY_RIG_WATCH_ALLOCATED_H_

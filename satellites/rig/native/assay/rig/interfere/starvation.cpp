@@ -1,4 +1,4 @@
-#include "assay/rig/starvation.h"
+#include "assay/rig/interfere/starvation.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/watchdog.h"
 
 #include <unistd.h>
 
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "assay/base/sanitizers.h"
-#include "assay/rig/allocated.h"
 #include "assay/rig/history.h"
-#include "assay/rig/lock_order.h"
-#include "assay/rig/thread_state.h"
+#include "assay/rig/watch/allocated.h"
+#include "assay/rig/watch/lock_order.h"
+#include "assay/rig/watch/thread_state.h"
 #include "assay/workload/operations.h"
 
 namespace assay::rig {

@@ -13,8 +13,8 @@
 // std::mutex and std::shared_mutex rest. Sanitizers watch the pthread locks themselves; with them, it
 // does not.
 
-#ifndef ASSAY_RIG_LOCK_ORDER_H_
-#define ASSAY_RIG_LOCK_ORDER_H_
+#ifndef ASSAY_RIG_WATCH_LOCK_ORDER_H_
+#define ASSAY_RIG_WATCH_LOCK_ORDER_H_
 
 #include <sys/types.h>
 
@@ -35,4 +35,4 @@ class provoked_deadlocks {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_LOCK_ORDER_H_
+#endif  // ASSAY_RIG_WATCH_LOCK_ORDER_H_

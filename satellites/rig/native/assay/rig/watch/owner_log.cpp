@@ -1,4 +1,4 @@
-#include "assay/rig/owner_log.h"
+#include "assay/rig/watch/owner_log.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "assay/rig/thread_state.h"
+#include "assay/rig/watch/thread_state.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -15,8 +15,8 @@
 // calls `act` instead, in the handler, and only in code of the program itself: what the C and C++
 // libraries do may hold a lock of theirs.
 
-#ifndef ASSAY_RIG_PREEMPTION_H_
-#define ASSAY_RIG_PREEMPTION_H_
+#ifndef ASSAY_RIG_INTERFERE_PREEMPTION_H_
+#define ASSAY_RIG_INTERFERE_PREEMPTION_H_
 
 #include <cstdint>
 
@@ -47,4 +47,4 @@ class interruption {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_PREEMPTION_H_
+#endif  // ASSAY_RIG_INTERFERE_PREEMPTION_H_

@@ -1,4 +1,4 @@
-#include "assay/rig/disturbance.h"
+#include "assay/rig/interfere/disturbance.h"
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "assay/rig/allocated.h"
+#include "assay/rig/watch/allocated.h"
 
 #include "assay/base/sanitizers.h"
 

@@ -10,8 +10,8 @@
 // it used a processor for a third of a second, or had one taken or gave it away a hundred times. A std::mutex wakes its threads in turn, and each
 // time they may well get it.
 
-#ifndef ASSAY_RIG_STARVATION_H_
-#define ASSAY_RIG_STARVATION_H_
+#ifndef ASSAY_RIG_INTERFERE_STARVATION_H_
+#define ASSAY_RIG_INTERFERE_STARVATION_H_
 
 #include <sys/types.h>
 
@@ -22,8 +22,8 @@
 #include <string>
 #include <thread>
 
-#include "assay/rig/thread_state.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/thread_state.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 
@@ -62,4 +62,4 @@ class starvation {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_STARVATION_H_
+#endif  // ASSAY_RIG_INTERFERE_STARVATION_H_

@@ -11,8 +11,8 @@
 // that another thread reads. How much it does is drawn too, so that some histories run at full
 // speed and others are torn apart. With high randomness it does something else (randomness.h).
 
-#ifndef ASSAY_RIG_DISTURBANCE_H_
-#define ASSAY_RIG_DISTURBANCE_H_
+#ifndef ASSAY_RIG_INTERFERE_DISTURBANCE_H_
+#define ASSAY_RIG_INTERFERE_DISTURBANCE_H_
 
 #include <cstdint>
 #include <optional>
@@ -68,4 +68,4 @@ class disturb_at_points {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_DISTURBANCE_H_
+#endif  // ASSAY_RIG_INTERFERE_DISTURBANCE_H_

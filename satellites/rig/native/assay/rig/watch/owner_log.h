@@ -1,8 +1,8 @@
 // What threads did to the keys that each of them owns, what others observed of these keys, and
 // whether the one explains the other. A part of owners.cpp.
 
-#ifndef ASSAY_RIG_OWNER_LOG_H_
-#define ASSAY_RIG_OWNER_LOG_H_
+#ifndef ASSAY_RIG_WATCH_OWNER_LOG_H_
+#define ASSAY_RIG_WATCH_OWNER_LOG_H_
 
 #include <array>
 #include <cstddef>
@@ -112,4 +112,4 @@ struct judged_round {
 
 }  // namespace assay::rig
 
-#endif  // ASSAY_RIG_OWNER_LOG_H_
+#endif  // ASSAY_RIG_WATCH_OWNER_LOG_H_
