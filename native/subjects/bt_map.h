@@ -7,12 +7,16 @@
 
 #include "assay/maps/bt_map.h"
 #include "assay/maps/bt_synchronisation.h"
-#include "assay/reclaim/epochs.h"
 #include "assay/subject/subject.h"
 
-template <class K, class V, class Synchronisation, class Settings = assay::bt_settings>
-class bt_subject
-    : public assay::bt_map<K, V, assay::reclaim::epochs, std::less<>, Synchronisation, Settings> {
+template <class K, class Synchronisation>
+struct bt_subject_policies : assay::bt_policies<K> {
+  using compare = std::less<>;
+  using synchronisation = Synchronisation;
+};
+
+template <class K, class V, class Policies>
+class bt_subject : public assay::bt_map<K, V, Policies> {
  public:
   static constexpr bool ordered = true;
   static constexpr bool range_is_atomic = false;

@@ -1,8 +1,10 @@
 // How the threads of a bt_map.h keep out of each other's way: a policy over one algorithm.
 //
 //     assay::bt_map<K, V> map;                                     // bt::optimistic, the default
-//     assay::bt_map<K, V, assay::reclaim::epochs, std::less<K>,
-//                   assay::bt::coarse<std::mutex>> locked;
+//     struct coarse : assay::bt_policies<K> {
+//       using synchronisation = assay::bt::coarse<std::mutex>;
+//     };
+//     assay::bt_map<K, V, coarse> locked;
 //
 //     optimistic             each node has a lock (locks/optimistic_lock.h), which searches only
 //                            read
@@ -107,7 +109,7 @@ struct coarse {
   };
 };
 
-// What the fifth parameter of bt_map may be: the three above.
+// What `synchronisation` of bt_map's policies may be: the three above.
 template <class T>
 concept synchronisation = requires(typename T::shared& shared, typename T::node_lock& lock) {
   typename T::section;
