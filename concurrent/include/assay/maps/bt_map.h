@@ -108,14 +108,15 @@
 
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
+#include "assay/base/draw.h"
 #include "assay/base/instruction_set.h"
 #include "assay/base/point.h"
 #include "assay/base/prefetch.h"
+#include "assay/maps/bt_memory.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/bt_synchronisation.h"
 #include "assay/maps/concept.h"
 #include "assay/maps/shape.h"
-#include "assay/random/splitmix64.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 
@@ -133,6 +134,8 @@ struct bt_policies {
   using compare = std::less<K>;            // the order of the keys: a strict weak one
   using reclaim = assay::reclaim::epochs;  // when memory is freed; reclaim::none never does
   using synchronisation = bt::optimistic;  // see bt_synchronisation.h
+  // Where nodes, boxes and records come from, by many threads at once.
+  using allocator = std::allocator<std::byte>;
   // Capacities of a leaf, in elements, and of an internal node, in children: 6 to 64. With 64-bit
   // keys and values, the nodes take 768 and 384 bytes, which allocators have sizes for.
   static constexpr std::size_t leaf_capacity = 44;
@@ -163,6 +166,9 @@ class bt_map {
                 "bt_map cannot be used with hazard pointers: its searches pass nodes and records "
                 "that they have not announced. `reclaim` of its policies is reclaim::epochs or "
                 "reclaim::none.");
+  static_assert(bt::allocator<typename Policies::allocator>,
+                "`allocator` of bt_map's policies is not an allocator: use std::allocator<T>, "
+                "std::pmr::polymorphic_allocator<T> or another one whose pointers are T*.");
   static_assert(Policies::leaf_capacity >= 6 && Policies::internal_capacity >= 6,
                 "a node of bt_map holds at least 6 elements or children: with fewer, the halves of "
                 "a node that was split would have to be joined at once. Raise `leaf_capacity` or "
@@ -174,6 +180,7 @@ class bt_map {
   using compare = typename Policies::compare;
   using domain = typename Policies::reclaim;
   using synchronisation = typename Policies::synchronisation;
+  using memory = bt::memory<typename Policies::allocator>;
   using layout = bt::layout_of<Policies>;
   using section = typename synchronisation::section;
   using types = bt::nodes<K, V, Policies>;
@@ -193,20 +200,30 @@ class bt_map {
   using key_type = K;
   using mapped_type = V;
   using key_compare = compare;
+  using allocator_type = typename Policies::allocator;
 
   static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
   static constexpr std::size_t internal_capacity = Policies::internal_capacity;
 
   class handle;
 
-  // Throws std::bad_alloc.
+  // `seed` decides what approximate_size() draws: maps with equal seeds whose handles are attached
+  // in the same order draw alike. Throws std::bad_alloc.
   bt_map() : bt_map(compare()) {}
-  explicit bt_map(compare less)
-      : root_(types::edge_to(new leaf)), less_(std::move(less)), set_(usable_set()) {}
+  explicit bt_map(compare less, std::uint64_t seed = 0, const allocator_type& allocator = {})
+      : allocator_(allocator),
+        root_(types::edge_to(make<leaf>())),
+        less_(std::move(less)),
+        set_(usable_set()),
+        seed_(seed) {}
+  explicit bt_map(const allocator_type& allocator) : bt_map(compare(), 0, allocator) {}
   bt_map(const bt_map&) = delete;
   bt_map& operator=(const bt_map&) = delete;
   // At rest, with no handle left. Deletes everything.
   ~bt_map() { delete_tree(root_.load(memory_order_relaxed)); }
+
+  // The allocator that it was given. Wait-free.
+  [[nodiscard]] allocator_type get_allocator() const { return allocator_; }
 
   // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
   [[nodiscard]] handle attach() { return handle(*this); }
@@ -227,7 +244,7 @@ class bt_map {
   // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
   // free_all() frees them when it otherwise would. Throws std::bad_alloc, with nothing changed.
   void clear() {
-    auto* const empty = new leaf;
+    leaf* const empty = make<leaf>();
     delete_tree(root_.exchange(types::edge_to(empty), memory_order_acq_rel));
     if constexpr (requires { domain_.free_all(); }) domain_.free_all();
   }
@@ -251,7 +268,21 @@ class bt_map {
   [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
+  // What a new handle draws. Each has a number of its own, and so, as every step of this is a
+  // bijection, numbers of its own to draw. By any thread: the count alone is shared, and nothing
+  // else is read because of it, so it is relaxed.
+  [[nodiscard]] detail::random_draws next_draws() {
+    detail::random_draws of_map(seed_);
+    return detail::random_draws(of_map() + handles_.fetch_add(1, memory_order_relaxed));
+  }
+
   // From here to the handle: what a thread does within its calls.
+
+  // A node, box or record from the map's allocator.
+  template <class T, class... Arguments>
+  [[nodiscard]] T* make(Arguments&&... arguments) const {
+    return memory(allocator_).template make<T>(std::forward<Arguments>(arguments)...);
+  }
 
   // Up to N things, without an allocation.
   template <class T, std::size_t N>
@@ -593,7 +624,7 @@ class bt_map {
   // An element that is not in the map yet, and deleted if it never is.
   class fresh_entry {
    public:
-    fresh_entry() = default;
+    explicit fresh_entry(const bt_map& map) : memory_(map.allocator_) {}
     fresh_entry(const fresh_entry&) = delete;
     fresh_entry& operator=(const fresh_entry&) = delete;
     ~fresh_entry() {
@@ -606,9 +637,9 @@ class bt_map {
       if constexpr (words::has_value) {
         now = {key, value};
       } else if constexpr (words::has_box) {
-        now = {key, new typename words::box_type{value}};
+        now = {key, memory_.template make<typename words::box_type>(value)};
       } else {
-        now = {new typename words::record_type(key, value), {}};
+        now = {memory_.template make<typename words::record_type>(key, value), {}};
       }
       if (made_) destroy(held_);
       held_ = now;
@@ -619,23 +650,28 @@ class bt_map {
     void release() { made_ = false; }
 
    private:
+    [[no_unique_address]] const memory memory_;
     entry held_{};
     bool made_ = false;
   };
 
   // Frees an element that no node points to.
   static void destroy(const entry& old) {
-    if constexpr (words::has_box) delete old.value;
-    if constexpr (!words::has_key) delete old.key;
+    if constexpr (words::has_box) memory::destroy(old.value);
+    if constexpr (!words::has_key) memory::destroy(old.key);
+  }
+  template <class T>
+  static void retire(guard_type& guard, T* old) {
+    guard.retire(old, typename memory::deleter());
   }
   // Retires an element that a leaf held. The leaf's lock is not held any more.
   static void retire_entry(guard_type& guard, const entry& old) {
-    if constexpr (words::has_box) guard.retire(old.value);
+    if constexpr (words::has_box) retire(guard, old.value);
     if constexpr (!words::has_key) retire_separator(guard, old.key);
   }
   static void retire_separator(guard_type& guard, const key_word& old) {
     if constexpr (!words::has_key) {
-      if (old->disown()) guard.retire(old);
+      if (old->disown()) retire(guard, old);
     } else {
       static_cast<void>(guard);
       static_cast<void>(old);
@@ -692,9 +728,9 @@ class bt_map {
     void retire(guard_type& guard) {
       for (const edge each : nodes) {
         if (types::is_leaf(each)) {
-          guard.retire(types::leaf_at(each));
+          bt_map::retire(guard, types::leaf_at(each));
         } else {
-          guard.retire(types::internal_at(each));
+          bt_map::retire(guard, types::internal_at(each));
         }
       }
       for (const key_word& each : separators) retire_separator(guard, each);
@@ -714,7 +750,7 @@ class bt_map {
     std::array<edge, 2> old;
   };
 
-  using prepared = bt::prepared_nodes<leaf, internal>;
+  using prepared = bt::prepared_nodes<leaf, internal, memory>;
 
   // Looks at the nodes on the way to that key's leaf, from the root down, and balances the first
   // that needs it.
@@ -1044,7 +1080,7 @@ class bt_map {
                                  guard_type& guard) {
     for (sync::backoff backoff;;) {
       ASSAY_POINT("bt_map_balance_begins");
-      stock.provide();
+      stock.provide(memory(allocator_));
       removed old;
       balance_result got{};
       {
@@ -1131,7 +1167,7 @@ class bt_map {
   static void delete_tree(edge to) noexcept {
     const auto disown = [](const key_word& word) {
       if constexpr (!words::has_key) {
-        if (word->disown()) delete word;
+        if (word->disown()) memory::destroy(word);
       } else {
         static_cast<void>(word);
       }
@@ -1141,10 +1177,10 @@ class bt_map {
       entries<leaf_capacity> met;
       collect(*node, met);
       for (const entry& each : met) {
-        if constexpr (words::has_box) delete each.value;
+        if constexpr (words::has_box) memory::destroy(each.value);
         disown(each.key);
       }
-      delete node;
+      memory::destroy(node);
       return;
     }
     internal* const node = types::internal_at(to);
@@ -1152,18 +1188,22 @@ class bt_map {
       delete_tree(node->child(i));
       if (i + 1 < node->size()) disown(node->key(i));
     }
-    delete node;
+    memory::destroy(node);
   }
 
   class checking;
 
+  [[no_unique_address]] const allocator_type allocator_;
   // Read by every call, and apart from what else is written.
   alignas(64) node_lock root_lock_;
   atomic<edge> root_;
   [[no_unique_address]] compare less_;
   const set set_;
+  const std::uint64_t seed_;
   [[no_unique_address]] typename synchronisation::shared shared_;
+  // Written when handles come and go.
   alignas(64) domain domain_;
+  atomic<std::uint64_t> handles_{0};  // attached so far
 };
 
 // A thread's access to the map. Only the thread that attached it calls it, and not within a call to
@@ -1205,7 +1245,7 @@ class bt_map<K, V, Policies>::handle {
                   "constant one, and returns the new value.");
     auto guard = me_.pin();
     const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh;
+    fresh_entry fresh(*map_);
     located at = look_up<true>(key, hash);
     while (at.place != nowhere) {
       fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
@@ -1323,7 +1363,10 @@ class bt_map<K, V, Policies>::handle {
   std::unique_ptr<bt_map> clone() {
     std::vector<std::pair<K, V>> elements;
     snapshot([&](const K& key, const V& value) { elements.emplace_back(key, value); });
-    auto copy = std::make_unique<bt_map>(map_->less_);
+    auto copy = std::make_unique<bt_map>(
+        map_->less_, map_->seed_,
+        std::allocator_traits<allocator_type>::select_on_container_copy_construction(
+            map_->allocator_));
     copy->load_sorted(elements.begin(), elements.end());
     return copy;
   }
@@ -1404,7 +1447,7 @@ class bt_map<K, V, Policies>::handle {
 
  private:
   friend bt_map;
-  explicit handle(bt_map& map) : map_(&map), me_(map.domain_.join()) {}
+  explicit handle(bt_map& map) : map_(&map), random_(map.next_draws()), me_(map.domain_.join()) {}
 
   template <bool Writes>
   [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
@@ -1420,7 +1463,7 @@ class bt_map<K, V, Policies>::handle {
   bool put(parameter<K> key, parameter<V> value, const Met& met) {
     auto guard = me_.pin();
     const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh;
+    fresh_entry fresh(*map_);
     // In a critical section no memory is asked for.
     if constexpr (synchronisation::is_coarse) fresh.make(key, value);
     for (sync::backoff backoff;; backoff.wait()) {
@@ -1634,7 +1677,7 @@ class bt_map<K, V, Policies>::handle {
   bt_map* map_;
   prepared stock_;
   std::vector<arrival> leaves_;  // of the walk that is going on
-  random::splitmix64 random_{reinterpret_cast<std::uintptr_t>(this)};
+  detail::random_draws random_;
   // Last, so that it leaves first: nothing above needs it.
   typename domain::participant me_;
 };
@@ -1662,7 +1705,7 @@ void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
     row.reserve(leaves);
     std::size_t done = 0;
     for (std::size_t i = 0; i < leaves && elements > 0; ++i) {
-      auto* const node = new leaf;
+      leaf* const node = make<leaf>();
       row.push_back({types::edge_to(node), {}});
       for (; done < (i + 1) * elements / leaves; ++done, ++first) {
         if (done > 0 && !less_(words::key(row[row.size() - (node->places() == 0 ? 2 : 1)].greatest),
@@ -1670,7 +1713,7 @@ void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
           throw std::invalid_argument("bt_map::load_sorted: the key at position " +
                                       std::to_string(done) + " is not above the one before it");
         }
-        fresh_entry fresh;
+        fresh_entry fresh(*this);
         fresh.make((*first).first, (*first).second);
         node->put(fresh.get());
         row.back().greatest = fresh.get().key;
@@ -1681,8 +1724,8 @@ void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
       const std::size_t nodes = spread(row.size(), internal_capacity);
       std::vector<made> above;
       above.reserve(nodes);
-      std::vector<std::unique_ptr<internal>> made_nodes;
-      for (std::size_t i = 0; i < nodes; ++i) made_nodes.push_back(std::make_unique<internal>());
+      std::vector<std::unique_ptr<internal, typename memory::deleter>> made_nodes;
+      for (std::size_t i = 0; i < nodes; ++i) made_nodes.emplace_back(make<internal>());
       for (std::size_t i = 0; i < nodes; ++i) {
         internal& node = *made_nodes[i].release();
         const std::size_t from = i * row.size() / nodes;
@@ -1703,7 +1746,7 @@ void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
     throw;
   }
   if (row.empty()) return;
-  delete types::leaf_at(before);
+  memory::destroy(types::leaf_at(before));
   root_.store(row.front().node, memory_order_release);  // (1) of bt_node.h
 }
 
@@ -1823,7 +1866,7 @@ shape bt_map<K, V, Policies>::shape() const {
   const auto add_key = [&](const key_word& word) {
     if constexpr (!words::has_key) {
       if (!met.insert(word).second) return;
-      sum.add_bytes(sizeof(typename words::record_type));
+      sum.add_bytes(memory::template bytes_of<typename words::record_type>);
       sum.add_owned(word->key);
       sum.add_owned(word->value);
     } else {
@@ -1839,20 +1882,20 @@ shape bt_map<K, V, Policies>::shape() const {
     const auto [to, depth] = to_do.back();
     to_do.pop_back();
     if (types::is_leaf(to)) {
-      sum.add_node(sizeof(leaf));
+      sum.add_node(memory::template bytes_of<leaf>);
       entries<leaf_capacity> held;
       collect(*types::leaf_at(to), held);
       sum.add_elements(held.size(), depth);
       for (const entry& each : held) {
         add_key(each.key);
         if constexpr (words::has_box) {
-          sum.add_bytes(sizeof(typename words::box_type));
+          sum.add_bytes(memory::template bytes_of<typename words::box_type>);
           sum.add_owned(each.value->value);
         }
       }
     } else {
       const internal& node = *types::internal_at(to);
-      sum.add_node(sizeof(internal));
+      sum.add_node(memory::template bytes_of<internal>);
       for (std::size_t i = 0; i < node.size(); ++i) {
         if (i > 0) add_key(node.key(i - 1));
         to_do.push_back({node.child(i), depth + 1});
