@@ -51,7 +51,7 @@ using trees_test::retires_once;
 using trees_test::slowdown;
 using trees_test::until_it_succeeds;
 
-using small = bt_capacities<6, 6>;
+using small = bt_test::capacities<6, 6>;
 
 // Keys and values are in a record, or a value is in a box.
 std::vector<variant> variants() {
@@ -358,7 +358,9 @@ TEST_P(bt_map_that_fails, is_back_where_it_began_after_clear) {
 // --- a walk that holds locks --------------------------------------------------------------------
 
 // Disturbs the first walks, so that the next takes locks, and lets a comparison of that fail.
-using map_of_moody = bt_map<moody, moody, reclaim::epochs, moody_less, bt::optimistic, small>;
+using map_of_moody =
+    bt_map<moody, moody,
+           bt_test::policies<moody, bt::optimistic, small, reclaim::epochs, moody_less>>;
 thread_local map_of_moody::handle* disturbs = nullptr;
 thread_local unsigned walk_steps = 0;
 thread_local std::uint64_t fails_after = 0;
@@ -534,7 +536,7 @@ TEST(bt_map_shape, of_known_maps) {
 // pairs do: what the map says, and what glibc adds to each allocation.
 template <class K, class V>
 void know_their_bytes() {
-  bt_map<K, V, reclaim::epochs, std::less<>, bt::optimistic, small> map;
+  bt_map<K, V, bt_test::policies<K, bt::optimistic, small>> map;
   std::vector<std::pair<K, V>> pairs;
   for (int i = 1000; i < 2000; ++i) {
     if constexpr (std::is_same_v<K, std::string>) {
