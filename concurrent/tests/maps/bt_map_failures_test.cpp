@@ -112,7 +112,8 @@ const std::array<operation, 17> operations{{
     {"snapshot", [](auto&, auto& handle, number) { handle.snapshot(ignore); }, nothing_changes},
     {"lower_bound", [](auto&, auto& handle, number key) { handle.lower_bound(key); },
      nothing_changes},
-    {"next", [](auto&, auto& handle, number key) { handle.next(key); }, nothing_changes},
+    {"upper_bound", [](auto&, auto& handle, number key) { handle.upper_bound(key); },
+     nothing_changes},
     {"minimum", [](auto&, auto& handle, number) { handle.minimum(); }, nothing_changes},
     {"maximum", [](auto&, auto& handle, number) { handle.maximum(); }, nothing_changes},
     {"size", [](auto&, auto& handle, number) { handle.size(); }, nothing_changes},
@@ -259,7 +260,7 @@ TEST_P(bt_map_that_fails, erases_also_where_it_cannot_balance) {
   EXPECT_EQ(handle->minimum(), element(90, 90));
   EXPECT_EQ(handle->maximum(), element(110, 110));
   EXPECT_EQ(handle->lower_bound(3), element(90, 90));
-  EXPECT_EQ(handle->next(110), std::nullopt);
+  EXPECT_EQ(handle->upper_bound(110), std::nullopt);
   elements met;
   handle->range(0, keys, [&](number key, number value) { met.emplace_back(key, value); });
   EXPECT_EQ(met, elements(model.begin(), model.end()));

@@ -102,7 +102,7 @@ void expect_same_answers(bt_test::handle& handle, const model_map& model, number
     ASSERT_EQ(visited([&](const auto& visit) { handle.range_snapshot(first, last, visit); }),
               within);
     ASSERT_EQ(handle.lower_bound(first), element_at(model, model.lower_bound(first)));
-    ASSERT_EQ(handle.next(first), element_at(model, model.upper_bound(first)));
+    ASSERT_EQ(handle.upper_bound(first), element_at(model, model.upper_bound(first)));
     ASSERT_EQ(handle.find(first), value_in(model, first));
     ASSERT_EQ(handle.contains(last), model.contains(last));
   }
@@ -395,10 +395,11 @@ void expect_holds_all(const std::vector<K>& extremes, const std::vector<K>& othe
     handle.range(all.front(), all.back(), [&](const K& key, int) { walked.push_back(key); });
     EXPECT_EQ(walked, all);
     walked.clear();
-    for (auto at = handle.minimum(); at; at = handle.next(at->first)) walked.push_back(at->first);
+    for (auto at = handle.minimum(); at; at = handle.upper_bound(at->first))
+      walked.push_back(at->first);
     EXPECT_EQ(walked, all);
     EXPECT_EQ(handle.maximum()->first, all.back());
-    EXPECT_EQ(handle.next(all.back()), std::nullopt);
+    EXPECT_EQ(handle.upper_bound(all.back()), std::nullopt);
     for (const K& key : all) {
       EXPECT_EQ(handle.find(key), 1);
       EXPECT_EQ(handle.lower_bound(key)->first, key);
@@ -568,7 +569,7 @@ TEST(bt_map, takes_other_words) {
   auto of_truths = truths.attach();
   EXPECT_TRUE(of_truths.insert(true, 't'));
   EXPECT_TRUE(of_truths.insert(false, 'f'));
-  EXPECT_EQ(of_truths.next(false), std::pair(true, 't'));
+  EXPECT_EQ(of_truths.upper_bound(false), std::pair(true, 't'));
 
   bt_map<char32_t, long double> characters;
   auto of_characters = characters.attach();

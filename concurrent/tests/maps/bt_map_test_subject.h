@@ -245,8 +245,8 @@ class handle {
   std::optional<element> lower_bound(number key) {
     return ask<std::optional<element>>(kind<extra_operations::lower_bound>, key);
   }
-  std::optional<element> next(number key) {
-    return ask<std::optional<element>>(kind<extra_operations::next>, key);
+  std::optional<element> upper_bound(number key) {
+    return ask<std::optional<element>>(kind<extra_operations::upper_bound>, key);
   }
   std::optional<element> minimum() {
     return ask<std::optional<element>>(kind<extra_operations::minimum>);

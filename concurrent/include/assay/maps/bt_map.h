@@ -23,10 +23,10 @@
 // - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
 //   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
 //   that changes the leaf when it takes the leaf's lock.
-// - size, snapshot, range_snapshot, clone, lower_bound, next, minimum and maximum are linearizable,
-//   too: all leaves that they read had, at one moment, the versions that they were read at
+// - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
+//   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one moment, the versions that they were read at
 //   (locks/optimistic_lock.h has the argument for several locks).
-// - range and iterate visit in ascending order, one leaf after the other, each as it was at one
+// - range, iterate and visit_range, and their relatives, visit in ascending order, or descending, one leaf after the other, each as it was at one
 //   moment. What is there all the time is visited once, what is never there is not visited, and
 //   nothing is visited twice.
 //
@@ -204,6 +204,11 @@ class bt_map {
 
   static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
   static constexpr std::size_t internal_capacity = Policies::internal_capacity;
+
+  using key_type = K;
+  using mapped_type = V;
+  using value_type = std::pair<const K, V>;
+  using key_compare = Compare;
 
   class handle;
 
@@ -421,6 +426,10 @@ class bt_map {
     return piece_by(
         [&](const internal& node) { return node.template child_of<set::scalar>(key, less_); });
   }
+  template <bt::other_key<K, Compare> Q>
+  [[nodiscard, gnu::noinline]] piece piece_of(const Q& key) const {
+    return piece_by([&](const internal& node) { return node.child_of_other(key, less_); });
+  }
   [[nodiscard, gnu::noinline]] piece piece_after(const K& bound) const {
     return piece_by([&](const internal& node) { return node.child_after(bound, less_); });
   }
@@ -432,10 +441,10 @@ class bt_map {
   }
 
   // Where in a leaf the key is, among these places.
-  template <set Set>
-  [[nodiscard]] std::size_t place_in(const leaf& node, parameter<K> key, std::uint64_t hash,
+  template <set Set, class Key = parameter<K>>
+  [[nodiscard]] std::size_t place_in(const leaf& node, Key key, std::uint64_t hash,
                                      std::uint64_t places) const {
-    if constexpr (types::has_fingerprints) {
+    if constexpr (types::has_fingerprints && bt::hashes_as<std::remove_cvref_t<Key>, K>) {
       std::uint64_t candidates = places & vector_search::equal_bytes<Set, leaf_capacity>(
                                               node.fingerprints.data(), leaf::fingerprint(hash));
       while (candidates != 0) {
@@ -458,17 +467,21 @@ class bt_map {
   }
 
   // The answer was right when the leaf's version was read.
-  template <set Set, bool Writes>
-  [[nodiscard]] located locate_as(parameter<K> key, std::uint64_t hash) const {
+  template <set Set, bool Writes, class Key = parameter<K>>
+  [[nodiscard]] located locate_as(Key key, std::uint64_t hash) const {
     const auto choose = [&](const internal& node) {
-      return node.template child_of<Set>(key, less_);
+      if constexpr (std::is_same_v<Key, parameter<K>>) {
+        return node.template child_of<Set>(key, less_);
+      } else {
+        return node.child_of_other(key, less_);
+      }
     };
     fetching<Writes> follow{hash};
     for (sync::backoff backoff;; backoff.wait()) {
       located got{.where = way_down(choose, follow), .places = 0, .place = nowhere, .found = {}};
       const leaf& node = *got.where.at;
       got.places = node.places();
-      got.place = place_in<Set>(node, key, hash, got.places);
+      got.place = place_in<Set, Key>(node, key, hash, got.places);
       if (got.place != nowhere) got.found = node.at(got.place);
       ASSAY_POINT("bt_map_leaf_read");
       if (node.lock.validate(got.where.seen)) return got;
@@ -501,6 +514,17 @@ class bt_map {
   template <bool Writes>
   [[nodiscard, gnu::noinline]] located locate_scalar(parameter<K> key, std::uint64_t hash) const {
     return locate_as<set::scalar, Writes>(key, hash);
+  }
+
+  // For a key of another type than K: by comparisons, or for a string by its characters' hash.
+  template <class Q>
+  [[nodiscard, gnu::noinline]] located locate_other(const Q& key) const {
+    if constexpr (types::has_fingerprints && bt::hashes_as<Q, K>) {
+      const typename bt::string_traits<K>::view text(key);
+      return locate_as<set::scalar, false, decltype((text))>(text, bt::hash_of(text));
+    } else {
+      return locate_as<set::scalar, false, const Q&>(key, 0);
+    }
   }
 
   // What find_many does for up to `lanes` keys: a step for each in turn, so that all wait for
@@ -1110,8 +1134,8 @@ class bt_map {
   // and asks `each(leaf)` whether to go on: it has to if it has not met what it needs. Then all
   // leaves are validated, so that what was read was there at one moment, unless the answer is
   // `changed`. Needs no memory: the answer is `no_room` if `leaves` or what `each` has is used up.
-  template <class Each>
-  [[nodiscard]] walked walk(const K* first, const K* last, std::vector<arrival>& leaves,
+  template <class Q, class Each>
+  [[nodiscard]] walked walk(const Q* first, const Q* last, std::vector<arrival>& leaves,
                             bool locking, const Each& each) const {
     struct unlocking {
       const std::vector<arrival>* leaves;
@@ -1262,25 +1286,7 @@ class bt_map<K, V, Policies>::handle {
   // balances it if few elements are left.
   [[gnu::noinline]] bool erase(parameter<K> key) {
     auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    for (sync::backoff backoff;; backoff.wait()) {
-      located at{};
-      {
-        const section in(map_->shared_);
-        at = map_->template locate<true>(key, hash);
-        if (at.place == nowhere) return false;
-        ASSAY_POINT("bt_map_erase_before_lock");
-        if (!at.where.at->lock.try_lock(at.where.seen)) continue;
-        ASSAY_POINT("bt_map_erase_locked");
-        at.where.at->remove(at.place);
-        at.where.at->lock.unlock();
-      }
-      retire_entry(guard, at.found);
-      if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
-        map_->balance_if_possible(key, stock_, guard);
-      }
-      return true;
-    }
+    return erase_pinned(key, guard);
   }
 
   // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
@@ -1335,13 +1341,15 @@ class bt_map<K, V, Policies>::handle {
   // last visit has ended.
   template <class Visit>
   void range(parameter<K> first, parameter<K> last, Visit visit) {
-    if (!map_->less_(last, first)) visit_range(&first, &last, visit);
+    const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
+    if (!map_->less_(last, first)) visit_ascending(&first, &last, each);
   }
 
   // Calls visit(key, value) for all elements, as range().
   template <class Visit>
   void iterate(Visit visit) {
-    visit_range(nullptr, nullptr, visit);
+    const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
+    visit_ascending(no_key, no_key, each);
   }
 
   // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, all as
@@ -1376,7 +1384,7 @@ class bt_map<K, V, Policies>::handle {
     [[maybe_unused]] const auto guard = me_.pin();
     std::uint64_t elements = 0;
     walk_undisturbed(
-        nullptr, nullptr, [&] { elements = 0; }, [] {},
+        no_key, no_key, [&] { elements = 0; }, [] {},
         [&](const leaf& node) {
           elements += static_cast<std::uint64_t>(std::popcount(node.places()));
           return onward::yes;
@@ -1401,45 +1409,132 @@ class bt_map<K, V, Policies>::handle {
   }
 
   // The element with the least key above `key`.
-  std::optional<std::pair<K, V>> next(parameter<K> key) {
+  std::optional<std::pair<K, V>> upper_bound(parameter<K> key) {
     return least(&key, [&](const K& met) { return map_->less_(key, met); });
   }
 
   // The elements with the least and the greatest key.
   std::optional<std::pair<K, V>> minimum() {
-    return least(nullptr, [](const K& /*met*/) { return true; });
+    return least(no_key, [](const K& /*met*/) { return true; });
   }
   std::optional<std::pair<K, V>> maximum() {
+    return greatest(no_key, [](const K& /*met*/) { return true; });
+  }
+
+  // Reading in place, in both directions, and by keys of other types.
+  //
+  // `visit` functions take a key and a value, as references to constant ones, which are good until
+  // they return: no copy is made of what is in a record or a box. They are called with no lock
+  // held, while this thread is pinned: what is erased meanwhile is freed later. They may call the
+  // map through another handle, also to change or erase what they visit, which they go on to see
+  // as it was. They do not call the map through this handle. What they throw is thrown on.
+
+  // Calls f(key, value) for the element with the key, if there is one, and says whether there was.
+  // Linearizable, as find(), and costs no more.
+  template <class F>
+  [[gnu::always_inline]] bool visit(parameter<K> key, F&& f) {
     [[maybe_unused]] const auto guard = me_.pin();
-    for (sync::backoff backoff;; backoff.wait()) {
-      bool is_found = false;
-      entry greatest{};
-      bool is_whole = false;
-      {
-        const section in(map_->shared_);
-        leaves_.clear();
-        // Leaves are hardly ever empty, but may be, where memory was missing to join them.
-        for (piece at = map_->last_piece(); leaves_.size() < leaves_.capacity();
-             at = map_->piece_of(words::key(*at.below))) {
-          leaves_.push_back(at.where);
-          entries<leaf_capacity> met;
-          collect_racing(*at.where.at, met);
-          const auto last = std::max_element(
-              met.begin(), met.end(),
-              [&](const entry& one, const entry& other) { return map_->before(one, other); });
-          if (last != met.end()) {
-            greatest = *last;
-            is_found = true;
-          }
-          if (is_found || !at.below) {
-            is_whole = are_valid(leaves_);
-            break;
-          }
-        }
-      }
-      if (is_whole) return element_of(is_found, greatest);
-      if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
-    }
+    return visit_at(look_up<false>(key, hash_of(key)), f);
+  }
+
+  // Visits the elements with first <= key <= last, as range() does. If `f` returns a bool, false
+  // ends the walk. Says whether the walk came to its end.
+  template <class F>
+  bool visit_range(parameter<K> first, parameter<K> last, F&& f) {
+    return map_->less_(last, first) || visit_ascending(&first, &last, f);
+  }
+  // The same for all elements.
+  template <class F>
+  bool visit_all(F&& f) {
+    return visit_ascending(no_key, no_key, f);
+  }
+
+  // The same in descending order: from the last element with first <= key <= last to the first.
+  template <class F>
+  bool visit_range_descending(parameter<K> first, parameter<K> last, F&& f) {
+    return map_->less_(last, first) || visit_descending(&first, &last, f);
+  }
+  template <class F>
+  bool visit_all_descending(F&& f) {
+    return visit_descending(no_key, no_key, f);
+  }
+
+  // The element with the greatest key that is at most `key`, and that with the greatest below it.
+  // Linearizable.
+  std::optional<std::pair<K, V>> floor(parameter<K> key) {
+    return greatest(&key, [&](const K& met) { return !map_->less_(key, met); });
+  }
+  std::optional<std::pair<K, V>> predecessor(parameter<K> key) {
+    return greatest(&key, [&](const K& met) { return map_->less_(met, key); });
+  }
+  // Whether there is no element. Linearizable, and nearly always reads one leaf.
+  [[nodiscard]] bool empty() {
+    [[maybe_unused]] const auto guard = me_.pin();
+    bool is_empty = true;
+    walk_undisturbed(
+        no_key, no_key, [&] { is_empty = true; }, [] {},
+        [&](const leaf& node) {
+          is_empty = node.places() == 0;
+          return is_empty ? onward::yes : onward::no;
+        });
+    return is_empty;
+  }
+
+  // The same look-ups by keys of other types, where Compare has is_transparent, as std::less<> has:
+  // std::string_view for std::string, or a part of a key. Such a key is ordered among those of
+  // type K as one of them would be, and equivalent to at most one of those that the map may hold.
+  // No K is made of it. Strings are found by their hash, as by keys of type K, and all others by
+  // comparison with every element of a leaf. Numbers are not other types of numbers: they are
+  // converted.
+  template <bt::other_key<K, Compare> Q>
+  std::optional<V> find(const Q& key) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    const located at = look_up_other(key);
+    std::optional<V> found;
+    if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    return found;
+  }
+  template <bt::other_key<K, Compare> Q>
+  bool contains(const Q& key) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    return look_up_other(key).place != nowhere;
+  }
+  template <bt::other_key<K, Compare> Q, class F>
+  bool visit(const Q& key, F&& f) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    return visit_at(look_up_other(key), f);
+  }
+  template <bt::other_key<K, Compare> Q>
+  bool erase(const Q& key) {
+    auto guard = me_.pin();
+    const located at = look_up_other(key);
+    // The element may be erased meanwhile, or another one with its key, and no other, be there.
+    return at.place != nowhere && erase_pinned(words::key(at.found.key), guard);
+  }
+  template <bt::other_key<K, Compare> Q>
+  std::optional<std::pair<K, V>> lower_bound(const Q& key) {
+    return least(&key, [&](const K& met) { return !map_->less_(met, key); });
+  }
+  template <bt::other_key<K, Compare> Q>
+  std::optional<std::pair<K, V>> upper_bound(const Q& key) {
+    return least(&key, [&](const K& met) { return map_->less_(key, met); });
+  }
+  template <bt::other_key<K, Compare> Q>
+  std::optional<std::pair<K, V>> floor(const Q& key) {
+    return greatest(&key, [&](const K& met) { return !map_->less_(key, met); });
+  }
+  template <bt::other_key<K, Compare> Q>
+  std::optional<std::pair<K, V>> predecessor(const Q& key) {
+    return greatest(&key, [&](const K& met) { return map_->less_(met, key); });
+  }
+  // These visit nothing where `last` is below `first`.
+  template <bt::other_key<K, Compare> First, bt::other_key<K, Compare> Last, class F>
+  bool visit_range(const First& first, const Last& last, F&& f) {
+    return visit_ascending(&first, &last, f);
+  }
+  template <bt::other_key<K, Compare> First, bt::other_key<K, Compare> Last, class F>
+  bool visit_range_descending(const First& first, const Last& last, F&& f) {
+    return visit_descending(&first, &last, f);
   }
 
   // The map that it is of.
@@ -1454,6 +1549,34 @@ class bt_map<K, V, Policies>::handle {
   [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
     const section in(map_->shared_);
     return map_->template locate<Writes>(key, hash);
+  }
+
+  template <class Q>
+  [[nodiscard]] located look_up_other(const Q& key) {
+    const section in(map_->shared_);
+    return map_->locate_other(key);
+  }
+
+  bool erase_pinned(parameter<K> key, guard_type& guard) {
+    const std::uint64_t hash = hash_of(key);
+    for (sync::backoff backoff;; backoff.wait()) {
+      located at{};
+      {
+        const section in(map_->shared_);
+        at = map_->template locate<true>(key, hash);
+        if (at.place == nowhere) return false;
+        ASSAY_POINT("bt_map_erase_before_lock");
+        if (!at.where.at->lock.try_lock(at.where.seen)) continue;
+        ASSAY_POINT("bt_map_erase_locked");
+        at.where.at->remove(at.place);
+        at.where.at->lock.unlock();
+      }
+      retire_entry(guard, at.found);
+      if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
+        map_->balance_if_possible(key, stock_, guard);
+      }
+      return true;
+    }
   }
 
   enum class found_there : std::uint8_t { as_it_is, replaced, changed };
@@ -1543,34 +1666,90 @@ class bt_map<K, V, Policies>::handle {
   }
 
   template <class Visit>
-  void visit_range(const K* first, const K* last, Visit& visit) {
+  [[gnu::always_inline]] static bool visit_at(const located& at, Visit& visit) {
+    if (at.place == nowhere) return false;
+    visit(words::key(at.found.key), words::value(at.found.key, at.found.value));
+    return true;
+  }
+
+  // Whether to go on after this element.
+  template <class Visit>
+  static bool goes_on(Visit& visit, const entry& met) {
+    const K& key = words::key(met.key);
+    const V& value = words::value(met.key, met.value);
+    if constexpr (std::is_same_v<decltype(visit(key, value)), bool>) {
+      return visit(key, value);
+    } else {
+      visit(key, value);
+      return true;
+    }
+  }
+
+  // What is in a leaf, in ascending order, and which leaf that is: `find_piece` says it.
+  template <class FindPiece>
+  piece read_piece(entries<leaf_capacity>& met, const FindPiece& find_piece) {
+    for (sync::backoff backoff;; backoff.wait()) {
+      met.clear();
+      {
+        const section in(map_->shared_);
+        const piece at = find_piece();
+        collect_racing(*at.where.at, met);
+        ASSAY_POINT("bt_map_range_leaf_read");
+        if (at.where.at->lock.validate(at.where.seen)) {
+          map_->sort(met);
+          return at;
+        }
+      }
+    }
+  }
+
+  template <class First, class Last, class Visit>
+  bool visit_ascending(const First* first, const Last* last, Visit& visit) {
     [[maybe_unused]] const auto guard = me_.pin();
     entries<leaf_capacity> met;
     key_word bound{};  // what is at most this has been visited
     for (bool begins = true;; begins = false) {
-      if (!begins && last != nullptr && !map_->less_(words::key(bound), *last)) return;
-      piece at{};
-      for (sync::backoff backoff;; backoff.wait()) {
-        met.clear();
-        const section in(map_->shared_);
-        at = !begins ? map_->piece_after(words::key(bound))
-                     : (first != nullptr ? map_->piece_of(*first) : map_->first_piece());
-        collect_racing(*at.where.at, met);
-        ASSAY_POINT("bt_map_range_leaf_read");
-        if (at.where.at->lock.validate(at.where.seen)) break;
-      }
-      map_->sort(met);
+      if (!begins && last != nullptr && !map_->less_(words::key(bound), *last)) return true;
+      const piece at = read_piece(met, [&] {
+        if (!begins) return map_->piece_after(words::key(bound));
+        return first != nullptr ? map_->piece_of(*first) : map_->first_piece();
+      });
       for (const entry& each : met) {
         const K& key = words::key(each.key);
         if (begins ? first != nullptr && map_->less_(key, *first)
                    : !map_->less_(words::key(bound), key)) {
           continue;  // also what was joined to this leaf after it had been visited
         }
-        if (last != nullptr && map_->less_(*last, key)) return;
-        visit(key, words::value(each.key, each.value));
+        if (last != nullptr && map_->less_(*last, key)) return true;
+        if (!goes_on(visit, each)) return false;
       }
-      if (!at.upto) return;
+      if (!at.upto) return true;
       bound = *at.upto;
+    }
+  }
+
+  template <class First, class Last, class Visit>
+  bool visit_descending(const First* first, const Last* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    entries<leaf_capacity> met;
+    key_word bound{};  // what is above this has been visited
+    for (bool begins = true;; begins = false) {
+      if (!begins && first != nullptr && map_->less_(words::key(bound), *first)) return true;
+      const piece at = read_piece(met, [&] {
+        if (!begins) return map_->piece_of(words::key(bound));
+        return last != nullptr ? map_->piece_of(*last) : map_->last_piece();
+      });
+      for (std::size_t i = met.size(); i-- > 0;) {
+        const K& key = words::key(met[i].key);
+        if (begins ? last != nullptr && map_->less_(*last, key)
+                   : map_->less_(words::key(bound), key)) {
+          continue;  // also what was joined to this leaf after it had been visited
+        }
+        if (first != nullptr && map_->less_(key, *first)) return true;
+        if (!goes_on(visit, met[i])) return false;
+      }
+      if (!at.below) return true;
+      bound = *at.below;
     }
   }
 
@@ -1603,13 +1782,13 @@ class bt_map<K, V, Policies>::handle {
 
   // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for all
   // keys from some key on.
-  template <class Wanted>
-  std::optional<std::pair<K, V>> least(const K* from, const Wanted& wanted) {
+  template <class Q, class Wanted>
+  std::optional<std::pair<K, V>> least(const Q* from, const Wanted& wanted) {
     [[maybe_unused]] const auto guard = me_.pin();
     bool is_found = false;
     entry found{};
     walk_undisturbed(
-        from, nullptr, [&] { is_found = false; }, [] {},
+        from, static_cast<const Q*>(nullptr), [&] { is_found = false; }, [] {},
         [&](const leaf& node) {
           entries<leaf_capacity> met;
           collect_racing(node, met);
@@ -1623,6 +1802,41 @@ class bt_map<K, V, Policies>::handle {
         });
     return element_of(is_found, found);
   }
+  // The greatest element for which `wanted(key)` holds, from the leaf of *from downwards, or from the
+  // last one. `wanted` holds for all keys up to some key.
+  template <class Q, class Wanted>
+  std::optional<std::pair<K, V>> greatest(const Q* from, const Wanted& wanted) {
+    [[maybe_unused]] const auto guard = me_.pin();
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_found = false;
+      entry found{};
+      bool is_whole = false;
+      {
+        const section in(map_->shared_);
+        leaves_.clear();
+        // Leaves are hardly ever empty, but may be, where memory was missing to join them.
+        for (piece at = from != nullptr ? map_->piece_of(*from) : map_->last_piece();
+             leaves_.size() < leaves_.capacity(); at = map_->piece_of(words::key(*at.below))) {
+          leaves_.push_back(at.where);
+          ASSAY_POINT("bt_map_walk_step");
+          entries<leaf_capacity> met;
+          collect_racing(*at.where.at, met);
+          for (const entry& each : met) {
+            if (wanted(words::key(each.key)) && (!is_found || map_->before(found, each))) {
+              found = each;
+              is_found = true;
+            }
+          }
+          if (is_found || !at.below) {
+            is_whole = are_valid(leaves_);
+            break;
+          }
+        }
+      }
+      if (is_whole) return element_of(is_found, found);
+      if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
+    }
+  }
   static std::optional<std::pair<K, V>> element_of(bool is_found, const entry& found) {
     std::optional<std::pair<K, V>> element;
     if (is_found) element.emplace(words::key(found.key), words::value(found.key, found.value));
@@ -1631,8 +1845,8 @@ class bt_map<K, V, Policies>::handle {
 
   // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
   // and more_room() makes room for more.
-  template <class Begin, class MoreRoom, class Each>
-  void walk_undisturbed(const K* first, const K* last, const Begin& begin,
+  template <class Q, class Begin, class MoreRoom, class Each>
+  void walk_undisturbed(const Q* first, const Q* last, const Begin& begin,
                         const MoreRoom& more_room, const Each& each) {
     sync::backoff backoff;
     for (unsigned attempt = 0;;) {
@@ -1674,6 +1888,8 @@ class bt_map<K, V, Policies>::handle {
       if (where.at->lock.validate(where.seen)) return met.product * elements;
     }
   }
+
+  static constexpr const K* no_key = nullptr;
 
   bt_map* map_;
   prepared stock_;

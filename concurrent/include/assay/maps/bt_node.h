@@ -86,6 +86,33 @@ inline constexpr bool is_hashable =
     (std::same_as<Compare, std::less<K>> || std::same_as<Compare, std::greater<K>> ||
      std::same_as<Compare, std::less<>> || std::same_as<Compare, std::greater<>>);
 
+// Whether Q is a type of keys to search by, next to K: `Compare` says that it takes such.
+template <class Q, class K, class Compare>
+concept other_key = requires { typename Compare::is_transparent; } && !std::same_as<Q, K> &&
+                    // Of numbers, K is made as everywhere: 1 is below -1 as an unsigned number.
+                    !(std::is_arithmetic_v<Q> && std::is_arithmetic_v<K>) &&
+                    std::predicate<const Compare&, const Q&, const K&> &&
+                    std::predicate<const Compare&, const K&, const Q&>;
+
+// Whether a key of type Q has the hash of the K that it is equal to: of strings the characters
+// count, not what holds them.
+template <class K>
+struct string_traits {
+  using view = void;
+};
+template <class C, class T, class A>
+struct string_traits<std::basic_string<C, T, A>> {
+  using view = std::basic_string_view<C, T>;
+};
+template <class C, class T>
+struct string_traits<std::basic_string_view<C, T>> {
+  using view = std::basic_string_view<C, T>;
+};
+template <class Q, class K>
+inline constexpr bool hashes_as =
+    std::same_as<Q, K> || (is_string<K> && (is_string<Q> || !std::is_class_v<Q>) &&
+                           std::convertible_to<const Q&, typename string_traits<K>::view>);
+
 // A number whose every bit depends on all bits of the key.
 template <class K>
 [[nodiscard]] inline std::uint64_t hash_of(const K& key) {
@@ -396,6 +423,11 @@ struct alignas(line) nodes<K, V, Policies>::internal {
     } else {
       return first_separator([&](const K& separator) { return less(separator, key); });
     }
+  }
+  // The same for a key of another type than K.
+  template <class Q>
+  [[nodiscard]] std::size_t child_of_other(const Q& key, const Compare& less) const {
+    return first_separator([&](const K& separator) { return less(separator, key); });
   }
   // The same for the least key above `bound`: how many separators are not above it.
   [[nodiscard]] std::size_t child_after(const K& bound, const compare& less) const {
