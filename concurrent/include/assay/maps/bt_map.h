@@ -8,6 +8,8 @@
 //     handle.insert_or_assign(7, 2.5);                      // false: it was, and is 2.5 now
 //     handle.find(7);                                       // std::optional(2.5)
 //     handle.update(7, [](double price) { return 2 * price; });         // true: it was there
+//     handle.upsert(8, [] { return 1.0; }, [](double price) { return price + 1; });  // true: added
+//     handle.erase_if(8, [](double price) { return price < 2; });       // true: removed
 //     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
 //     handle.erase(7);                                      // true
 //
@@ -23,6 +25,8 @@
 // - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
 //   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
 //   that changes the leaf when it takes the leaf's lock.
+// - The same holds for try_emplace, emplace, get_or_emplace, emplace_and_visit, exchange, upsert,
+//   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
 // - size, snapshot, range_snapshot, clone, lower_bound, next, minimum and maximum are linearizable,
 //   too: all leaves that they read had, at one moment, the versions that they were read at
 //   (locks/optimistic_lock.h has the argument for several locks).
@@ -72,8 +76,9 @@
 //
 // Types
 // -----
-// Keys and values are copied; copies and comparisons may throw. A call that throws has changed
-// nothing. Destructors must not throw. `Compare` is a strict weak order, called from many threads
+// Keys and values may be such as can only be moved, or that are made where they stay. Calls that
+// copy them say so when compiled. What they do may throw, comparisons too. A call that throws has
+// changed nothing, except erase_range. Destructors must not throw. `Compare` is a strict weak order, called from many threads
 // at once and while locks are held: it does not call the map. Copies, and functions given to the
 // map, may call it through another handle.
 //
@@ -154,10 +159,9 @@ struct bt_capacities : bt_settings {
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Synchronisation = bt::optimistic, class Settings = bt_settings>
 class bt_map {
-  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::copy_constructible<K> &&
-                    std::is_same_v<V, std::remove_cvref_t<V>> && std::copy_constructible<V>,
-                "keys and values of bt_map are copied: they are copyable objects, neither constant "
-                "nor references.");
+  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::destructible<K> &&
+                    std::is_same_v<V, std::remove_cvref_t<V>> && std::destructible<V>,
+                "keys and values of bt_map are objects, neither constant nor references.");
   static_assert(bt::order<Compare, K>,
                 "the fourth parameter of bt_map does not order its keys: `less(key, key)` answers "
                 "true or false, also if `less` is constant. std::less<K> needs K to have <.");
@@ -603,14 +607,26 @@ class bt_map {
     }
 
     [[nodiscard]] bool is_made() const { return made_; }
-    void make(parameter<K> key, parameter<V> value) {
+    // The value is made of `args`. Instead of what was made before.
+    template <class Key, class... Args>
+    void make(Key&& key, Args&&... args) {
+      static_assert(std::is_constructible_v<K, Key>,
+                    "this call of bt_map makes a key of the one that it was given, or of the one "
+                    "that is there. K cannot be copied: give an element with std::move(key).");
+      static_assert(std::is_constructible_v<V, Args...>,
+                    "this call of bt_map makes a value of what it was given, and V cannot be made "
+                    "of that. A value that cannot be copied is given with std::move(value).");
       entry now;
       if constexpr (words::has_value) {
-        now = {key, value};
+        V value(std::forward<Args>(args)...);
+        now = {std::forward<Key>(key), value};
       } else if constexpr (words::has_box) {
-        now = {key, new typename words::box_type{value}};
+        now = {std::forward<Key>(key),
+               new typename words::box_type(std::in_place, std::forward<Args>(args)...)};
       } else {
-        now = {new typename words::record_type(key, value), {}};
+        now = {new typename words::record_type(std::in_place, std::forward<Key>(key),
+                                               std::forward<Args>(args)...),
+               {}};
       }
       if (made_) destroy(held_);
       held_ = now;
@@ -619,6 +635,13 @@ class bt_map {
     [[nodiscard]] const entry& get() const { return held_; }
     // It is in the map now.
     void release() { made_ = false; }
+    // The key that is sought: `given`, which may have been moved into the element.
+    parameter<K> key_or(parameter<K> given) const {
+      if constexpr (!words::has_key) {
+        if (made_) return words::key(held_.key);
+      }
+      return given;
+    }
 
    private:
     entry held_{};
@@ -1184,17 +1207,119 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // balances it if it is full. Like erase(), it is not inlined: a loop over these and find(), which
   // is, would keep its own variables in memory (gcc 12: 14 instructions more a search).
   [[gnu::noinline]] bool insert(parameter<K> key, parameter<V> value) {
-    return put(key, value,
-               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+    return add(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
+  }
+  // The same with a value, or a key and a value, that are moved. As try_emplace().
+  bool insert(parameter<K> key, V&& value)
+    requires(!words::has_value)
+  {
+    return try_emplace(key, std::move(value));
+  }
+  bool insert(K&& key, V&& value)
+    requires(!words::has_key)
+  {
+    return try_emplace(std::move(key), std::move(value));
   }
 
-  // Adds the element, or gives the element with its key this value; says whether it added it. Where an
-  // equivalent key is there that is not equal, one of the two stays.
+  // Adds an element with the key and the value V(args...) if no element has the key; says whether
+  // it did. The value is made at most once, with no lock held, and not at all if the key was there
+  // from the beginning. If another thread adds the key during the call, what was moved into the
+  // call may be lost although nothing was added; with bt::coarse it is lost whenever the key is
+  // there.
+  template <class... Args>
+  bool try_emplace(parameter<K> key, Args&&... args) {
+    return add(key, [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class... Args>
+  bool try_emplace(K&& key, Args&&... args)
+    requires(!words::has_key)
+  {
+    return add(
+        key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
+  }
+
+  // try_emplace() by the name that other maps have for it.
+  template <class Key, class... Args>
+  bool emplace(Key&& key, Args&&... args) {
+    return try_emplace(std::forward<Key>(key), std::forward<Args>(args)...);
+  }
+
+  // As try_emplace(). Returns a copy of the value that the key has then, be it old or new, and
+  // whether the element was added.
+  template <class... Args>
+  std::pair<V, bool> get_or_emplace(parameter<K> key, Args&&... args) {
+    static_assert(std::copy_constructible<V>,
+                  "bt_map's get_or_emplace() copies the value: use emplace_and_visit() for values "
+                  "that can only be moved.");
+    auto guard = me_.pin();
+    fresh_entry fresh;
+    std::optional<V> value;
+    entry there{};
+    const bool is_added = put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          made.make(key, std::forward<Args>(args)...);
+          // Here, so that nothing has changed if it fails.
+          value.emplace(words::value(made.get().key, made.get().value));
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+    if (!is_added) value.emplace(words::value(there.key, there.value));
+    return {*std::move(value), is_added};
+  }
+
+  // As try_emplace(), and then calls visit(value) with a reference to the value that the key has,
+  // be it old or new; says whether the element was added. `visit` is called once, with no lock
+  // held; others may have replaced the value by then. What it throws passes, and an element that
+  // was added stays.
+  template <class Visit, class... Args>
+  bool emplace_and_visit(parameter<K> key, Visit visit, Args&&... args) {
+    auto guard = me_.pin();
+    fresh_entry fresh;
+    entry there{};
+    const bool is_added = put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          made.make(key, std::forward<Args>(args)...);
+          there = made.get();
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+    visit(words::value(there.key, there.value));
+    return is_added;
+  }
+
+  // Adds the element, or gives the element with its key this value; says whether it added it. Where
+  // an equivalent key is there that is not equal, one of the two stays.
   bool insert_or_assign(parameter<K> key, parameter<V> value) {
-    return put(key, value, [&](const located& at, fresh_entry& fresh) {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
+  }
+  // The same with a value, or a key and a value, that are moved.
+  bool insert_or_assign(parameter<K> key, V&& value)
+    requires(!words::has_value)
+  {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(key, std::move(value)); });
+  }
+  bool insert_or_assign(K&& key, V&& value)
+    requires(!words::has_key)
+  {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::move(value)); });
+  }
+
+  // As insert_or_assign(), but returns a copy of the value that was replaced, or nothing if the
+  // element was added.
+  std::optional<V> exchange(parameter<K> key, parameter<V> value) {
+    std::optional<V> old;
+    alter(key, [&](const entry* held, fresh_entry& fresh) {
+      copy_of(held, old);
       if (!fresh.is_made()) fresh.make(key, value);
-      return replace_at(at, fresh) ? found_there::replaced : found_there::changed;
+      return decision::put;
     });
+    return old;
   }
 
   // Gives the element with the key the value f(value), if there is one, and says whether there was.
@@ -1205,19 +1330,32 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     static_assert(std::is_invocable_r_v<V, F&, const V&>,
                   "the function given to bt_map's update() takes the value, or a reference to a "
                   "constant one, and returns the new value.");
-    auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh;
-    located at = look_up<true>(key, hash);
-    while (at.place != nowhere) {
-      fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
-      const entry old = at.found;
-      if (exchange(key, hash, old, at, fresh)) {
-        retire_entry(guard, old);
-        return true;
+    return alter(key, [&](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) return decision::keep;
+      fresh.make(words::key(held->key), f(words::value(held->key, held->value)));
+      return decision::put;
+    });
+  }
+
+  // Adds an element with the key and the value make() if there is none, or else gives it the value
+  // change(value); says whether it added it. Both functions are called as that of update(), either
+  // of them several times and both in one call: only the last answer counts.
+  template <class Make, class Change>
+  bool upsert(parameter<K> key, Make make, Change change) {
+    static_assert(std::is_invocable_r_v<V, Make&>,
+                  "the first function given to bt_map's upsert() takes nothing and returns the "
+                  "value of a new element.");
+    static_assert(std::is_invocable_r_v<V, Change&, const V&>,
+                  "the second function given to bt_map's upsert() takes the value, or a reference "
+                  "to a constant one, and returns the new value.");
+    return !alter(key, [&](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) {
+        fresh.make(key, make());
+      } else {
+        fresh.make(words::key(held->key), change(words::value(held->key, held->value)));
       }
-    }
-    return false;
+      return decision::put;
+    });
   }
 
   // Removes the element with the key if there is one; says whether it did. Locks the leaf, and
@@ -1231,23 +1369,65 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         const section in(map_->shared_);
         at = map_->template locate<true>(key, hash);
         if (at.place == nowhere) return false;
-        ASSAY_POINT("bt_map_erase_before_lock");
-        if (!at.where.at->lock.try_lock(at.where.seen)) continue;
-        ASSAY_POINT("bt_map_erase_locked");
-        at.where.at->remove(at.place);
-        at.where.at->lock.unlock();
+        if (!remove_at(at)) continue;
       }
-      retire_entry(guard, at.found);
-      if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
-        map_->balance_if_possible(key, stock_, guard);
-      }
+      retire_removed(guard, key, at);
       return true;
+    }
+  }
+
+  // Removes the element with the key if there is one, and returns a copy of its value, which was
+  // made before: the value itself can still be read by others, and is not theirs to lose. So it is
+  // not for values that can only be moved: keep std::shared_ptr of those.
+  std::optional<V> extract(parameter<K> key) {
+    std::optional<V> removed;
+    alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
+      copy_of(held, removed);
+      return held == nullptr ? decision::keep : decision::remove;
+    });
+    return removed;
+  }
+
+  // Removes the element with the key if there is one and p(value) holds for its value; says whether
+  // it did. `p` is called as the function of update(): its last answer is about the value that was
+  // removed, or that stays.
+  template <class Predicate>
+  bool erase_if(parameter<K> key, Predicate p) {
+    static_assert(std::is_invocable_r_v<bool, Predicate&, const V&>,
+                  "the function given to bt_map's erase_if() takes the value, or a reference to a "
+                  "constant one, and returns whether the element is to be removed.");
+    bool is_removed = false;
+    alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
+      is_removed = held != nullptr && p(words::value(held->key, held->value));
+      return is_removed ? decision::remove : decision::keep;
+    });
+    return is_removed;
+  }
+
+  // Removes the elements with first <= key <= last; says how many. Those in one leaf are removed at
+  // one moment, one leaf after the other: what is there all the time is removed, what others add
+  // meanwhile may be. If it throws, those removed by then stay so. Takes a few ways down for each
+  // leaf.
+  std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
+    std::uint64_t number = 0;
+    if (map_->less_(last, first)) return number;
+    for (;;) {
+      auto guard = me_.pin();  // one for each leaf, as a guard retires no more than some
+      const entries<leaf_capacity> removed = remove_from_one_leaf(first, last);
+      if (removed.size() == 0) return number;
+      number += removed.size();
+      // The key is good until the guard ends.
+      for (const entry& each : removed) retire_entry(guard, each);
+      map_->balance_if_possible(words::key(removed[0].key), stock_, guard);
     }
   }
 
   // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
   // for the reason that concept.h gives.
   [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
+    static_assert(std::copy_constructible<V>,
+                  "bt_map's find() copies the value: use visit() for values that can only be "
+                  "moved.");
     [[maybe_unused]] const auto guard = me_.pin();
     const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
@@ -1416,16 +1596,17 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   enum class found_there : std::uint8_t { as_it_is, replaced, changed };
 
-  // Adds the element if its key is not there, and says whether it did. Else `met(at, fresh)` says
-  // what it did with the one that is there: it was `changed` if the leaf was.
-  template <class Met>
-  bool put(parameter<K> key, parameter<V> value, const Met& met) {
-    auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh;
+  // Adds the element that make(fresh) makes in `fresh` if its key is not there, and says whether it
+  // did. Else `met(at, fresh)` says what it did with the one that is there: it was `changed` if the
+  // leaf was. The key may be moved into the element that is made.
+  template <class Make, class Met>
+  bool put(guard_type& guard, fresh_entry& fresh, parameter<K> given, const Make& make,
+           const Met& met) {
+    const std::uint64_t hash = hash_of(given);
     // In a critical section no memory is asked for.
-    if constexpr (Synchronisation::is_coarse) fresh.make(key, value);
+    if constexpr (Synchronisation::is_coarse) make(fresh);
     for (sync::backoff backoff;; backoff.wait()) {
+      parameter<K> key = fresh.key_or(given);
       located at{};
       found_there done{};
       {
@@ -1434,8 +1615,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         if (at.place != nowhere) {
           done = met(at, fresh);
           if (done == found_there::as_it_is) return false;
-        } else if (at.places != leaf::all && put_at(at, key, value, hash, fresh)) {
-          return true;
+        } else if (at.places != leaf::all) {
+          if (!fresh.is_made()) make(fresh);
+          if (put_at(at, hash, fresh)) return true;
         }
       }
       if (at.place == nowhere) {
@@ -1446,10 +1628,25 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       }
     }
   }
+  template <class Make>
+  bool add(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    fresh_entry fresh;
+    return put(guard, fresh, key, make,
+               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+  template <class Make>
+  bool assign(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    fresh_entry fresh;
+    return put(guard, fresh, key, make, [&](const located& at, fresh_entry& made) {
+      if (!made.is_made()) make(made);
+      return replace_at(at, made) ? found_there::replaced : found_there::changed;
+    });
+  }
+
   // Puts an element into a leaf with room, unless the leaf was changed.
-  bool put_at(const located& at, parameter<K> key, parameter<V> value, std::uint64_t hash,
-              fresh_entry& fresh) {
-    if (!fresh.is_made()) fresh.make(key, value);
+  static bool put_at(const located& at, std::uint64_t hash, fresh_entry& fresh) {
     ASSAY_POINT("bt_map_insert_before_lock");
     leaf& node = *at.where.at;
     if (!node.lock.try_lock(at.where.seen)) return false;
@@ -1473,19 +1670,119 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     fresh.release();
     return true;
   }
-  // Puts the new element where `old` was found, at `at`, or says no, and in `at` what is there now.
-  // Others may change the rest of the leaf meanwhile.
-  bool exchange(parameter<K> key, std::uint64_t hash, const entry& old, located& at,
-                fresh_entry& fresh) {
-    for (sync::backoff backoff;; backoff.wait()) {
-      const section in(map_->shared_);
-      // It was found in another critical section.
-      if constexpr (Synchronisation::is_coarse) at = map_->template locate<true>(key, hash);
-      if (at.place == nowhere || !is_same(old, at.found)) return false;
-      if (replace_at(at, fresh)) return true;
-      at = map_->template locate<true>(key, hash);
+  // Removes the element from its leaf, unless the leaf was changed.
+  static bool remove_at(const located& at) {
+    leaf& node = *at.where.at;
+    ASSAY_POINT("bt_map_erase_before_lock");
+    if (!node.lock.try_lock(at.where.seen)) return false;
+    ASSAY_POINT("bt_map_erase_locked");
+    node.remove(at.place);
+    node.lock.unlock();
+    return true;
+  }
+  // What is left to do after that.
+  void retire_removed(guard_type& guard, parameter<K> key, const located& at) {
+    retire_entry(guard, at.found);
+    if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
+      map_->balance_if_possible(key, stock_, guard);
     }
   }
+  // Removes all elements with first <= key <= last from the first leaf that has any.
+  entries<leaf_capacity> remove_from_one_leaf(parameter<K> first, parameter<K> last) {
+    entries<leaf_capacity> removed;
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(map_->shared_);
+      for (piece at = map_->piece_of(first);; at = map_->piece_after(words::key(*at.upto))) {
+        leaf& node = *at.where.at;
+        std::uint64_t doomed = 0;
+        removed.clear();
+        for (std::uint64_t left = node.places(); left != 0; left &= left - 1) {
+          const auto place = static_cast<std::size_t>(std::countr_zero(left));
+          const entry each = node.at(place);
+          const K& key = words::key(each.key);
+          if (map_->less_(key, first) || map_->less_(last, key)) continue;
+          removed.push(each);
+          doomed |= UINT64_C(1) << place;
+        }
+        ASSAY_POINT("bt_map_erase_range_before_lock");
+        if (doomed == 0) {
+          if (!node.lock.validate(at.where.seen)) break;
+          if (!at.upto || !map_->less_(words::key(*at.upto), last)) return removed;
+          continue;
+        }
+        if (!node.lock.try_lock(at.where.seen)) break;
+        for (; doomed != 0; doomed &= doomed - 1) {
+          node.remove(static_cast<std::size_t>(std::countr_zero(doomed)));
+        }
+        node.lock.unlock();
+        return removed;
+      }
+    }
+  }
+
+  // What is to become of the element with a key: it stays as it is, is replaced by a new one or
+  // added, or is removed.
+  enum class decision : std::uint8_t { keep, put, remove };
+
+  // Does what decide(held, fresh) says, and says whether there was an element with the key. `held`
+  // is that element, or nullptr; one that is to be put there is made in `fresh`. It is called with
+  // no lock held, and again when the element was changed meanwhile, so that its last answer is
+  // about what the map held when the call took effect.
+  template <class Decide>
+  bool alter(parameter<K> key, const Decide& decide) {
+    auto guard = me_.pin();
+    const std::uint64_t hash = hash_of(key);
+    fresh_entry fresh;
+    located at = look_up<true>(key, hash);
+    for (;;) {
+      const bool was_there = at.place != nowhere;
+      const entry old = at.found;
+      const decision decided = decide(was_there ? &old : nullptr, fresh);
+      if (decided == decision::keep) return was_there;
+      if (!carry_out(decided, guard, key, hash, at, fresh)) continue;
+      if (decided == decision::remove) {
+        retire_removed(guard, key, at);
+      } else if (was_there) {
+        retire_entry(guard, old);
+      }
+      return was_there;
+    }
+  }
+  // Does what was decided about what was found at `at`, or says no, and in `at` what is there now.
+  // Others may change the rest of the leaf meanwhile.
+  bool carry_out(decision decided, guard_type& guard, parameter<K> key, std::uint64_t hash,
+                 located& at, fresh_entry& fresh) {
+    const bool was_there = at.place != nowhere;
+    const entry old = at.found;
+    // With bt::coarse it was found in another critical section.
+    bool is_current = !Synchronisation::is_coarse;
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_full = false;
+      {
+        const section in(map_->shared_);
+        if (!is_current) at = map_->template locate<true>(key, hash);
+        is_current = false;
+        const bool is_there = at.place != nowhere;
+        if (is_there != was_there || (was_there && !is_same(old, at.found))) return false;
+        is_full = !was_there && at.places == leaf::all;
+        if (!is_full && (decided == decision::remove ? remove_at(at)
+                         : was_there                 ? replace_at(at, fresh)
+                                                     : put_at(at, hash, fresh))) {
+          return true;
+        }
+      }
+      if (is_full) map_->balance(key, balance_reason::room, stock_, guard);
+    }
+  }
+  // Into `copy`, which is empty if there is no element.
+  static void copy_of(const entry* held, std::optional<V>& copy) {
+    static_assert(std::copy_constructible<V>,
+                  "extract() and exchange() of bt_map copy the value, which others can still read: "
+                  "keep std::shared_ptr of values that can only be moved.");
+    copy.reset();
+    if (held != nullptr) copy.emplace(words::value(held->key, held->value));
+  }
+
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
   // this thread is pinned; numbers that were replaced and put back make no difference.
   static bool is_same(const entry& old, const entry& now) {
@@ -1582,6 +1879,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return element_of(is_found, found);
   }
   static std::optional<std::pair<K, V>> element_of(bool is_found, const entry& found) {
+    static_assert(std::copy_constructible<K> && std::copy_constructible<V>,
+                  "this call of bt_map copies the element that it finds: use one that visits it "
+                  "where K or V can only be moved.");
     std::optional<std::pair<K, V>> element;
     if (is_found) element.emplace(words::key(found.key), words::value(found.key, found.value));
     return element;

@@ -106,9 +106,10 @@ template <class K>
 // A key and value that are not words. The element and every separator that was made of it own it.
 template <class K, class V>
 struct record {
-  // One copy of each, which need not be movable.
-  // NOLINTNEXTLINE(modernize-pass-by-value)
-  record(const K& key_, const V& value_) : key(key_), value(value_) {}
+  // Both are made here, and need not be movable.
+  template <class Key, class... Args>
+  explicit record(std::in_place_t /*here*/, Key&& key_, Args&&... args)
+      : key(std::forward<Key>(key_)), value(std::forward<Args>(args)...) {}
 
   const K key;
   const V value;
@@ -123,6 +124,9 @@ struct record {
 
 template <class V>
 struct box {
+  template <class... Args>
+  explicit box(std::in_place_t /*here*/, Args&&... args) : value(std::forward<Args>(args)...) {}
+
   const V value;
 };
 
