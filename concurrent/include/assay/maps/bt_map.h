@@ -78,9 +78,9 @@
 // -----
 // Keys and values may be such as can only be moved, or that are made where they stay. Calls that
 // copy them say so when compiled. What they do may throw, comparisons too. A call that throws has
-// changed nothing, except erase_range. Destructors must not throw. `Compare` is a strict weak order, called from many threads
-// at once and while locks are held: it does not call the map. Copies, and functions given to the
-// map, may call it through another handle.
+// changed nothing, except erase_range. Destructors must not throw. `Compare` is a strict weak
+// order, called from many threads at once and while locks are held: it does not call the map.
+// Copies, and functions given to the map, may call it through another handle.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while
@@ -281,6 +281,10 @@ class bt_map {
   };
   template <std::size_t N>
   using entries = inline_vector<entry, N>;
+
+  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
+  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
+  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
 
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -1211,12 +1215,12 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
   // The same with a value, or a key and a value, that are moved. As try_emplace().
   bool insert(parameter<K> key, V&& value)
-    requires(!words::has_value)
+    requires(moves_values)
   {
     return try_emplace(key, std::move(value));
   }
   bool insert(K&& key, V&& value)
-    requires(!words::has_key)
+    requires(moves_keys)
   {
     return try_emplace(std::move(key), std::move(value));
   }
@@ -1232,7 +1236,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
   template <class... Args>
   bool try_emplace(K&& key, Args&&... args)
-    requires(!words::has_key)
+    requires(moves_keys)
   {
     return add(
         key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
@@ -1300,12 +1304,12 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
   // The same with a value, or a key and a value, that are moved.
   bool insert_or_assign(parameter<K> key, V&& value)
-    requires(!words::has_value)
+    requires(moves_values)
   {
     return assign(key, [&](fresh_entry& fresh) { fresh.make(key, std::move(value)); });
   }
   bool insert_or_assign(K&& key, V&& value)
-    requires(!words::has_key)
+    requires(moves_keys)
   {
     return assign(key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::move(value)); });
   }
