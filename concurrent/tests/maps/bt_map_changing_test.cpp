@@ -285,7 +285,7 @@ class bt_map_changing : public testing::Test {
 };
 
 using maps = testing::Types<small_map<number, number>, small_map<number, fragile>,
-                            small_map<fragile, fragile>,
+                            small_map<fragile, number>, small_map<fragile, fragile>,
                             small_map<fragile, fragile, bt::coarse<std::mutex>>>;
 TYPED_TEST_SUITE(bt_map_changing, maps, );
 
@@ -491,6 +491,65 @@ TEST(a_new_value, is_made_of_any_number_of_arguments) {
   EXPECT_EQ(handle.find("dots"), "...");
   bt_map<number, number> numbers;
   EXPECT_EQ(numbers.attach().get_or_emplace(1), std::pair(number{0}, true));
+}
+
+// --- whole maps ----------------------------------------------------------------------------------
+
+TYPED_TEST(bt_map_changing, moves_and_swaps_with_handles_attached) {
+  using K = typename of_map<TypeParam>::key;
+  TypeParam map;
+  auto handle = map.attach();
+  model_map model;
+  for (number key = 0; key < 100; ++key) {
+    handle.try_emplace(K(key), key);
+    model.emplace(key, key);
+    if (key % 3 == 0 && handle.erase(K(key))) model.erase(key);
+  }
+  TypeParam taken(std::move(map));
+  expect_sound(taken, model);
+  // NOLINTBEGIN(bugprone-use-after-move): it is empty
+  expect_sound(map, {});
+  EXPECT_TRUE(handle.try_emplace(K(7), 7U)) << "the handle is of the map that was moved from";
+  expect_sound(map, {{7, 7}});
+  swap(map, taken);
+  expect_sound(map, model);
+  expect_sound(taken, {{7, 7}});
+  EXPECT_EQ(handle.size(), model.size());
+  EXPECT_EQ(handle.erase_range(K(0), K(99)), model.size());
+  swap(map, map);
+  expect_sound(map, {});
+  map = std::move(taken);
+  expect_sound(map, {{7, 7}});
+  expect_sound(taken, {});
+  TypeParam& same = map;
+  map = std::move(same);
+  expect_sound(map, {{7, 7}});
+  // NOLINTEND(bugprone-use-after-move)
+}
+TEST(a_map_that_is_moved, takes_its_order_along) {
+  using order = bool (*)(const number&, const number&);
+  const auto map_of = [](order less) {
+    return bt_map<number, number, reclaim::epochs, order>(less);
+  };
+  auto falling = map_of([](const number& a, const number& b) { return a > b; });
+  auto rising = map_of([](const number& a, const number& b) { return a < b; });
+  rising.attach().insert(1, 1);
+  rising.attach().insert(2, 2);
+  falling = std::move(rising);
+  EXPECT_EQ(falling.attach().minimum(), std::pair(number{1}, number{1}));
+}
+TYPED_TEST(bt_map_changing, is_not_moved_without_memory) {
+  if (!allocations_fail) GTEST_SKIP() << "this sanitizer keeps allocation to itself";
+  using K = typename of_map<TypeParam>::key;
+  TypeParam map;
+  map.attach().try_emplace(K(1), 1U);
+  TypeParam other;
+  allocations.fail_after(0);
+  EXPECT_THROW(TypeParam(std::move(map)), std::bad_alloc);
+  allocations.fail_after(0);
+  EXPECT_THROW(other = std::move(map), std::bad_alloc);
+  allocations.never_fail();
+  expect_sound(map, {{1, 1}});  // NOLINT(bugprone-use-after-move)
 }
 
 // --- among threads -------------------------------------------------------------------------------

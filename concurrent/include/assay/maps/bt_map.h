@@ -211,6 +211,26 @@ class bt_map {
       : root_(types::edge_to(new leaf)), less_(std::move(less)), set_(usable_set()) {}
   bt_map(const bt_map&) = delete;
   bt_map& operator=(const bt_map&) = delete;
+  // Takes the elements and the order of `other`, which is empty afterwards and can be used. At rest,
+  // both maps. Handles stay with the map that they were attached to, whatever it holds. Frees what
+  // the map held before. Throws std::bad_alloc, with nothing changed.
+  bt_map(bt_map&& other) : bt_map(other.less_) { swap(other); }
+  bt_map& operator=(bt_map&& other) {
+    bt_map taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  // Exchanges elements and orders. At rest, both maps; handles stay as above. Throws what swapping
+  // two of `Compare` throws.
+  void swap(bt_map& other) noexcept(std::is_nothrow_swappable_v<Compare>) {
+    std::ranges::swap(less_, other.less_);
+    // Nodes are in no domain before they are retired: what waits stays where it is.
+    root_.store(other.root_.exchange(root_.load(memory_order_acquire), memory_order_acq_rel),
+                memory_order_release);
+  }
+  friend void swap(bt_map& one, bt_map& other) noexcept(std::is_nothrow_swappable_v<Compare>) {
+    one.swap(other);
+  }
   // At rest, with no handle left. Deletes everything.
   ~bt_map() { delete_tree(root_.load(memory_order_relaxed)); }
 
