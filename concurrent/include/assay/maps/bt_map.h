@@ -76,11 +76,12 @@
 //
 // Types
 // -----
-// Keys and values may be such as can only be moved, or that are made where they stay. Calls that
-// copy them say so when compiled. What they do may throw, comparisons too. A call that throws has
-// changed nothing, except erase_range. Destructors must not throw. `Compare` is a strict weak
-// order, called from many threads at once and while locks are held: it does not call the map.
-// Copies, and functions given to the map, may call it through another handle.
+// Keys and values may be of types that can only be moved, and values of types that cannot: those
+// are made where they stay, by try_emplace(). Calls that copy are refused when compiled. Copies,
+// moves and comparisons may throw. A call that throws has changed nothing, except erase_range.
+// Destructors must not throw. `Compare` is a strict weak order, called from many threads at once
+// and while locks are held: it does not call the map. Copies, and functions given to the map, may
+// call it through another handle.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while
@@ -211,16 +212,16 @@ class bt_map {
       : root_(types::edge_to(new leaf)), less_(std::move(less)), set_(usable_set()) {}
   bt_map(const bt_map&) = delete;
   bt_map& operator=(const bt_map&) = delete;
-  // Takes the elements and the order of `other`, which is empty afterwards and can be used. At rest,
-  // both maps. Handles stay with the map that they were attached to, whatever it holds. Frees what
-  // the map held before. Throws std::bad_alloc, with nothing changed.
+  // Takes the elements and the order of `other`, which is empty afterwards and can be used. Both
+  // maps are at rest. Handles stay with the map that they were attached to, whatever it holds.
+  // Frees what the map held before. Throws std::bad_alloc, with nothing changed.
   bt_map(bt_map&& other) : bt_map(other.less_) { swap(other); }
   bt_map& operator=(bt_map&& other) {
     bt_map taken(std::move(other));
     swap(taken);
     return *this;
   }
-  // Exchanges elements and orders. At rest, both maps; handles stay as above. Throws what swapping
+  // Exchanges elements and orders. Both maps are at rest; handles stay as above. Throws what swapping
   // two of `Compare` throws.
   void swap(bt_map& other) noexcept(std::is_nothrow_swappable_v<Compare>) {
     std::ranges::swap(less_, other.less_);
@@ -1428,10 +1429,10 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return is_removed;
   }
 
-  // Removes the elements with first <= key <= last; says how many. Those in one leaf are removed at
-  // one moment, one leaf after the other: what is there all the time is removed, what others add
-  // meanwhile may be. If it throws, those removed by then stay so. Takes a few ways down for each
-  // leaf.
+  // Removes the elements with first <= key <= last, until it meets no more; says how many. Those in
+  // one leaf are removed at one moment, one leaf after the other: what was there before is removed
+  // by its end, what others add meanwhile may be. If it throws, those removed by then stay so.
+  // Takes a few ways down for each leaf.
   std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
     std::uint64_t number = 0;
     if (map_->less_(last, first)) return number;
@@ -1630,7 +1631,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     // In a critical section no memory is asked for.
     if constexpr (Synchronisation::is_coarse) make(fresh);
     for (sync::backoff backoff;; backoff.wait()) {
-      parameter<K> key = fresh.key_or(given);
+      const parameter<K> key = fresh.key_or(given);
       located at{};
       found_there done{};
       {
