@@ -27,6 +27,7 @@
 #include "assay/maps/bt_map.h"
 #include "assay/maps/bt_synchronisation.h"
 #include "assay/reclaim/epochs.h"
+#include "tests/maps/bt_map_test_small.h"
 
 namespace assay {
 namespace {
@@ -44,9 +45,8 @@ T made(number from) {
   }
 }
 
-// Small nodes, so that few elements make a tree with several levels.
 template <class K, class V, class Synchronisation = bt::optimistic, class Compare = std::less<>>
-using small = bt_map<K, V, reclaim::epochs, Compare, Synchronisation, bt_capacities<6, 6>>;
+using small = bt_map<K, V, bt_test::small_nodes<K, Synchronisation, Compare>>;
 
 template <class Map>
 class bt_map_reading : public testing::Test {};

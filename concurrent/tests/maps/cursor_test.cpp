@@ -21,13 +21,14 @@
 #include "assay/base/sanitizers.h"
 #include "assay/maps/bt_map.h"
 #include "assay/reclaim/epochs.h"
+#include "tests/maps/bt_map_test_small.h"
 
 namespace assay {
 namespace {
 
 using number = std::uint64_t;
 template <class K, class V, class Compare = std::less<>>
-using small = bt_map<K, V, reclaim::epochs, Compare, bt::optimistic, bt_capacities<6, 6>>;
+using small = bt_map<K, V, bt_test::small_nodes<K, bt::optimistic, Compare>>;
 using numbers = small<number, number>;
 using elements_type = std::vector<std::pair<number, number>>;
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -49,7 +48,7 @@ using bt_map_internal_65 = bt_map<K, V, bt_policies_capacities<K, 64, 65>>;
 template <class K, class V, class Policy>
 using bt_map_constant_keys = bt_map<const K, V>;
 template <class K, class V, class Policy>
-using bt_map_of_movables = bt_map<K, std::unique_ptr<V>>;
+using bt_map_of_references = bt_map<K, V&>;
 template <class K, class V, class Policy>
 using bt_map_without_order = bt_map<no_policy, V>;
 template <class K, class Compare>

@@ -8,6 +8,8 @@
 //     handle.insert_or_assign(7, 2.5);                      // false: it was, and is 2.5 now
 //     handle.find(7);                                       // std::optional(2.5)
 //     handle.update(7, [](double price) { return 2 * price; });         // true: it was there
+//     handle.upsert(8, [] { return 1.0; }, [](double price) { return price + 1; });  // true: added
+//     handle.erase_if(8, [](double price) { return price < 2; });       // true: removed
 //     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
 //     handle.erase(7);                                      // true
 //
@@ -23,8 +25,11 @@
 // - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
 //   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
 //   that changes the leaf when it takes the leaf's lock.
+// - The same holds for try_emplace, emplace, get_or_emplace, emplace_and_visit, exchange, upsert,
+//   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
 // - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
-//   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one moment, the versions that they were read at
+//   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one
+//   moment, the versions that they were read at
 //   (locks/optimistic_lock.h has the argument for several locks).
 // - range, iterate and visit_range, and their relatives, visit in ascending order, or descending, one leaf after the other, each as it was at one
 //   moment. What is there all the time is visited once, what is never there is not visited, and
@@ -72,10 +77,12 @@
 //
 // Types
 // -----
-// Keys and values are copied; copies and comparisons may throw. A call that throws has changed
-// nothing. Destructors must not throw. `compare` is a strict weak order, called from many threads
-// at once and while locks are held: it does not call the map. Copies, and functions given to the
-// map, may call it through another handle.
+// Keys and values may be of types that can only be moved, and values of types that cannot: those
+// are made where they stay, by try_emplace(). Calls that copy are refused when compiled. Copies,
+// moves and comparisons may throw. A call that throws has changed nothing, except erase_range.
+// Destructors must not throw. `compare` is a strict weak order, called from many threads at once
+// and while locks are held: it does not call the map. Copies, and functions given to the map, may
+// call it through another handle.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while
@@ -146,10 +153,9 @@ struct bt_policies {
 // to a handle and all calls that ended happen before.
 template <class K, class V, class Policies = bt_policies<K>>
 class bt_map {
-  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::copy_constructible<K> &&
-                    std::is_same_v<V, std::remove_cvref_t<V>> && std::copy_constructible<V>,
-                "keys and values of bt_map are copied: they are copyable objects, neither constant "
-                "nor references.");
+  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::destructible<K> &&
+                    std::is_same_v<V, std::remove_cvref_t<V>> && std::destructible<V>,
+                "keys and values of bt_map are objects, neither constant nor references.");
   static_assert(std::derived_from<Policies, bt_policies<K>>,
                 "the third parameter of bt_map is not a struct of policies: derive one from "
                 "assay::bt_policies<K>, with the same K, and name in it what is different.");
@@ -199,16 +205,12 @@ class bt_map {
  public:
   using key_type = K;
   using mapped_type = V;
+  using value_type = std::pair<const K, V>;
   using key_compare = compare;
   using allocator_type = typename Policies::allocator;
 
   static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
   static constexpr std::size_t internal_capacity = Policies::internal_capacity;
-
-  using key_type = K;
-  using mapped_type = V;
-  using value_type = std::pair<const K, V>;
-  using key_compare = Compare;
 
   class handle;
 
@@ -224,6 +226,37 @@ class bt_map {
   explicit bt_map(const allocator_type& allocator) : bt_map(compare(), 0, allocator) {}
   bt_map(const bt_map&) = delete;
   bt_map& operator=(const bt_map&) = delete;
+  // Takes the elements and the order of `other`, which is empty afterwards and can be used. Both
+  // maps are at rest. Handles stay with the map that they were attached to, whatever it holds.
+  // Frees what the map held before. Throws std::bad_alloc, with nothing changed. Not for allocators
+  // with state: a node finds the allocator that it came from in the map that made it.
+  bt_map(bt_map&& other)
+    requires(memory::is_stateless)
+      : bt_map(other.less_, other.seed_) {
+    swap(other);
+  }
+  bt_map& operator=(bt_map&& other)
+    requires(memory::is_stateless)
+  {
+    bt_map taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  // Exchanges elements and orders. Both maps are at rest; handles stay as above. Throws what
+  // swapping two of `compare` throws.
+  void swap(bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
+    requires(memory::is_stateless)
+  {
+    std::ranges::swap(less_, other.less_);
+    // Nodes are in no domain before they are retired: what waits stays where it is.
+    root_.store(other.root_.exchange(root_.load(memory_order_acquire), memory_order_acq_rel),
+                memory_order_release);
+  }
+  friend void swap(bt_map& one, bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
+    requires(memory::is_stateless)
+  {
+    one.swap(other);
+  }
   // At rest, with no handle left. Deletes everything.
   ~bt_map() { delete_tree(root_.load(memory_order_relaxed)); }
 
@@ -311,6 +344,10 @@ class bt_map {
   };
   template <std::size_t N>
   using entries = inline_vector<entry, N>;
+
+  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
+  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
+  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
 
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -426,7 +463,7 @@ class bt_map {
     return piece_by(
         [&](const internal& node) { return node.template child_of<set::scalar>(key, less_); });
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   [[nodiscard, gnu::noinline]] piece piece_of(const Q& key) const {
     return piece_by([&](const internal& node) { return node.child_of_other(key, less_); });
   }
@@ -442,8 +479,8 @@ class bt_map {
 
   // Where in a leaf the key is, among these places.
   template <set Set, class Key = parameter<K>>
-  [[nodiscard]] std::size_t place_in(const leaf& node, Key key, std::uint64_t hash,
-                                     std::uint64_t places) const {
+  [[nodiscard]] std::size_t place_in(const leaf& node, std::type_identity_t<Key> key,
+                                     std::uint64_t hash, std::uint64_t places) const {
     if constexpr (types::has_fingerprints && bt::hashes_as<std::remove_cvref_t<Key>, K>) {
       std::uint64_t candidates = places & vector_search::equal_bytes<Set, leaf_capacity>(
                                               node.fingerprints.data(), leaf::fingerprint(hash));
@@ -468,7 +505,7 @@ class bt_map {
 
   // The answer was right when the leaf's version was read.
   template <set Set, bool Writes, class Key = parameter<K>>
-  [[nodiscard]] located locate_as(Key key, std::uint64_t hash) const {
+  [[nodiscard]] located locate_as(std::type_identity_t<Key> key, std::uint64_t hash) const {
     const auto choose = [&](const internal& node) {
       if constexpr (std::is_same_v<Key, parameter<K>>) {
         return node.template child_of<Set>(key, less_);
@@ -656,14 +693,26 @@ class bt_map {
     }
 
     [[nodiscard]] bool is_made() const { return made_; }
-    void make(parameter<K> key, parameter<V> value) {
+    // The value is made of `args`. Instead of what was made before.
+    template <class Key, class... Args>
+    void make(Key&& key, Args&&... args) {
+      static_assert(std::is_constructible_v<K, Key>,
+                    "this call of bt_map makes a key of the one that it was given, or of the one "
+                    "that is there. K cannot be copied: give an element with std::move(key).");
+      static_assert(std::is_constructible_v<V, Args...>,
+                    "this call of bt_map makes a value of what it was given, and V cannot be made "
+                    "of that. A value that cannot be copied is given with std::move(value).");
       entry now;
       if constexpr (words::has_value) {
-        now = {key, value};
+        V value(std::forward<Args>(args)...);
+        now = {std::forward<Key>(key), value};
       } else if constexpr (words::has_box) {
-        now = {key, memory_.template make<typename words::box_type>(value)};
+        now = {std::forward<Key>(key), memory_.template make<typename words::box_type>(
+                                           std::in_place, std::forward<Args>(args)...)};
       } else {
-        now = {memory_.template make<typename words::record_type>(key, value), {}};
+        now = {memory_.template make<typename words::record_type>(
+                   std::in_place, std::forward<Key>(key), std::forward<Args>(args)...),
+               {}};
       }
       if (made_) destroy(held_);
       held_ = now;
@@ -672,6 +721,13 @@ class bt_map {
     [[nodiscard]] const entry& get() const { return held_; }
     // It is in the map now.
     void release() { made_ = false; }
+    // The key that is sought: `given`, which may have been moved into the element.
+    parameter<K> key_or(parameter<K> given) const {
+      if constexpr (!words::has_key) {
+        if (made_) return words::key(held_.key);
+      }
+      return given;
+    }
 
    private:
     [[no_unique_address]] const memory memory_;
@@ -1246,17 +1302,119 @@ class bt_map<K, V, Policies>::handle {
   // balances it if it is full. Like erase(), it is not inlined: a loop over these and find(), which
   // is, would keep its own variables in memory (gcc 12: 14 instructions more a search).
   [[gnu::noinline]] bool insert(parameter<K> key, parameter<V> value) {
-    return put(key, value,
-               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+    return add(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
+  }
+  // The same with a value, or a key and a value, that are moved. As try_emplace().
+  bool insert(parameter<K> key, V&& value)
+    requires(moves_values)
+  {
+    return try_emplace(key, std::move(value));
+  }
+  bool insert(K&& key, V&& value)
+    requires(moves_keys)
+  {
+    return try_emplace(std::move(key), std::move(value));
   }
 
-  // Adds the element, or gives the element with its key this value; says whether it added it. Where an
-  // equivalent key is there that is not equal, one of the two stays.
+  // Adds an element with the key and the value V(args...) if no element has the key; says whether
+  // it did. The value is made at most once, with no lock held, and not at all if the key was there
+  // from the beginning. If another thread adds the key during the call, what was moved into the
+  // call may be lost although nothing was added; with bt::coarse it is lost whenever the key is
+  // there.
+  template <class... Args>
+  bool try_emplace(parameter<K> key, Args&&... args) {
+    return add(key, [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class... Args>
+  bool try_emplace(K&& key, Args&&... args)
+    requires(moves_keys)
+  {
+    return add(
+        key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
+  }
+
+  // try_emplace() by the name that other maps have for it.
+  template <class Key, class... Args>
+  bool emplace(Key&& key, Args&&... args) {
+    return try_emplace(std::forward<Key>(key), std::forward<Args>(args)...);
+  }
+
+  // As try_emplace(). Returns a copy of the value that the key has then, be it old or new, and
+  // whether the element was added.
+  template <class... Args>
+  std::pair<V, bool> get_or_emplace(parameter<K> key, Args&&... args) {
+    static_assert(std::copy_constructible<V>,
+                  "bt_map's get_or_emplace() copies the value: use emplace_and_visit() for values "
+                  "that can only be moved.");
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    std::optional<V> value;
+    entry there{};
+    const bool is_added = put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          made.make(key, std::forward<Args>(args)...);
+          // Here, so that nothing has changed if it fails.
+          value.emplace(words::value(made.get().key, made.get().value));
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+    if (!is_added) value.emplace(words::value(there.key, there.value));
+    return {*std::move(value), is_added};
+  }
+
+  // As try_emplace(), and then calls visit(value) with a reference to the value that the key has,
+  // be it old or new; says whether the element was added. `visit` is called once, with no lock
+  // held; others may have replaced the value by then. What it throws passes, and an element that
+  // was added stays.
+  template <class Visit, class... Args>
+  bool emplace_and_visit(parameter<K> key, Visit visit, Args&&... args) {
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    entry there{};
+    const bool is_added = put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          made.make(key, std::forward<Args>(args)...);
+          there = made.get();
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+    visit(words::value(there.key, there.value));
+    return is_added;
+  }
+
+  // Adds the element, or gives the element with its key this value; says whether it added it. Where
+  // an equivalent key is there that is not equal, one of the two stays.
   bool insert_or_assign(parameter<K> key, parameter<V> value) {
-    return put(key, value, [&](const located& at, fresh_entry& fresh) {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
+  }
+  // The same with a value, or a key and a value, that are moved.
+  bool insert_or_assign(parameter<K> key, V&& value)
+    requires(moves_values)
+  {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(key, std::move(value)); });
+  }
+  bool insert_or_assign(K&& key, V&& value)
+    requires(moves_keys)
+  {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::move(value)); });
+  }
+
+  // As insert_or_assign(), but returns a copy of the value that was replaced, or nothing if the
+  // element was added.
+  std::optional<V> exchange(parameter<K> key, parameter<V> value) {
+    std::optional<V> old;
+    alter(key, [&](const entry* held, fresh_entry& fresh) {
+      copy_of(held, old);
       if (!fresh.is_made()) fresh.make(key, value);
-      return replace_at(at, fresh) ? found_there::replaced : found_there::changed;
+      return decision::put;
     });
+    return old;
   }
 
   // Gives the element with the key the value f(value), if there is one, and says whether there was.
@@ -1267,19 +1425,32 @@ class bt_map<K, V, Policies>::handle {
     static_assert(std::is_invocable_r_v<V, F&, const V&>,
                   "the function given to bt_map's update() takes the value, or a reference to a "
                   "constant one, and returns the new value.");
-    auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh(*map_);
-    located at = look_up<true>(key, hash);
-    while (at.place != nowhere) {
-      fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
-      const entry old = at.found;
-      if (exchange(key, hash, old, at, fresh)) {
-        retire_entry(guard, old);
-        return true;
+    return alter(key, [&](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) return decision::keep;
+      fresh.make(words::key(held->key), f(words::value(held->key, held->value)));
+      return decision::put;
+    });
+  }
+
+  // Adds an element with the key and the value make() if there is none, or else gives it the value
+  // change(value); says whether it added it. Both functions are called as that of update(), either
+  // of them several times and both in one call: only the last answer counts.
+  template <class Make, class Change>
+  bool upsert(parameter<K> key, Make make, Change change) {
+    static_assert(std::is_invocable_r_v<V, Make&>,
+                  "the first function given to bt_map's upsert() takes nothing and returns the "
+                  "value of a new element.");
+    static_assert(std::is_invocable_r_v<V, Change&, const V&>,
+                  "the second function given to bt_map's upsert() takes the value, or a reference "
+                  "to a constant one, and returns the new value.");
+    return !alter(key, [&](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) {
+        fresh.make(key, make());
+      } else {
+        fresh.make(words::key(held->key), change(words::value(held->key, held->value)));
       }
-    }
-    return false;
+      return decision::put;
+    });
   }
 
   // Removes the element with the key if there is one; says whether it did. Locks the leaf, and
@@ -1289,9 +1460,58 @@ class bt_map<K, V, Policies>::handle {
     return erase_pinned(key, guard);
   }
 
+  // Removes the element with the key if there is one, and returns a copy of its value, which was
+  // made before: the value itself can still be read by others, and is not theirs to lose. So it is
+  // not for values that can only be moved: keep std::shared_ptr of those.
+  std::optional<V> extract(parameter<K> key) {
+    std::optional<V> removed;
+    alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
+      copy_of(held, removed);
+      return held == nullptr ? decision::keep : decision::remove;
+    });
+    return removed;
+  }
+
+  // Removes the element with the key if there is one and p(value) holds for its value; says whether
+  // it did. `p` is called as the function of update(): its last answer is about the value that was
+  // removed, or that stays.
+  template <class Predicate>
+  bool erase_if(parameter<K> key, Predicate p) {
+    static_assert(std::is_invocable_r_v<bool, Predicate&, const V&>,
+                  "the function given to bt_map's erase_if() takes the value, or a reference to a "
+                  "constant one, and returns whether the element is to be removed.");
+    bool is_removed = false;
+    alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
+      is_removed = held != nullptr && p(words::value(held->key, held->value));
+      return is_removed ? decision::remove : decision::keep;
+    });
+    return is_removed;
+  }
+
+  // Removes the elements with first <= key <= last, until it meets no more; says how many. Those in
+  // one leaf are removed at one moment, one leaf after the other: what was there before is removed
+  // by its end, what others add meanwhile may be. If it throws, those removed by then stay so.
+  // Takes a few ways down for each leaf.
+  std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
+    std::uint64_t number = 0;
+    if (map_->less_(last, first)) return number;
+    for (;;) {
+      auto guard = me_.pin();  // one for each leaf, as a guard retires no more than some
+      const entries<leaf_capacity> removed = remove_from_one_leaf(first, last);
+      if (removed.size() == 0) return number;
+      number += removed.size();
+      // The key is good until the guard ends.
+      for (const entry& each : removed) retire_entry(guard, each);
+      map_->balance_if_possible(words::key(removed[0].key), stock_, guard);
+    }
+  }
+
   // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
   // for the reason that concept.h gives.
   [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
+    static_assert(std::copy_constructible<V>,
+                  "bt_map's find() copies the value: use visit() for values that can only be "
+                  "moved.");
     [[maybe_unused]] const auto guard = me_.pin();
     const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
@@ -1480,13 +1700,13 @@ class bt_map<K, V, Policies>::handle {
     return is_empty;
   }
 
-  // The same look-ups by keys of other types, where Compare has is_transparent, as std::less<> has:
+  // The same look-ups by keys of other types, where compare has is_transparent, as std::less<> has:
   // std::string_view for std::string, or a part of a key. Such a key is ordered among those of
   // type K as one of them would be, and equivalent to at most one of those that the map may hold.
   // No K is made of it. Strings are found by their hash, as by keys of type K, and all others by
   // comparison with every element of a leaf. Numbers are not other types of numbers: they are
   // converted.
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   std::optional<V> find(const Q& key) {
     [[maybe_unused]] const auto guard = me_.pin();
     const located at = look_up_other(key);
@@ -1494,45 +1714,45 @@ class bt_map<K, V, Policies>::handle {
     if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
     return found;
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   bool contains(const Q& key) {
     [[maybe_unused]] const auto guard = me_.pin();
     return look_up_other(key).place != nowhere;
   }
-  template <bt::other_key<K, Compare> Q, class F>
+  template <bt::other_key<K, compare> Q, class F>
   bool visit(const Q& key, F&& f) {
     [[maybe_unused]] const auto guard = me_.pin();
     return visit_at(look_up_other(key), f);
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   bool erase(const Q& key) {
     auto guard = me_.pin();
     const located at = look_up_other(key);
     // The element may be erased meanwhile, or another one with its key, and no other, be there.
     return at.place != nowhere && erase_pinned(words::key(at.found.key), guard);
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   std::optional<std::pair<K, V>> lower_bound(const Q& key) {
     return least(&key, [&](const K& met) { return !map_->less_(met, key); });
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   std::optional<std::pair<K, V>> upper_bound(const Q& key) {
     return least(&key, [&](const K& met) { return map_->less_(key, met); });
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   std::optional<std::pair<K, V>> floor(const Q& key) {
     return greatest(&key, [&](const K& met) { return !map_->less_(key, met); });
   }
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   std::optional<std::pair<K, V>> predecessor(const Q& key) {
     return greatest(&key, [&](const K& met) { return map_->less_(met, key); });
   }
   // These visit nothing where `last` is below `first`.
-  template <bt::other_key<K, Compare> First, bt::other_key<K, Compare> Last, class F>
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class F>
   bool visit_range(const First& first, const Last& last, F&& f) {
     return visit_ascending(&first, &last, f);
   }
-  template <bt::other_key<K, Compare> First, bt::other_key<K, Compare> Last, class F>
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class F>
   bool visit_range_descending(const First& first, const Last& last, F&& f) {
     return visit_descending(&first, &last, f);
   }
@@ -1565,32 +1785,26 @@ class bt_map<K, V, Policies>::handle {
         const section in(map_->shared_);
         at = map_->template locate<true>(key, hash);
         if (at.place == nowhere) return false;
-        ASSAY_POINT("bt_map_erase_before_lock");
-        if (!at.where.at->lock.try_lock(at.where.seen)) continue;
-        ASSAY_POINT("bt_map_erase_locked");
-        at.where.at->remove(at.place);
-        at.where.at->lock.unlock();
+        if (!remove_at(at)) continue;
       }
-      retire_entry(guard, at.found);
-      if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
-        map_->balance_if_possible(key, stock_, guard);
-      }
+      retire_removed(guard, key, at);
       return true;
     }
   }
 
   enum class found_there : std::uint8_t { as_it_is, replaced, changed };
 
-  // Adds the element if its key is not there, and says whether it did. Else `met(at, fresh)` says
-  // what it did with the one that is there: it was `changed` if the leaf was.
-  template <class Met>
-  bool put(parameter<K> key, parameter<V> value, const Met& met) {
-    auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh(*map_);
+  // Adds the element that make(fresh) makes in `fresh` if its key is not there, and says whether it
+  // did. Else `met(at, fresh)` says what it did with the one that is there: it was `changed` if the
+  // leaf was. The key may be moved into the element that is made.
+  template <class Make, class Met>
+  bool put(guard_type& guard, fresh_entry& fresh, parameter<K> given, const Make& make,
+           const Met& met) {
+    const std::uint64_t hash = hash_of(given);
     // In a critical section no memory is asked for.
-    if constexpr (synchronisation::is_coarse) fresh.make(key, value);
+    if constexpr (synchronisation::is_coarse) make(fresh);
     for (sync::backoff backoff;; backoff.wait()) {
+      const parameter<K> key = fresh.key_or(given);
       located at{};
       found_there done{};
       {
@@ -1599,8 +1813,9 @@ class bt_map<K, V, Policies>::handle {
         if (at.place != nowhere) {
           done = met(at, fresh);
           if (done == found_there::as_it_is) return false;
-        } else if (at.places != leaf::all && put_at(at, key, value, hash, fresh)) {
-          return true;
+        } else if (at.places != leaf::all) {
+          if (!fresh.is_made()) make(fresh);
+          if (put_at(at, hash, fresh)) return true;
         }
       }
       if (at.place == nowhere) {
@@ -1611,10 +1826,25 @@ class bt_map<K, V, Policies>::handle {
       }
     }
   }
+  template <class Make>
+  bool add(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    return put(guard, fresh, key, make,
+               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+  template <class Make>
+  bool assign(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    return put(guard, fresh, key, make, [&](const located& at, fresh_entry& made) {
+      if (!made.is_made()) make(made);
+      return replace_at(at, made) ? found_there::replaced : found_there::changed;
+    });
+  }
+
   // Puts an element into a leaf with room, unless the leaf was changed.
-  bool put_at(const located& at, parameter<K> key, parameter<V> value, std::uint64_t hash,
-              fresh_entry& fresh) {
-    if (!fresh.is_made()) fresh.make(key, value);
+  static bool put_at(const located& at, std::uint64_t hash, fresh_entry& fresh) {
     ASSAY_POINT("bt_map_insert_before_lock");
     leaf& node = *at.where.at;
     if (!node.lock.try_lock(at.where.seen)) return false;
@@ -1638,19 +1868,119 @@ class bt_map<K, V, Policies>::handle {
     fresh.release();
     return true;
   }
-  // Puts the new element where `old` was found, at `at`, or says no, and in `at` what is there now.
-  // Others may change the rest of the leaf meanwhile.
-  bool exchange(parameter<K> key, std::uint64_t hash, const entry& old, located& at,
-                fresh_entry& fresh) {
-    for (sync::backoff backoff;; backoff.wait()) {
-      const section in(map_->shared_);
-      // It was found in another critical section.
-      if constexpr (synchronisation::is_coarse) at = map_->template locate<true>(key, hash);
-      if (at.place == nowhere || !is_same(old, at.found)) return false;
-      if (replace_at(at, fresh)) return true;
-      at = map_->template locate<true>(key, hash);
+  // Removes the element from its leaf, unless the leaf was changed.
+  static bool remove_at(const located& at) {
+    leaf& node = *at.where.at;
+    ASSAY_POINT("bt_map_erase_before_lock");
+    if (!node.lock.try_lock(at.where.seen)) return false;
+    ASSAY_POINT("bt_map_erase_locked");
+    node.remove(at.place);
+    node.lock.unlock();
+    return true;
+  }
+  // What is left to do after that.
+  void retire_removed(guard_type& guard, parameter<K> key, const located& at) {
+    retire_entry(guard, at.found);
+    if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
+      map_->balance_if_possible(key, stock_, guard);
     }
   }
+  // Removes all elements with first <= key <= last from the first leaf that has any.
+  entries<leaf_capacity> remove_from_one_leaf(parameter<K> first, parameter<K> last) {
+    entries<leaf_capacity> removed;
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(map_->shared_);
+      for (piece at = map_->piece_of(first);; at = map_->piece_after(words::key(*at.upto))) {
+        leaf& node = *at.where.at;
+        std::uint64_t doomed = 0;
+        removed.clear();
+        for (std::uint64_t left = node.places(); left != 0; left &= left - 1) {
+          const auto place = static_cast<std::size_t>(std::countr_zero(left));
+          const entry each = node.at(place);
+          const K& key = words::key(each.key);
+          if (map_->less_(key, first) || map_->less_(last, key)) continue;
+          removed.push(each);
+          doomed |= UINT64_C(1) << place;
+        }
+        ASSAY_POINT("bt_map_erase_range_before_lock");
+        if (doomed == 0) {
+          if (!node.lock.validate(at.where.seen)) break;
+          if (!at.upto || !map_->less_(words::key(*at.upto), last)) return removed;
+          continue;
+        }
+        if (!node.lock.try_lock(at.where.seen)) break;
+        for (; doomed != 0; doomed &= doomed - 1) {
+          node.remove(static_cast<std::size_t>(std::countr_zero(doomed)));
+        }
+        node.lock.unlock();
+        return removed;
+      }
+    }
+  }
+
+  // What is to become of the element with a key: it stays as it is, is replaced by a new one or
+  // added, or is removed.
+  enum class decision : std::uint8_t { keep, put, remove };
+
+  // Does what decide(held, fresh) says, and says whether there was an element with the key. `held`
+  // is that element, or nullptr; one that is to be put there is made in `fresh`. It is called with
+  // no lock held, and again when the element was changed meanwhile, so that its last answer is
+  // about what the map held when the call took effect.
+  template <class Decide>
+  bool alter(parameter<K> key, const Decide& decide) {
+    auto guard = me_.pin();
+    const std::uint64_t hash = hash_of(key);
+    fresh_entry fresh(*map_);
+    located at = look_up<true>(key, hash);
+    for (;;) {
+      const bool was_there = at.place != nowhere;
+      const entry old = at.found;
+      const decision decided = decide(was_there ? &old : nullptr, fresh);
+      if (decided == decision::keep) return was_there;
+      if (!carry_out(decided, guard, key, hash, at, fresh)) continue;
+      if (decided == decision::remove) {
+        retire_removed(guard, key, at);
+      } else if (was_there) {
+        retire_entry(guard, old);
+      }
+      return was_there;
+    }
+  }
+  // Does what was decided about what was found at `at`, or says no, and in `at` what is there now.
+  // Others may change the rest of the leaf meanwhile.
+  bool carry_out(decision decided, guard_type& guard, parameter<K> key, std::uint64_t hash,
+                 located& at, fresh_entry& fresh) {
+    const bool was_there = at.place != nowhere;
+    const entry old = at.found;
+    // With bt::coarse it was found in another critical section.
+    bool is_current = !synchronisation::is_coarse;
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_full = false;
+      {
+        const section in(map_->shared_);
+        if (!is_current) at = map_->template locate<true>(key, hash);
+        is_current = false;
+        const bool is_there = at.place != nowhere;
+        if (is_there != was_there || (was_there && !is_same(old, at.found))) return false;
+        is_full = !was_there && at.places == leaf::all;
+        if (!is_full && (decided == decision::remove ? remove_at(at)
+                         : was_there                 ? replace_at(at, fresh)
+                                                     : put_at(at, hash, fresh))) {
+          return true;
+        }
+      }
+      if (is_full) map_->balance(key, balance_reason::room, stock_, guard);
+    }
+  }
+  // Into `copy`, which is empty if there is no element.
+  static void copy_of(const entry* held, std::optional<V>& copy) {
+    static_assert(std::copy_constructible<V>,
+                  "extract() and exchange() of bt_map copy the value, which others can still read: "
+                  "keep std::shared_ptr of values that can only be moved.");
+    copy.reset();
+    if (held != nullptr) copy.emplace(words::value(held->key, held->value));
+  }
+
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
   // this thread is pinned; numbers that were replaced and put back make no difference.
   static bool is_same(const entry& old, const entry& now) {
@@ -1838,6 +2168,9 @@ class bt_map<K, V, Policies>::handle {
     }
   }
   static std::optional<std::pair<K, V>> element_of(bool is_found, const entry& found) {
+    static_assert(std::copy_constructible<K> && std::copy_constructible<V>,
+                  "this call of bt_map copies the element that it finds: use one that visits it "
+                  "where K or V can only be moved.");
     std::optional<std::pair<K, V>> element;
     if (is_found) element.emplace(words::key(found.key), words::value(found.key, found.value));
     return element;

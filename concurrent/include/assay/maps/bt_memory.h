@@ -28,10 +28,12 @@ concept allocator = std::copy_constructible<A> && requires(A& from) {
 
 template <class Allocator>
 class memory {
+ public:
   static constexpr bool is_stateless = std::is_empty_v<Allocator> &&
                                        std::is_default_constructible_v<Allocator> &&
                                        std::allocator_traits<Allocator>::is_always_equal::value;
 
+ private:
   template <class T>
   struct owned : T {
     template <class... Arguments>

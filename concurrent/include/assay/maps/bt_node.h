@@ -133,9 +133,10 @@ template <class K>
 // A key and value that are not words. The element and every separator that was made of it own it.
 template <class K, class V>
 struct record {
-  // One copy of each, which need not be movable.
-  // NOLINTNEXTLINE(modernize-pass-by-value)
-  record(const K& key_, const V& value_) : key(key_), value(value_) {}
+  // Both are made here, and need not be movable.
+  template <class Key, class... Args>
+  explicit record(std::in_place_t /*here*/, Key&& key_, Args&&... args)
+      : key(std::forward<Key>(key_)), value(std::forward<Args>(args)...) {}
 
   const K key;
   const V value;
@@ -150,6 +151,9 @@ struct record {
 
 template <class V>
 struct box {
+  template <class... Args>
+  explicit box(std::in_place_t /*here*/, Args&&... args) : value(std::forward<Args>(args)...) {}
+
   const V value;
 };
 
@@ -426,7 +430,7 @@ struct alignas(line) nodes<K, V, Policies>::internal {
   }
   // The same for a key of another type than K.
   template <class Q>
-  [[nodiscard]] std::size_t child_of_other(const Q& key, const Compare& less) const {
+  [[nodiscard]] std::size_t child_of_other(const Q& key, const compare& less) const {
     return first_separator([&](const K& separator) { return less(separator, key); });
   }
   // The same for the least key above `bound`: how many separators are not above it.
