@@ -13,6 +13,7 @@
 //     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
 //     handle.erase(7);                                      // true
 //
+//     prices.find(7);                                       // the same without a handle
 //     prices.for_each([](std::uint64_t key, double price) { ... });     // while no call runs
 //
 // docs/guide/bt_map.md says when to use another map, what each part of the layout gains, and what
@@ -123,6 +124,7 @@
 #include "assay/maps/bt_node.h"
 #include "assay/maps/bt_synchronisation.h"
 #include "assay/maps/concept.h"
+#include "assay/maps/implicit_handle.h"
 #include "assay/maps/shape.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
@@ -265,6 +267,69 @@ class bt_map {
 
   // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
   [[nodiscard]] handle attach() { return handle(*this); }
+
+  // The same calls without a handle, by any thread: each has one implicitly (implicit_handle.h).
+  // What a call promises stands at the handle's. Visits and other functions that a call is given
+  // may call the map so, too.
+  ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
+  template <class F>
+  ASSAY_IMPLICIT(update, (parameter<K> key, F f), (key, std::move(f)))
+  ASSAY_IMPLICIT(erase, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(find, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(contains, (parameter<K> key), (key))
+  template <class F>
+  ASSAY_IMPLICIT(visit, (parameter<K> key, F&& f), (key, f))
+  ASSAY_IMPLICIT(find_many, (std::span<const K> keys, std::span<std::optional<V>> found),
+                 (keys, found))
+  template <class F>
+  ASSAY_IMPLICIT(range, (parameter<K> first, parameter<K> last, F f), (first, last, std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(iterate, (F f), (std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(visit_range, (parameter<K> first, parameter<K> last, F&& f), (first, last, f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_all, (F && f), (f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_range_descending, (parameter<K> first, parameter<K> last, F&& f),
+                 (first, last, f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_all_descending, (F && f), (f))
+  template <class F>
+  ASSAY_IMPLICIT(range_snapshot, (parameter<K> first, parameter<K> last, F f),
+                 (first, last, std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(snapshot, (F f), (std::move(f)))
+  ASSAY_IMPLICIT(clone, (), ())
+  ASSAY_IMPLICIT(size, (), ())
+  ASSAY_IMPLICIT(approximate_size, (), ())
+  ASSAY_IMPLICIT(empty, (), ())
+  ASSAY_IMPLICIT(lower_bound, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(upper_bound, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(floor, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(predecessor, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(minimum, (), ())
+  ASSAY_IMPLICIT(maximum, (), ())
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(erase, (const Q& key), (key))
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(find, (const Q& key), (key))
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(contains, (const Q& key), (key))
+  template <bt::other_key<K, Compare> Q, class F>
+  ASSAY_IMPLICIT(visit, (const Q& key, F&& f), (key, f))
+  template <bt::other_key<K, Compare> Q, bt::other_key<K, Compare> R, class F>
+  ASSAY_IMPLICIT(visit_range, (const Q& first, const R& last, F&& f), (first, last, f))
+  template <bt::other_key<K, Compare> Q, bt::other_key<K, Compare> R, class F>
+  ASSAY_IMPLICIT(visit_range_descending, (const Q& first, const R& last, F&& f), (first, last, f))
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(lower_bound, (const Q& key), (key))
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(upper_bound, (const Q& key), (key))
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(floor, (const Q& key), (key))
+  template <bt::other_key<K, Compare> Q>
+  ASSAY_IMPLICIT(predecessor, (const Q& key), (key))
 
   // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
   // and what comparisons and `visit` throw.
@@ -1284,6 +1349,7 @@ class bt_map {
   // Written when handles come and go.
   alignas(64) domain domain_;
   atomic<std::uint64_t> handles_{0};  // attached so far
+  implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
 };
 
 // A thread's access to the map. Only the thread that attached it calls it, and not within a call to
