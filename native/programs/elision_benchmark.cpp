@@ -21,6 +21,7 @@
 #include "assay/fixture/keep.h"
 #include "assay/fixture/ns_each.h"
 #include "assay/fixture/turns.h"
+#include "assay/host/transactions.h"
 #include "assay/locks/elided_lock.h"
 #include "assay/locks/transaction.h"
 #include "assay/measure/crew.h"
@@ -121,15 +122,14 @@ fixture::figures measure(const fixture::settings& settings) {
   all.add("a call", "counts", [](std::uint64_t) { return ns_of_call<false>(); });
   all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
   fixture::figures found = all.run(settings.rounds, settings.seed);
-  using sync::transaction::backend;
-  found["transactions"]["here"].push_back(
-      sync::transaction::available_backend == backend::none ? 0 : 1);
+  found["transactions"]["here"].push_back(sync::transaction::available() ? 1 : 0);
   return found;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  host::obey_transactions_setting();
   CLI::App cli("Measures elided locks, in nanoseconds of a section.");
   return fixture::run_benchmark(cli, argc, argv, 31, measure);
 }

@@ -67,14 +67,13 @@ class elided_exclusive {
   // Whether the section that the calling thread is in is a transaction. (XTEST would tell, too, but is
   // emulated where assay-rtm is, microseconds each time.)
   [[nodiscard]] static bool in_transaction() noexcept {
-    return transaction::available_backend != transaction::backend::none &&
-           eliding_thread::current().elides();
+    return transaction::available() && eliding_thread::current().elides();
   }
 
   // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
   void lock() {
     use_.wanted(this);
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       lock_.lock();
       use_.taken();
     } else {
@@ -88,7 +87,7 @@ class elided_exclusive {
   // there are transactions, after at most 16 of them.
   [[nodiscard]] bool try_lock() {
     use_.wanted(this);
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock()) return false;
       use_.taken();
       return true;
@@ -100,7 +99,7 @@ class elided_exclusive {
   // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
   // lock(). As wait-free as unlock() of `Lock`.
   void unlock() {
-    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
+    if (transaction::available()) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back();
       elision_.given_back();

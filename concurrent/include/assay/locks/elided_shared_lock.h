@@ -44,7 +44,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
   // for who has the lock itself, to write.
   void lock_shared() {
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       lock_.lock_shared();
       use_.taken_shared();
     } else {
@@ -57,7 +57,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may have
   // the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock_shared()) return false;
       use_.taken_shared();
       return true;
@@ -68,7 +68,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
 
   // Leaves it, as unlock().
   void unlock_shared() {
-    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
+    if (transaction::available()) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back_shared();
       if (!elision_.is_dormant()) readers_.fetch_sub(1, memory_order_release);  // (4) with (5)
