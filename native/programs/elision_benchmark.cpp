@@ -22,9 +22,9 @@
 #include "assay/fixture/ns_each.h"
 #include "assay/fixture/turns.h"
 #include "assay/host/transactions.h"
-#include "assay/locks/elided_lock.h"
 #include "assay/locks/transaction.h"
 #include "assay/measure/crew.h"
+#include "assay/probe/elided_locks.h"
 #include "assay/random/splitmix64.h"
 
 namespace {
@@ -118,7 +118,7 @@ fixture::figures measure(const fixture::settings& settings) {
   sync::crew two(2);
   fixture::turns all;
   add_lock<std::mutex>(all, "mutex", two);
-  add_lock<sync::elided_lock<std::mutex>>(all, "elided", two);
+  add_lock<probe::elided_lock<std::mutex>>(all, "elided", two);
   all.add("a call", "counts", [](std::uint64_t) { return ns_of_call<false>(); });
   all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
   fixture::figures found = all.run(settings.rounds, settings.seed);

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "assay/locks/elided_lock.h"
+#include "assay/probe/elided_locks.h"
 
 template <class K, class V>
 using optimistic = bt_subject<K, V, assay::bt::optimistic>;
@@ -20,7 +20,7 @@ static const assay::subject<under_mutex> registered_mutex{
     "epochs"};
 
 using elided = bt_subject<std::uint64_t, std::uint64_t,
-                          assay::bt::coarse<assay::sync::elided_lock<std::mutex>>>;
+                          assay::bt::coarse<assay::probe::elided_lock<std::mutex>>>;
 static const assay::subject<elided> registered_elided{
     "bt_map_elided",
     "bt_map_mutex, whose mutex is elided by transactions where the processor has them", "epochs"};

@@ -52,8 +52,6 @@ void abort() {
   RL_ASSERT(false);
 }
 
-inline void lock_is_elided() {}
-
 }  // namespace assay::sync::transaction
 
 #endif  // TESTS_LOCKS_MODEL_TRANSACTIONS_H_

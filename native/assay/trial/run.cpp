@@ -24,6 +24,7 @@
 #include "assay/host/energy.h"
 #include "assay/host/placement.h"
 #include "assay/host/usage.h"
+#include "assay/locks/elision.h"
 #include "assay/measure/crew.h"
 #include "assay/probe/recording.h"
 #include "assay/random/engine.h"
@@ -338,6 +339,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   require_offered(subject, request);
   fixture::require_allocator(request.allocator);
   fixture::require_transactions(request.transactions);
+  sync::seed_elision(random::derive_seed(request.seed, workload::waits_stream));
   const auto offset = fixture::heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
   fixture::bind_memory(request.memory_policy);

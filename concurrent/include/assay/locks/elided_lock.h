@@ -58,7 +58,7 @@ namespace detail {
 
 // What both elided locks share: sections that have the lock to themselves. They need only is_free() from
 // `Self`.
-template <class Self, class Lock>
+template <class Self, class Lock, class Observer>
 class elided_exclusive {
  public:
   elided_exclusive(const elided_exclusive&) = delete;
@@ -110,7 +110,7 @@ class elided_exclusive {
   }
 
  protected:
-  elision elision_;
+  elision<Observer> elision_;
   alignas(64) Lock lock_;
   [[no_unique_address]] lock_use use_;
 
@@ -118,7 +118,7 @@ class elided_exclusive {
   friend Self;
 
   constexpr elided_exclusive() {
-    if (!std::is_constant_evaluated()) transaction::lock_is_elided();
+    if (!std::is_constant_evaluated()) Observer::created();
   }
   ~elided_exclusive() { use_.destroyed(this); }
 
@@ -142,14 +142,14 @@ class elided_exclusive {
 
 }  // namespace detail
 
-// `Lock` has lock(), try_lock() and unlock().
-template <class Lock = std::mutex>
-class elided_lock : public detail::elided_exclusive<elided_lock<Lock>, Lock> {
+// `Lock` has lock(), try_lock() and unlock(); `Observer` has what elision_unobserved has (elision.h).
+template <class Lock = std::mutex, class Observer = elision_unobserved>
+class elided_lock : public detail::elided_exclusive<elided_lock<Lock, Observer>, Lock, Observer> {
   static_assert(
       requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
       "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
 
-  friend detail::elided_exclusive<elided_lock, Lock>;
+  friend detail::elided_exclusive<elided_lock, Lock, Observer>;
   [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
 };
 

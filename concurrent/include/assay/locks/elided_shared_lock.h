@@ -31,9 +31,11 @@
 
 namespace assay::sync::inline ASSAY_ABI {
 
-// `Lock` has what std::shared_mutex has. lock() enters a section that reads and writes.
-template <class Lock = std::shared_mutex>
-class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lock>, Lock> {
+// `Lock` has what std::shared_mutex has, `Observer` what elision_unobserved has (elision.h). lock() enters
+// a section that reads and writes.
+template <class Lock = std::shared_mutex, class Observer = elision_unobserved>
+class elided_shared_lock
+    : public detail::elided_exclusive<elided_shared_lock<Lock, Observer>, Lock, Observer> {
   static_assert(
       requires(Lock lock) {
         lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock());
@@ -79,7 +81,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   }
 
  private:
-  using exclusive = detail::elided_exclusive<elided_shared_lock, Lock>;
+  using exclusive = detail::elided_exclusive<elided_shared_lock, Lock, Observer>;
   friend exclusive;
   using exclusive::elision_;
   using exclusive::lock_;

@@ -211,14 +211,6 @@ inline const char* why_none_here() noexcept {
   return because != nullptr ? because : detail::why_none_here();
 }
 
-// Whether the process has made an elided lock other than by constant initialisation: trials then say
-// what share of such sections ran as transactions, 0 where there are none.
-inline std::atomic<bool> locks_elided{false};
-inline void lock_is_elided() noexcept {
-  // Relaxed: who reads it has started the threads that make maps, and has joined them.
-  locks_elided.store(true, std::memory_order_relaxed);
-}
-
 [[gnu::always_inline]] inline status begin() noexcept {
   if (!available()) [[likely]]
     return status(status::bit_unavailable);
