@@ -149,6 +149,11 @@ class elided_lock : public detail::elided_exclusive<elided_lock<Lock, Observer>,
       requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
       "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
 
+  static_assert(
+      elision_observer<Observer>,
+      "the second parameter of an elided lock is not an observer: it needs the functions of "
+      "elision_unobserved");
+
   friend detail::elided_exclusive<elided_lock, Lock, Observer>;
   [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
 };

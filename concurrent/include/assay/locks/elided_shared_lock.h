@@ -42,6 +42,11 @@ class elided_shared_lock
         lock.lock_shared(), lock.unlock_shared(), static_cast<bool>(lock.try_lock_shared());
       }, "elided_shared_lock needs a lock that can be shared, such as std::shared_mutex.");
 
+  static_assert(
+      elision_observer<Observer>,
+      "the second parameter of an elided lock is not an observer: it needs the functions of "
+      "elision_unobserved");
+
  public:
   // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
   // for who has the lock itself, to write.

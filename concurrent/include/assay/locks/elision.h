@@ -55,6 +55,11 @@ struct elision_unobserved {
   static void fell_back() noexcept {}
 };
 
+template <class T>
+concept elision_observer = requires(transaction::cause cause) {
+  T::created(), T::attempted(), T::committed(), T::found_held(), T::aborted(cause), T::fell_back();
+};
+
 // Threads draw how long they wait after a failure, and when they look at the clock. What a section does
 // does not depend on it. The thread that is the n-th to draw does so from a seed that is mixed of this
 // one and n. Threads that have drawn before keep their own. Call it before locks are used to have the
