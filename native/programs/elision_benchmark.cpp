@@ -19,11 +19,12 @@
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/keep.h"
 #include "assay/fixture/turns.h"
-#include "assay/locks/elided_lock.h"
+#include "assay/host/transactions.h"
 #include "assay/locks/transaction.h"
 #include "assay/measure/common_start.h"
 #include "assay/measure/crew.h"
 #include "assay/measure/ns_each.h"
+#include "assay/probe/elided_locks.h"
 #include "assay/random/splitmix64.h"
 
 namespace {
@@ -117,19 +118,18 @@ fixture::figures figures_of(const fixture::settings& settings) {
   measure::crew two(2);
   fixture::turns all;
   add_lock<std::mutex>(all, "mutex", two);
-  add_lock<sync::elided_lock<std::mutex>>(all, "elided", two);
+  add_lock<probe::elided_lock<std::mutex>>(all, "elided", two);
   all.add("a call", "counts", [](std::uint64_t) { return ns_of_call<false>(); });
   all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
   fixture::figures found = all.run(settings.rounds, settings.seed);
-  using sync::transaction::backend;
-  found["transactions"]["here"].push_back(
-      sync::transaction::available_backend == backend::none ? 0 : 1);
+  found["transactions"]["here"].push_back(sync::transaction::available() ? 1 : 0);
   return found;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  host::obey_transactions_setting();
   CLI::App cli("Measures elided locks, in nanoseconds of a section.");
   return fixture::run_benchmark(cli, argc, argv, 31, figures_of);
 }

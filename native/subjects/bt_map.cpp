@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "assay/locks/elided_lock.h"
+#include "assay/probe/elided_locks.h"
 
 template <class K, class V>
 using optimistic = bt_subject<K, V, bt_subject_policies<K, assay::bt::optimistic>>;
@@ -22,7 +22,7 @@ static const assay::subject<under_mutex> registered_mutex{
     "bt_map_mutex", "bt_map of which each operation is a critical section of a std::mutex",
     "epochs"};
 
-using elided = numbers_under<assay::sync::elided_lock<std::mutex>>;
+using elided = numbers_under<assay::probe::elided_lock<std::mutex>>;
 static const assay::subject<elided> registered_elided{
     "bt_map_elided",
     "bt_map_mutex, whose mutex is elided by transactions where the processor has them", "epochs"};

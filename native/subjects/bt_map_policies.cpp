@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "assay/locks/elided_lock.h"
 #include "assay/locks/spin_lock.h"
+#include "assay/probe/elided_locks.h"
 #include "bt_map.h"
 
 template <class K, class Synchronisation>
@@ -49,6 +49,6 @@ static const small_subject<small_optimistic_replacing> small_replacing{
 static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
     "bt_map_spin_6", "bt_map_spin with nodes of 6", "epochs"};
 
-using under_elided_lock = assay::bt::coarse<assay::sync::elided_lock<std::mutex>>;
+using under_elided_lock = assay::bt::coarse<assay::probe::elided_lock<std::mutex>>;
 static const subject<numbers<under_elided_lock, small_nodes>> small_elided{
     "bt_map_elided_6", "bt_map_elided with nodes of 6", "epochs"};

@@ -21,6 +21,7 @@
 #include "assay/host/energy.h"
 #include "assay/host/placement.h"
 #include "assay/host/usage.h"
+#include "assay/locks/elision.h"
 #include "assay/measure/common_start.h"
 #include "assay/measure/crew.h"
 #include "assay/measure/process.h"
@@ -338,6 +339,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   require_offered(subject, request);
   measure::require_allocator(request.allocator);
   measure::require_transactions(request.transactions);
+  sync::seed_elision(random::derive_seed(request.seed, workload::waits_stream));
   const auto offset = measure::heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
   measure::bind_memory(request.memory_policy);

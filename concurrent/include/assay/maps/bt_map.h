@@ -310,25 +310,25 @@ class bt_map {
   ASSAY_IMPLICIT(predecessor, (parameter<K> key), (key))
   ASSAY_IMPLICIT(minimum, (), ())
   ASSAY_IMPLICIT(maximum, (), ())
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(erase, (const Q& key), (key))
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(find, (const Q& key), (key))
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(contains, (const Q& key), (key))
-  template <bt::other_key<K, Compare> Q, class F>
+  template <bt::other_key<K, compare> Q, class F>
   ASSAY_IMPLICIT(visit, (const Q& key, F&& f), (key, f))
-  template <bt::other_key<K, Compare> Q, bt::other_key<K, Compare> R, class F>
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
   ASSAY_IMPLICIT(visit_range, (const Q& first, const R& last, F&& f), (first, last, f))
-  template <bt::other_key<K, Compare> Q, bt::other_key<K, Compare> R, class F>
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
   ASSAY_IMPLICIT(visit_range_descending, (const Q& first, const R& last, F&& f), (first, last, f))
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(lower_bound, (const Q& key), (key))
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(upper_bound, (const Q& key), (key))
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(floor, (const Q& key), (key))
-  template <bt::other_key<K, Compare> Q>
+  template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(predecessor, (const Q& key), (key))
 
   // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
