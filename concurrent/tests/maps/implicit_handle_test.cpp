@@ -20,13 +20,14 @@
 
 #include "assay/maps/bt_map.h"
 #include "assay/reclaim/epochs.h"
+#include "tests/maps/bt_map_test_small.h"
 
 namespace assay {
 namespace {
 
 using number = std::uint64_t;
 using numbers = bt_map<number, number>;
-using words = bt_map<std::string, std::string, reclaim::epochs, std::less<>>;
+using words = bt_map<std::string, std::string, bt_test::small_nodes<std::string>>;
 using element = std::pair<number, number>;
 
 // Each call does what the handle's does.
