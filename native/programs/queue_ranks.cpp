@@ -103,7 +103,7 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, std::uint64_t seed, co
       all.push_back({0, key, 1});
     }
   }
-  sync::crew crew(threads);
+  measure::crew crew(threads);
   const host::placement place(host::parse_pinning("cores_first"), threads);
   std::vector<std::vector<event>> seen(threads);
   const std::uint32_t part = n / threads;
@@ -126,8 +126,8 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, std::uint64_t seed, co
 }
 
 template <class Pop>
-void measure(std::uint32_t n, const fixture::settings& settings, const Pop& pop,
-             fixture::figures& found) {
+void figures_of(std::uint32_t n, const fixture::settings& settings, const Pop& pop,
+                fixture::figures& found) {
   for (const unsigned threads : {1U, 2U, 4U}) {
     const std::string of = "threads: " + std::to_string(threads) + ", ";
     for (std::size_t round = 0; round < settings.rounds; ++round) {
@@ -148,8 +148,9 @@ int main(int argc, char** argv) {
   cli.add_option("n", n)->required()->check(CLI::Range(1000U, 100'000'000U));
   return fixture::run_benchmark(cli, argc, argv, 1, [&n](const fixture::settings& settings) {
     fixture::figures found;
-    measure(n, settings, [](auto& handle) { return handle.try_pop(); }, found["try_pop"]);
-    measure(n, settings, [](auto& handle) { return handle.try_pop_near(); }, found["try_pop_near"]);
+    figures_of(n, settings, [](auto& handle) { return handle.try_pop(); }, found["try_pop"]);
+    figures_of(
+        n, settings, [](auto& handle) { return handle.try_pop_near(); }, found["try_pop_near"]);
     return found;
   });
 }

@@ -7,12 +7,12 @@
 
 #include "assay/maps/bt_map.h"
 #include "assay/maps/bt_synchronisation.h"
-#include "assay/reclaim/epochs.h"
+#include "assay/subject/probed_reclaim.h"
 #include "assay/subject/subject.h"
 
 template <class K, class V, class Synchronisation, class Settings = assay::bt_settings>
 class bt_subject
-    : public assay::bt_map<K, V, assay::reclaim::epochs, std::less<>, Synchronisation, Settings> {
+    : public assay::bt_map<K, V, assay::probed::epochs, std::less<>, Synchronisation, Settings> {
  public:
   static constexpr bool ordered = true;
   static constexpr bool range_is_atomic = false;

@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "assay/maps/bt_map.h"
+#include "assay/subject/probed_reclaim.h"
 #include "assay/subject/subject.h"
 
 template <class K, class V>
 class bt_multimap {
-  using map = assay::bt_map<std::uint64_t, std::uint8_t>;
+  using map = assay::bt_map<std::uint64_t, std::uint8_t, assay::probed::epochs>;
   static_assert(sizeof(K) + sizeof(V) <= sizeof(std::uint64_t));
   static constexpr unsigned value_bits = 8 * sizeof(V);
 

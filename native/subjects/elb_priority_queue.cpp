@@ -3,13 +3,13 @@
 #include <optional>
 #include <utility>
 
-#include "assay/reclaim/hazard_pointers.h"
+#include "assay/subject/probed_reclaim.h"
 #include "assay/subject/subject.h"
 #include "elb_layout.h"
 
 template <class K, class V, class Nodes>
 using queue_of =
-    assay::elb_priority_queue<K, V, assay::reclaim::hazard_pointers, elb_layout<Nodes, K>>;
+    assay::elb_priority_queue<K, V, assay::probed::hazard_pointers, elb_layout<Nodes, K>>;
 template <class K, class V>
 using queue = queue_of<K, V, assay::elb_queue_settings>;
 static const assay::bag_subject<queue> registered{

@@ -1,22 +1,20 @@
-#include "assay/maps/natarajan_mittal_bst.h"
-
 #include <cstdint>
 
-#include "assay/reclaim/epochs.h"
-#include "assay/reclaim/garbage_sets.h"
-#include "assay/reclaim/none.h"
+#include "assay/subject/probed_reclaim.h"
+#include "assay/subject/probed_trees.h"
 #include "assay/subject/subject.h"
 #include "natarajan_mittal_bst_as_published.h"
 
 template <class K, class V>
-using lock_free_tree = assay::natarajan_mittal_bst<K, V, assay::reclaim::epochs>;
+using lock_free_tree = assay::probed::natarajan_mittal_bst<K, V, assay::probed::epochs>;
 static const assay::subject_template<lock_free_tree> registered{
     "natarajan_mittal_bst",
     "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs", "epochs"};
 
 // For comparison: numbers alone.
 class leaking_lock_free_tree
-    : public assay::natarajan_mittal_bst<std::uint64_t, std::uint64_t, assay::reclaim::none> {
+    : public assay::probed::natarajan_mittal_bst<std::uint64_t, std::uint64_t,
+                                                 assay::probed::none> {
  public:
   static constexpr bool leaks = true;
 };
@@ -26,7 +24,7 @@ static const assay::subject<leaking_lock_free_tree> registered_leaking{
 
 // For comparison: numbers alone.
 static const assay::subject<
-    assay::natarajan_mittal_bst<std::uint64_t, std::uint64_t, assay::reclaim::garbage_sets>>
+    assay::probed::natarajan_mittal_bst<std::uint64_t, std::uint64_t, assay::probed::garbage_sets>>
     registered_sets{"natarajan_mittal_bst_sets",
                     "natarajan_mittal_bst, reclaiming by sets of garbage as ASCYLIB does",
                     "sets of garbage"};

@@ -15,7 +15,8 @@
 #include "assay/base/sanitizers.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/reclaim/checks.h"
-#include "assay/reclaim/epochs.h"
+#include "assay/subject/probed_reclaim.h"
+#include "assay/subject/probed_trees.h"
 
 namespace assay::subjects {
 
@@ -30,7 +31,7 @@ struct steps_that_leak_chains : natarajan_mittal_steps {
 
 template <class K, class V>
 using natarajan_mittal_bst_as_published =
-    natarajan_mittal_bst<K, V, reclaim::epochs, std::less<K>, steps_that_leak_chains>;
+    probed::natarajan_mittal_bst<K, V, probed::epochs, std::less<K>, steps_that_leak_chains>;
 
 }  // namespace assay::subjects
 

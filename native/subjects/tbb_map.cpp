@@ -76,6 +76,8 @@ class tbb_map {
     door* door_;
   };
 
+  tbb_map() { assay::sync::prepare_light_fences(); }
+
   handle attach() { return handle(*this); }
 
   template <class Visit>

@@ -29,8 +29,9 @@ SATELLITES = {docs.parent.name: docs for docs in sorted(ROOT.glob("satellites/*/
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 GROUPS = {  # of public headers: what `cmake --install` installs
     "maps": "Maps",
+    "locks": "Locks",
     "reclaim": "Reclamation",
-    "sync": "Synchronisation",
+    "base": "What they rest on",
     "random": "Random numbers",
     "probe": "Probes",
     "subject": "For authors of subjects",
@@ -257,7 +258,8 @@ def _public_headers() -> dict[str, list[Path]]:
     return {
         group: [
             path
-            for path in sorted((ROOT / "native/assay" / group).glob("*.h"))
+            for root in ("concurrent/include", "native")
+            for path in sorted((ROOT / root / "assay" / group).glob("*.h"))
             if not INTERNAL.search(path.name) and (group != "fixture" or path.name in FIXTURE)
         ]
         for group in GROUPS

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -63,17 +64,77 @@ TEST(asymmetric_fence, orders_a_store_before_later_loads_on_both_sides) {
 // In the program as it is started here; and once more where membarrier is refused before it starts,
 // by `without_membarrier`.
 TEST(asymmetric_fence, is_free_on_the_light_side_where_the_kernel_serves) {
-  EXPECT_EQ(detail::light_is_free, detail::register_membarrier());
+  prepare_light_fences();
+  EXPECT_EQ(detail::membarrier_availability.load() == detail::availability::available,
+            detail::register_membarrier());
 }
 
-TEST(asymmetric_fence, ends_the_program_when_membarrier_is_refused_after_it_began) {
-  if (!detail::light_is_free) GTEST_SKIP() << "membarrier was never to be had";
+// Each in a process of its own, in which nothing has asked the kernel yet.
+class first_fence : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  static void exit_if(bool right) { std::_Exit(right ? 0 : 1); }
+  static bool is(detail::availability expected) {
+    return detail::membarrier_availability.load() == expected;
+  }
+};
+
+TEST_F(first_fence, does_not_ask_if_it_is_light) {
+  EXPECT_EXIT(
+      {
+        const bool unknown = is(detail::availability::unknown);
+        light_fence();
+        exit_if(unknown && is(detail::availability::unknown));
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(first_fence, asks_if_it_is_heavy_and_every_thread_goes_by_one_answer) {
+  EXPECT_EXIT(
+      {
+        std::vector<std::thread> crew;
+        for (int t = 0; t < 4; ++t) {
+          crew.emplace_back([] {
+            for (int i = 0; i < 100; ++i) {
+              light_fence();
+              heavy_fence();
+            }
+          });
+        }
+        for (std::thread& each : crew) each.join();
+        exit_if(!is(detail::availability::unknown));
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+// A thread in a sandbox of its own comes first: all threads then do without.
+TEST_F(first_fence, keeps_to_a_refusal_although_other_threads_are_served) {
+  EXPECT_EXIT(
+      {
+        std::thread([] {
+          if (refuse_membarrier()) heavy_fence();
+        }).join();
+        const bool right = !is(detail::availability::available);
+        prepare_light_fences();
+        heavy_fence();
+        light_fence();
+        exit_if(right);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(asymmetric_fence, ends_the_program_when_membarrier_is_refused_after_it_was_granted) {
+  prepare_light_fences();
+  if (detail::membarrier_availability.load() != detail::availability::available) {
+    GTEST_SKIP() << "membarrier was never to be had";
+  }
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
+        prepare_light_fences();
         if (refuse_membarrier()) heavy_fence();
       },
-      "assay: membarrier\\(2\\), on which fences rely, was refused after the program began");
+      "assay: membarrier\\(2\\), on which fences rely, was refused after it was granted");
 }
 #endif
 

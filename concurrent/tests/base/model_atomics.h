@@ -107,6 +107,7 @@ class plain {
 
 namespace sync {
 
+inline void prepare_light_fences() {}
 #if ASSAY_MODEL_MEMBARRIER
 inline void light_fence() {}
 inline void heavy_fence() { rl::systemwide_fence($); }

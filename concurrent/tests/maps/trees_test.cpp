@@ -32,6 +32,7 @@
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
 #include "assay/reclaim/none.h"
+#include "assay/subject/probed_trees.h"
 #include "tests/maps/trees_test_fixture.h"
 #include "tests/maps/trees_test_stops.h"
 #include "tests/maps/trees_test_types.h"
@@ -359,7 +360,7 @@ TEST_F(stopped_threads, hold_nobody_up_in_the_lock_free_tree) {
 
 // What a thread does because of others is counted where it records.
 TEST_F(stopped_threads, are_helped_and_that_is_counted) {
-  natarajan_mittal_bst<moody, moody> map;
+  probed::natarajan_mittal_bst<moody, moody> map;
   auto handle = map.attach();
   handle.insert(moody(0), moody(0));
   stopped_eraser eraser(map, 0, "natarajan_mittal_erase_after_flag");
@@ -378,8 +379,9 @@ TEST_F(stopped_threads, are_helped_and_that_is_counted) {
 }
 
 TEST(ticket_tree, counts_that_an_update_began_again) {
-  static ticket_bst<int, int>* meanwhile = nullptr;
-  ticket_bst<int, int> map;
+  using map_type = probed::ticket_bst<int, int>;
+  static map_type* meanwhile = nullptr;
+  map_type map;
   meanwhile = &map;
   auto handle = map.attach();
   handle.insert(1, 1);

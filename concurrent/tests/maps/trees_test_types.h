@@ -115,6 +115,7 @@ class retires_once {
 
  public:
   static constexpr reclaim::protection protects = reclaim::protection::everything;
+  static constexpr bool nests = true;
 
   class guard {
    public:
@@ -144,6 +145,7 @@ class retires_once {
     explicit participant(retires_once& domain) : domain_(&domain) {}
     participant(participant&&) noexcept = default;
     guard pin() { return guard(*domain_); }
+    guard pin_to_read() noexcept { return guard(*domain_); }
 
    private:
     retires_once* domain_;

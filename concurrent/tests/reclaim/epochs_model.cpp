@@ -11,7 +11,7 @@ namespace assay::reclaim {
 namespace {
 
 template <std::size_t Bags>
-struct model_settings {
+struct model_settings : epochs_settings {
   static constexpr std::int32_t period = 1;
   static constexpr std::size_t records_per_chunk = 3;
   static constexpr std::size_t bags = Bags;

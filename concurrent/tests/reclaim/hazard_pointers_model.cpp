@@ -8,7 +8,7 @@
 namespace assay::reclaim {
 namespace {
 
-struct model_settings {
+struct model_settings : hazard_pointers_settings {
   static constexpr std::size_t nodes_between_scans = 1;
   static constexpr std::size_t records_per_chunk = 3;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/retired.h"
@@ -63,6 +64,45 @@ TYPED_TEST(reclaim_memory, survives_any_failed_allocation) {
     allocations.never_fail();
     this->expect_live(guards);
   }
+}
+
+// Whatever a guard that only reads does for others meanwhile.
+TYPED_TEST(reclaim_memory, is_not_needed_to_read) {
+  static_assert(noexcept(std::declval<typename TypeParam::participant&>().pin_to_read()));
+  TypeParam domain;
+  auto writer = domain.join();
+  retire(writer, 3000);
+  auto me = domain.join();
+  {
+    auto left = domain.join();
+    retire(left, 100);
+  }
+  const std::uint64_t before = allocations_made;
+  allocations.fail_after(0);
+  for (std::uint64_t i = 0; i < many; ++i) me.pin_to_read();
+  allocations.never_fail();
+  EXPECT_EQ(allocations_made, before);
+}
+
+// And no memory for a large deleter.
+TYPED_TEST(reclaim_memory, that_is_lacking_leaves_a_node_with_its_owner) {
+  int deleted = 0;
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    auto guard = me.pin();
+    int unlinked = 0;
+    const auto deleter = [&deleted, &unlinked](const int* node) { deleted += node == &unlinked; };
+    if constexpr (frees<TypeParam>) {
+      allocations.fail_after(0);
+      EXPECT_THROW(guard.retire(&unlinked, deleter), std::bad_alloc);
+      allocations.never_fail();
+      EXPECT_EQ(domain.unfreed(), 0U);
+    }
+    guard.retire(&unlinked, deleter);
+    EXPECT_EQ(domain.unfreed(), 1U);
+  }
+  EXPECT_EQ(deleted, frees<TypeParam> ? 1 : 0);
 }
 
 TYPED_TEST(reclaim_memory, is_given_back_when_all_is_freed_at_rest) {

@@ -38,10 +38,8 @@ class at_point {
   static inline std::function<void()> planned;
 };
 
-struct always_attentive {
+struct always_attentive : epochs_settings {
   static constexpr std::int32_t period = 1;
-  static constexpr std::size_t records_per_chunk = 8;
-  static constexpr std::size_t bags = epochs_settings::bags;
 };
 
 // A participant has read the epoch and is about to look at the others, when the epoch advances and

@@ -120,6 +120,133 @@ TYPED_TEST(reclaim, hands_nodes_to_a_deleter) {
   EXPECT_EQ(pooled::at_home, frees<TypeParam> ? 100 : 0);
 }
 
+// Sets of garbage wait until each participant has begun another guard, whatever else it does.
+template <class P>
+void begin_anew(typename P::participant& me) {
+  if constexpr (std::is_same_v<P, garbage_sets>) me.pin();
+}
+
+// Counts its copies, and so shows whether a deleter's state is destroyed.
+struct counted_state {
+  counted_state() { ++live; }
+  counted_state(const counted_state&) { ++live; }
+  counted_state(counted_state&&) noexcept { ++live; }
+  counted_state& operator=(const counted_state&) = delete;
+  ~counted_state() { --live; }
+  static inline int live = 0;
+};
+
+TYPED_TEST(reclaim, keeps_the_state_of_a_deleter) {
+  std::array<int, 1000> pool{};
+  const int expected = frees<TypeParam> ? 1 : 0;
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    int calls = 0;  // a pointer to it fits
+    for (std::size_t i = 0; i < pool.size(); ++i) {
+      const auto of_one_word = [&calls](int* node) { ++*node, ++calls; };
+      static_assert(
+          noexcept(std::declval<typename TypeParam::guard&>().retire(&pool[i], of_one_word)));
+      me.pin().retire(&pool[i], of_one_word);
+    }
+    domain.free_all();
+    EXPECT_EQ(calls, expected * 1000);
+    // Larger; not copied trivially; not copied at all.
+    for (int& each : pool) {
+      me.pin().retire(&each,
+                      [one = &each, two = &calls](int* node) { *node += one == node, ++*two; });
+      me.pin().retire(&each, [counted = counted_state(), &calls](int*) { ++calls; });
+      me.pin().retire(&each, [owned = std::make_unique<int>(1)](int* node) { *node += *owned; });
+    }
+  }
+  for (const int each : pool) EXPECT_EQ(each, 3 * expected);
+  EXPECT_EQ(counted_state::live, 0);
+}
+
+int calls_of_a_plain_function = 0;
+template <class P>
+class reclaim_everything : public policy_test<P> {};
+TYPED_TEST_SUITE(reclaim_everything, policies_for_everything);
+
+TYPED_TEST(reclaim_everything, calls_a_function_once_all_guards_have_ended) {
+  bool called = false;
+  TypeParam domain;
+  auto reader = domain.join();
+  auto writer = domain.join();
+  {
+    auto guard = reader.pin_to_read();
+    writer.pin().retire([&called] {
+      EXPECT_FALSE(called);
+      called = true;
+    });
+    EXPECT_EQ(domain.unfreed(), 1U);
+    retire(writer, many);
+    EXPECT_FALSE(called);
+  }
+  begin_anew<TypeParam>(reader);
+  retire(writer, many);
+  EXPECT_EQ(called, frees<TypeParam>);
+}
+
+TYPED_TEST(reclaim_everything, calls_functions_of_any_size) {
+  calls_of_a_plain_function = 0;
+  int calls = 0;
+  int sum = 0;
+  {
+    TypeParam domain;
+    auto me = domain.join();
+    me.pin().retire(+[] { ++calls_of_a_plain_function; });
+    me.pin().retire([&calls, &sum, counted = counted_state(), owned = std::make_unique<int>(7)] {
+      ++calls;
+      sum += *owned;
+    });
+  }
+  EXPECT_EQ(calls_of_a_plain_function, frees<TypeParam> ? 1 : 0);
+  EXPECT_EQ(calls, frees<TypeParam> ? 1 : 0);
+  EXPECT_EQ(sum, frees<TypeParam> ? 7 : 0);
+  EXPECT_EQ(counted_state::live, 0);
+}
+
+// Guards of one participant, of either kind, that end in either order.
+TYPED_TEST(reclaim, counts_guards_of_one_participant_as_one) {
+  if constexpr (TypeParam::nests) {
+    using guard = typename TypeParam::guard;
+    using read_guard = typename TypeParam::read_guard;
+    for (const bool reads : {false, true}) {
+      for (const bool first_ends_first : {false, true}) {
+        bool freed = false;
+        TypeParam domain;
+        atomic<node*> root{new node};
+        root.load()->tell(freed);
+        auto reader = domain.join();
+        auto writer = domain.join();
+        {
+          // The heap, because guards cannot be moved.
+          std::unique_ptr<read_guard> first(new read_guard(reader.pin_to_read()));
+          first->protect(0, root);
+          retire(writer, many);  // and as far as it can, advances the epoch
+          std::unique_ptr<read_guard> second;
+          std::unique_ptr<guard> other;
+          reads ? second.reset(new read_guard(reader.pin_to_read()))
+                : other.reset(new guard(reader.pin()));
+          writer.pin().retire(root.exchange(nullptr));
+          if (other != nullptr) other->retire(new node);
+          if (first_ends_first) {
+            first.reset();
+          } else {
+            second.reset();
+            other.reset();
+          }
+          retire(writer, many);
+          EXPECT_FALSE(freed);
+        }
+        retire(writer, many);
+        EXPECT_EQ(freed, frees<TypeParam>);
+      }
+    }
+  }
+}
+
 // Whether a node stays that was protected before it was retired, while others retire many more.
 template <class P>
 bool protected_node_stays() {
@@ -134,12 +261,6 @@ bool protected_node_stays() {
   writer.pin().retire(root.exchange(nullptr));
   retire(writer, many);
   return !freed;
-}
-
-// Sets of garbage wait until each participant has begun another guard, whatever else it does.
-template <class P>
-void begin_anew(typename P::participant& me) {
-  if constexpr (std::is_same_v<P, garbage_sets>) me.pin();
 }
 
 TEST(garbage_sets, wait_for_who_is_idle) {
@@ -177,6 +298,25 @@ TYPED_TEST(reclaim, protects_words_with_marks) {
     EXPECT_EQ(read, marked);
     word.store(0);
     writer.pin().retire(linked);
+    retire(writer, many);
+    EXPECT_FALSE(freed);
+  }
+  begin_anew<TypeParam>(reader);
+  retire(writer, many);
+  EXPECT_EQ(freed, frees<TypeParam>);
+}
+
+TYPED_TEST(reclaim, keeps_a_node_protected_by_a_guard_that_only_reads) {
+  bool freed = false;
+  TypeParam domain;
+  atomic<node*> root{new node};
+  root.load()->tell(freed);
+  auto reader = domain.join();
+  auto writer = domain.join();
+  {
+    auto guard = reader.pin_to_read();
+    guard.protect(0, root);
+    writer.pin().retire(root.exchange(nullptr));
     retire(writer, many);
     EXPECT_FALSE(freed);
   }
@@ -321,7 +461,7 @@ TEST(epochs, a_thread_that_only_reads_frees_what_it_and_others_left) {
     auto other = domain.join();
     retire(other, 100);
   }
-  for (int i = 0; i < 100 * epochs_settings::period && node::live > 0; ++i) me.pin();
+  for (int i = 0; i < 100 * epochs_settings::period && node::live > 0; ++i) me.pin_to_read();
   EXPECT_EQ(node::live, 0U);
   EXPECT_EQ(domain.unfreed(), 0U);
 }
@@ -404,12 +544,30 @@ TEST(stalled, makes_hazard_pointers_hold_what_they_promise_at_most) {
   EXPECT_GE(domain.unfreed(), slots);
 }
 
+TEST(default_domain, has_a_participant_for_each_thread_which_leaves_with_it) {
+  node::live = 0;
+  epochs::participant* const mine = &default_participant();
+  EXPECT_EQ(&default_participant(), mine);
+  EXPECT_EQ(&default_domain(), &default_domain());
+  std::thread([mine] {
+    EXPECT_NE(&default_participant(), mine);
+    retire(default_participant(), 100);
+    EXPECT_EQ(node::live, 100U);
+  }).join();
+  const auto outer = [] {
+    auto guard = default_participant().pin_to_read();
+    const auto inner = default_participant().pin();
+  };
+  outer();
+  default_domain().free_all();
+  EXPECT_EQ(node::live, 0U);
+}
+
 // Two epochs are not enough: the reader of a node may be pinned an epoch later than the thread that
 // retires it.
 template <std::size_t number>
-struct look_always {
+struct look_always : epochs_settings {
   static constexpr std::int32_t period = 1;
-  static constexpr std::size_t records_per_chunk = 8;
   static constexpr std::size_t bags = number;
 };
 template <std::size_t bags>
@@ -466,14 +624,15 @@ void stress(std::uint64_t operations) {
         for (std::uint64_t i = 0; i < operations; ++i) {
           const std::uint64_t drawn = draw();
           if (drawn % 1000 == 0) me.emplace(domain.join());
-          auto guard = me->pin();
           atomic<node*>& root = roots[drawn / 1000 % roots.size()];
           const bool yields = (drawn >> 32) % 64 == 0;
           if ((drawn >> 40) % 2 == 0) {
+            auto guard = me->pin_to_read();
             const node* const found = guard.protect((drawn >> 48) % slots, root);
             if (yields) std::this_thread::yield();
             if (!found->intact()) ++spoilt;
           } else {
+            auto guard = me->pin();
             node* const old = root.exchange(new node(drawn), std::memory_order_acq_rel);
             if (yields) std::this_thread::yield();
             guard.retire(old);
@@ -494,7 +653,7 @@ TYPED_TEST(reclaim, protects_under_stress) {
   }
 }
 
-struct hurried_garbage_sets {
+struct hurried_garbage_sets : garbage_sets_settings {
   static constexpr std::size_t nodes_of_a_set = 1;
   static constexpr std::size_t records_per_chunk = 1;
 };
@@ -502,7 +661,7 @@ TEST(stress, of_garbage_sets_that_are_full_at_once) {
   stress<basic_garbage_sets<hurried_garbage_sets>>(10'000);
 }
 
-struct hurried_hazard_pointers {
+struct hurried_hazard_pointers : hazard_pointers_settings {
   static constexpr std::size_t nodes_between_scans = 1;
   static constexpr std::size_t records_per_chunk = 1;
 };
@@ -541,9 +700,22 @@ TYPED_TEST(misuse, after_a_move) {
   // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): that is the mistake
   EXPECT_DEATH(me.pin(), "assay: a participant is used after it was moved from");
 }
-TYPED_TEST(misuse, by_two_guards) {
+TYPED_TEST(misuse, by_two_guards_where_they_do_not_nest) {
   TypeParam domain;
   auto me = domain.join();
+  if (TypeParam::nests) me.forbid_nesting();
+  constexpr const char* message = "assay: a participant is pinned while its guard is open";
+  {
+    auto guard = me.pin();
+    EXPECT_DEATH(me.pin(), message);
+    EXPECT_DEATH(me.pin_to_read(), message);
+  }
+  auto guard = me.pin_to_read();
+  EXPECT_DEATH(me.pin(), message);
+}
+TYPED_TEST(misuse, of_a_handle_made_by_join_without_nesting) {
+  TypeParam domain;
+  auto me = join_without_nesting(domain);
   auto guard = me.pin();
   EXPECT_DEATH(me.pin(), "assay: a participant is pinned while its guard is open");
 }

@@ -58,6 +58,7 @@ class policy_test : public testing::Test {
   void expect_live(std::uint64_t retired) { EXPECT_EQ(node::live, frees<P> ? 0 : retired); }
 };
 using policies = testing::Types<none, epochs, hazard_pointers, garbage_sets>;
+using policies_for_everything = testing::Types<none, epochs, garbage_sets>;
 template <class Participant>
 void retire(Participant& me, std::uint64_t nodes) {
   for (std::uint64_t i = 0; i < nodes; ++i) {

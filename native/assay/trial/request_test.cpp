@@ -589,14 +589,14 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
 }
 
 TEST(parse_request, takes_a_perturbation_in_whole_or_in_part) {
-  const fixture::perturbation all = parsed_with("perturbation", R"({"stack_bytes": 65520,
+  const measure::perturbation all = parsed_with("perturbation", R"({"stack_bytes": 65520,
       "heap_bytes": 65536, "thread_order": 9007199254740991, "placement": 0})")
                                         .perturbation;
   EXPECT_EQ(all.stack_bytes, 65'520U);
   EXPECT_EQ(all.heap_bytes, 65'536U);
   EXPECT_EQ(all.thread_order, 9007199254740991U);
   EXPECT_EQ(all.placement, 0U);
-  const fixture::perturbation part =
+  const measure::perturbation part =
       parsed_with("perturbation", R"({"heap_bytes": 1})").perturbation;
   EXPECT_EQ(part.heap_bytes, 1U);
   EXPECT_EQ(part.stack_bytes, 0U);

@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "assay/maps/natarajan_mittal_bst.h"
-#include "assay/reclaim/none.h"
+#include "assay/subject/probed_reclaim.h"
+#include "assay/subject/probed_trees.h"
 #include "flawed_map.h"
 #include "subjects/natarajan_mittal_bst_as_published.h"
 
@@ -42,7 +43,7 @@ struct steps_that_read_too_early : natarajan_mittal_steps {
 // Without reclamation: nodes that come back to life must not have been freed.
 template <class K, class V>
 using natarajan_lost_update =
-    natarajan_mittal_bst<K, V, reclaim::none, std::less<K>, steps_that_read_too_early>;
+    probed::natarajan_mittal_bst<K, V, probed::none, std::less<K>, steps_that_read_too_early>;
 
 static const subject<natarajan_lost_update<std::uint64_t, std::uint64_t>>
     registered_natarajan_lost_update{"natarajan_lost_update",

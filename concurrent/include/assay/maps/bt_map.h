@@ -1406,7 +1406,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
  private:
   friend bt_map;
-  explicit handle(bt_map& map) : map_(&map), me_(map.domain_.join()) {}
+  explicit handle(bt_map& map) : map_(&map), me_(reclaim::join_without_nesting(map.domain_)) {}
 
   template <bool Writes>
   [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {

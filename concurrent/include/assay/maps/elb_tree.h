@@ -361,7 +361,7 @@ class elb_tree {
     explicit handle(elb_tree& tree)
         : tree_(&tree),
           random_(tree.attached_.fetch_add(1, memory_order_relaxed)),
-          me_(tree.domain_.join()) {}
+          me_(reclaim::join_without_nesting(tree.domain_)) {}
     static std::optional<Entry> decoded(word found) {
       return found == 0 ? std::nullopt : std::optional(coding::decode(found));
     }

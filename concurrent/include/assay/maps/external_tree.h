@@ -34,6 +34,7 @@
 #include "assay/maps/concept.h"
 #include "assay/maps/shape.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/participant.h"
 
 namespace assay::external_tree {
 
@@ -214,6 +215,15 @@ template <class Leaf, class Internal>
 
 struct nothing {};
 
+// What a tree tells whoever wants to count, on the thread that works: nobody, at no cost. An
+// observer of your own derives from this and replaces what it counts by wait-free functions.
+struct no_observer {
+  // An update begins again, or a search with hazard pointers.
+  static void restarted() noexcept {}
+  // A thread has completed another one's erase.
+  static void helped() noexcept {}
+};
+
 // A map but for its updates. `Tree` derives from it and befriends it, and adds
 //
 //     internal         its internal nodes, which have a `key` and two edges, `child`
@@ -273,11 +283,11 @@ class map {
   // outlives its map.
   class access {
    public:
-    // The value of the key, if there is one. Throws std::bad_alloc and what comparisons and copies
-    // of a value throw. Each tree says what progress it makes.
+    // The value of the key, if there is one. Allocates nothing itself; throws what comparisons and
+    // copies of a value throw. Each tree says what progress it makes.
     [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
       std::optional<V> found;
-      [[maybe_unused]] auto guard = me_.pin();
+      [[maybe_unused]] auto guard = me_.pin_to_read();
       const edge to = map_->search(key, guard);
       if (to != 0 && map_->holds(to, key)) found.emplace(node_at<leaf_type>(to)->value);
       return found;
@@ -285,13 +295,13 @@ class map {
 
     // Whether there is an element with the key. As find().
     bool contains(parameter<K> key) {
-      [[maybe_unused]] auto guard = me_.pin();
+      [[maybe_unused]] auto guard = me_.pin_to_read();
       const edge to = map_->search(key, guard);
       return unbranched(to != 0 && map_->holds(to, key));
     }
 
    protected:
-    explicit access(Tree& tree) : map_(&tree), me_(tree.domain_.join()) {}
+    explicit access(Tree& tree) : map_(&tree), me_(reclaim::join_without_nesting(tree.domain_)) {}
 
     Tree* map_;
     typename Reclaim::participant me_;

@@ -129,16 +129,10 @@
 #include "assay/base/point.h"
 #include "assay/maps/concept.h"
 #include "assay/maps/external_tree.h"
-#include "assay/probe/probe.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 
 namespace assay {
-
-inline probe::counter natarajan_mittal_restarts{
-    "natarajan_mittal_restarts", "attempts of inserts and erases after their first ones"};
-inline probe::counter natarajan_mittal_helps{"natarajan_mittal_helps",
-                                             "erases that other threads completed"};
 
 // Two steps that can be got wrong. What derives from this and replaces one is a tree to compare
 // with the sound one: see native/flawed/maps/trees.cpp and
@@ -160,10 +154,10 @@ struct natarajan_mittal_steps {
 // handles' find() and contains(). A search takes as many steps as the tree is deep, and is
 // lock-free as long as others do not deepen the tree ahead of it for ever.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
-          class Steps = natarajan_mittal_steps>
+          class Observer = external_tree::no_observer, class Steps = natarajan_mittal_steps>
 class natarajan_mittal_bst
-    : public external_tree::map<natarajan_mittal_bst<K, V, Reclaim, Compare, Steps>, K, V, Reclaim,
-                                Compare> {
+    : public external_tree::map<natarajan_mittal_bst<K, V, Reclaim, Compare, Observer, Steps>, K, V,
+                                Reclaim, Compare> {
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of natarajan_mittal_bst is not a reclamation policy: use "
                 "reclaim::epochs or reclaim::none, or a type that does what "
@@ -240,7 +234,7 @@ class natarajan_mittal_bst
         }
         if (!fresh) fresh.reset(new leaf{key, value});
         if (map_->link(at, fresh)) return true;
-        natarajan_mittal_restarts.add();
+        Observer::restarted();
       }
     }
 
@@ -262,7 +256,7 @@ class natarajan_mittal_bst
         // release all the same, so that who sees the flag sees what came before it.
         if (!at.way->compare_exchange_strong(expected, at.last | flag, memory_order_acq_rel,
                                              memory_order_relaxed)) {
-          natarajan_mittal_restarts.add();
+          Observer::restarted();
           continue;
         }
         ASSAY_POINT("natarajan_mittal_erase_after_flag");
@@ -270,7 +264,7 @@ class natarajan_mittal_bst
         // has: only then does its address say for sure that it is still there.
         const edge own = at.last & ~external_tree::marks;
         while (!map_->splice(at, guard)) {
-          natarajan_mittal_restarts.add();
+          Observer::restarted();
           at = map_->seek(key);
           if ((at.last & ~external_tree::marks) != own) break;
         }
@@ -282,8 +276,8 @@ class natarajan_mittal_bst
     // Carries out another thread's erase, which is in the way, before an update begins again.
     template <class Guard>
     void help(const auto& at, Guard& guard) {
-      if (map_->splice(at, guard)) natarajan_mittal_helps.add();
-      natarajan_mittal_restarts.add();
+      if (map_->splice(at, guard)) Observer::helped();
+      Observer::restarted();
     }
 
     friend base;

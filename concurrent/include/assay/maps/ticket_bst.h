@@ -85,22 +85,18 @@
 #include "assay/locks/version_locks.h"
 #include "assay/maps/concept.h"
 #include "assay/maps/external_tree.h"
-#include "assay/probe/probe.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 
 namespace assay {
 
-inline probe::counter ticket_bst_restarts{
-    "ticket_bst_restarts",
-    "attempts of inserts and erases, with hazard pointers of searches too, after their first ones"};
-
 // Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(), and the
 // handles' find() and contains(). A search takes as many steps as the tree is deep. It begins again
 // only with hazard pointers, when a node was removed under it: then it is lock-free.
-template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>>
-class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>, K, V, Reclaim,
-                                             Compare, sync::version_locks> {
+template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
+          class Observer = external_tree::no_observer>
+class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare, Observer>, K, V,
+                                             Reclaim, Compare, sync::version_locks> {
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of ticket_bst is not a reclamation policy: use "
                 "reclaim::epochs, reclaim::hazard_pointers or reclaim::none, or a type that does "
@@ -187,7 +183,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare>,
 
  private:
   static void begin_again(sync::backoff& backoff) {
-    ticket_bst_restarts.add();
+    Observer::restarted();
     backoff.wait();
   }
 

@@ -43,33 +43,40 @@ inline std::uint64_t this_thread() {
 // to be done.
 class usage {
  public:
-  void join() {
-    if constexpr (misuse::checks) thread_ = this_thread();
+  void join(bool nests) {
+    if constexpr (misuse::checks) {
+      thread_ = this_thread();
+      nests_ = nests;
+    }
+  }
+  void forbid_nesting() {
+    if constexpr (misuse::checks) nests_ = false;
   }
   void leave() const {
-    misuse::require(!guarded_, "a participant is destroyed while its guard is open");
+    misuse::require(guards_ == 0, "a participant is destroyed while its guard is open");
   }
   // Whether a guard may open.
   void check() const {
     if constexpr (misuse::checks) {
       misuse::require(thread_ == this_thread(),
                       "a participant is used by a thread that did not join with it");
-      misuse::require(!guarded_, "a participant is pinned while its guard is open");
+      misuse::require(nests_ || guards_ == 0, "a participant is pinned while its guard is open");
     }
   }
   void expect_at_rest() const {
-    misuse::require(!guarded_, "all retired nodes are freed while a guard is open");
+    misuse::require(guards_ == 0, "all retired nodes are freed while a guard is open");
   }
   void pin() {
-    if constexpr (misuse::checks) guarded_ = true;
+    if constexpr (misuse::checks) ++guards_;
   }
   void unpin() {
-    if constexpr (misuse::checks) guarded_ = false;
+    if constexpr (misuse::checks) --guards_;
   }
 
  private:
   std::uint64_t thread_ = 0;
-  bool guarded_ = false;
+  std::uint32_t guards_ = 0;
+  bool nests_ = false;
 };
 
 }  // namespace assay::reclaim::inline ASSAY_ABI::detail

@@ -24,7 +24,7 @@
 // participant; there may be any number of them. A thread reads shared nodes only under a guard, and
 // retires under it what it has unlinked. What is retired and not yet freed is garbage: others free
 // what a participant leaves behind, or the domain does at its end. Only the thread that joined uses
-// a participant, for one guard at a time. Another thread may move or destroy it, if it knows that
+// a participant. Another thread may move or destroy it, if it knows that
 // the first is done with it.
 //
 // What a guard protects depends on the policy:
@@ -65,11 +65,11 @@ inline constexpr std::size_t retires_per_guard = 256;
 // A type of node to state the concept with.
 struct any_node {};
 
-// What is done to a node instead of `delete`: a type without state, such as the type of a lambda that
-// captures nothing. Its objects are called with the node. They do not throw nor use the domain.
+// What is done to a node instead of `delete`: a function object that can be moved. It is called once
+// with the node, by any thread of the domain. It does not throw nor use the domain.
 template <class D, class T>
 concept deleter_of =
-    std::is_empty_v<D> && std::is_default_constructible_v<D> && std::is_invocable_v<D, T*>;
+    !std::is_function_v<T> && std::move_constructible<D> && std::is_invocable_v<D&, T*>;
 
 // The calls and what each policy promises of them. None of them waits for another thread; the
 // policies' headers say what each costs.
@@ -82,8 +82,12 @@ concept deleter_of =
 //   domain.join()
 //       a participant for the calling thread. By any thread. Lock-free. Throws std::bad_alloc
 //   participant.pin()
-//       a guard. By the thread that joined, while it has no other guard. Lock-free. Throws
+//       a guard. By the thread that joined; while it has another guard only if `nests` is true: then
+//       both are the same guard, which ends when the last of them does. Lock-free. Throws
 //       std::bad_alloc, with nothing changed
+//   participant.pin_to_read()
+//       a guard that protects as others do and retires nothing. As pin(), but allocates nothing and
+//       never fails
 //   ~participant()
 //       leaves. No guard of it is open. Never fails
 //   guard.protect(slot, source)
@@ -96,7 +100,12 @@ concept deleter_of =
 //       deletes `node` once no thread can hold it, or hands it to the deleter. This thread has
 //       unlinked it, and nobody else retires it. Its destructor must not throw nor use the domain.
 //       Wait-free, apart from destructors and the allocator. Never fails for the first
-//       retires_per_guard nodes of a guard
+//       retires_per_guard nodes of a guard. A deleter that is trivially copied and at most as large as
+//       a pointer needs no memory; for any other one this throws std::bad_alloc, or what moving it
+//       throws, with nothing retired
+//   guard.retire(function)
+//       calls function() once all guards that are open now have ended, as retire(node, deleter)
+//       without a node. Only where `protects` is everything
 //   domain.free_all()
 //       frees all garbage, except under `none`. By any thread, while no guard is open and no other
 //       thread is inside a call. Never fails. A policy may lack it
@@ -108,8 +117,10 @@ concept policy =
              any_node* node, const atomic<any_node*>& source, const atomic<std::uintptr_t>& word,
              any_node* (*pointer_of)(std::uintptr_t)) {
       { P::protects } -> std::convertible_to<protection>;
+      { P::nests } -> std::convertible_to<bool>;
       { domain.join() } -> std::same_as<typename P::participant>;
       { participant.pin() } -> std::same_as<typename P::guard>;
+      { participant.pin_to_read() } noexcept;
       { guard.protect(std::size_t{0}, source) } -> std::same_as<any_node*>;
       { guard.protect(std::size_t{0}, word, pointer_of) } -> std::same_as<std::uintptr_t>;
       { guard.retire(node) } noexcept -> std::same_as<void>;

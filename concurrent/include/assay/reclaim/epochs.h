@@ -21,9 +21,9 @@
 // - protect, retire and the end of a guard are wait-free, apart from the allocator's own `free` and
 //   the nodes' destructors; pin and join are lock-free.
 // - Each call does a bounded amount of work: at most two nodes are freed in retire, and at most 64
-//   in every 2048th call of pin and retire, which also looks at every participant's record, and
-//   once more if the epoch can be advanced. If retires_per_guard nodes or more are retired under
-//   one guard, the next pin is one of these calls.
+//   in every 2048th call of pin, pin_to_read and retire, which also looks at every participant's
+//   record, and once more if the epoch can be advanced.
+// - pin_to_read allocates nothing and never fails.
 // - A participant that leaves loses nothing: others free its garbage. The garbage of a thread that
 //   never calls again, and whose participant is not destroyed, waits for the domain's end.
 //
@@ -59,6 +59,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -69,8 +70,8 @@
 #include "assay/base/point.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
@@ -78,6 +79,7 @@ namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct epochs_settings {
+  using observer = no_observer;
   // How many calls of pin and retire lie between a participant's looks at the others. A look that
   // advances the epoch costs about 1.1 us, and as much on each other processor that runs one of the
   // program's threads: 1 ns for an operation. Larger periods leave more nodes waiting.
@@ -92,10 +94,14 @@ template <class Settings>
 class basic_epochs {
  public:
   static constexpr protection protects = protection::everything;
+  static constexpr bool nests = true;
   using participant = detail::participant<basic_epochs>;
+  class read_guard;
   class guard;
 
-  basic_epochs() = default;
+  // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
+  // milliseconds if other threads run.
+  basic_epochs() noexcept { sync::prepare_light_fences(); }
   basic_epochs(const basic_epochs&) = delete;
   basic_epochs& operator=(const basic_epochs&) = delete;
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.
@@ -123,7 +129,7 @@ class basic_epochs {
   friend participant;
   class record;
 
-  void attend(record& mine);
+  void attend(record& mine) noexcept;
   bool look_around(record& mine, std::uint64_t epoch);
   void advance(std::uint64_t epoch);
   void leave(record& mine) { records_.release(mine); }
@@ -142,27 +148,36 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
  public:
   static constexpr std::uint64_t unpinned = 0;
   static std::uint64_t pinned_at(std::uint64_t epoch) { return 2 * epoch + 1; }
+  // The epoch that the owner announced last, to the owner, who is pinned.
+  [[nodiscard]] std::uint64_t pinned_epoch() const {
+    return announced.load(memory_order_relaxed) / 2;  // its own store
+  }
+  // To the owner.
+  [[nodiscard]] bool is_pinned() const {
+    return announced.load(memory_order_relaxed) != unpinned;  // its own store
+  }
 
   atomic<std::uint64_t> announced{unpinned};
+  std::uint32_t more_guards = 0;     // open ones, beyond the first
   std::int32_t until_attention = 1;  // calls; 0 or less: the next pin attends
-  std::int32_t postponed = 0;        // what until_attention was before the spares ran out
   std::uint64_t seen = 0;            // the epoch at the last look around
   detail::spare_blocks spares;
 
-  void retire(const detail::retired& node, std::uint64_t epoch) noexcept {
+  void retire(void* node, void (*call)(void*, detail::retired::word),
+              detail::retired::word deleter) noexcept {
+    const std::uint64_t epoch = pinned_epoch();
     meet(epoch);
     --until_attention;
     detail::retired_list& bag = bags_[epoch % bags_.size()];
     if (bag.full()) {
       detail::retired_block* const block = spares.take();
       if (block == nullptr) {  // beyond what was promised
-        detail::leak(node.node);
+        detail::leak(node);
         return;
       }
       bag.add(*block);
-      if (spares.empty()) postponed = std::exchange(until_attention, 0);
     }
-    bag.push(node);
+    bag.push(node, call, deleter);
     count(1);
   }
 
@@ -173,7 +188,7 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
     const std::uint64_t before = ready_.size();
     for (std::uint64_t i = 1; i <= passed; ++i) ready_.splice(bags_[(epoch_ + i) % bags_.size()]);
     epoch_ = epoch;
-    if (ready_.size() > before) probes::batch.record(ready_.size() - before);
+    if (ready_.size() > before) Settings::observer::batch(ready_.size() - before);
   }
 
   // Frees some of what is ready.
@@ -182,14 +197,14 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
     if (number == 0) return;
     for (std::uint64_t i = 0; i < number; ++i) ready_.pop(spares).destroy();
     count(0 - number);
-    probes::freed.add(number);
+    Settings::observer::freed(number);
   }
   // Frees all nodes. The domain is at rest.
   void free_all() noexcept {
     std::uint64_t number = ready_.free_all();
     for (detail::retired_list& bag : bags_) number += bag.free_all();
     waiting.store(0, memory_order_relaxed);
-    probes::freed.add(number);
+    Settings::observer::freed(number);
   }
 
   // Takes the nodes of a record that the caller has claimed. Both have met the same epoch.
@@ -211,15 +226,20 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
 };
 
 // A time during which nothing that the thread reaches is freed. The calls are the thread's that
-// pinned.
+// pinned. Guards of one participant that are open at the same time are one guard: it began when the
+// first was opened, and ends when the last ends, in whatever order.
 template <class Settings>
-class basic_epochs<Settings>::guard {
+class basic_epochs<Settings>::read_guard {
  public:
-  guard(const guard&) = delete;
-  guard& operator=(const guard&) = delete;
+  read_guard(const read_guard&) = delete;
+  read_guard& operator=(const read_guard&) = delete;
   // Wait-free.
-  ~guard() {
+  ~read_guard() {
     record_->use.unpin();
+    if (record_->more_guards > 0) [[unlikely]] {
+      --record_->more_guards;
+      return;
+    }
     // (7) release: pairs with (6).
     record_->announced.store(record::unpinned, memory_order_release);
   }
@@ -235,22 +255,20 @@ class basic_epochs<Settings>::guard {
     return source.load(memory_order_acquire);  // likewise
   }
 
-  // This thread unlinked `node` under this guard, and no other will retire it. The node is deleted, or
-  // passed to `deleter`. Only its type matters (deleter_of, concept.h). Frees at most two nodes, retired long before. Wait-free but for their destructors
-  // and the allocator. Never fails; beyond retires_per_guard in one guard a node for which there is
-  // no memory is leaked.
-  template <class T, deleter_of<T> Deleter = std::default_delete<T>>
-  void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-    misuse::require(node != nullptr, "a null pointer is retired");
-    record_->retire(detail::retired::from<Deleter>(node), epoch_);
-    probes::retired.add();
-    record_->free(2);
-  }
-
  private:
   friend participant;
+  friend guard;
 
-  guard(basic_epochs& domain, record& mine) : record_(&mine) {
+  read_guard(basic_epochs& domain, record& mine) noexcept : record_(&mine) {
+    if (mine.is_pinned()) [[unlikely]] {
+      ++mine.more_guards;
+    } else {
+      announce(domain, mine);
+    }
+    mine.use.pin();
+  }
+
+  static void announce(basic_epochs& domain, record& mine) noexcept {
     if (--mine.until_attention <= 0) domain.attend(mine);
     std::uint64_t epoch = domain.epoch_.load(memory_order_relaxed);  // a guess: (3) decides
     while (true) {
@@ -260,24 +278,62 @@ class basic_epochs<Settings>::guard {
       sync::light_fence();  // (2) pairs with (5)
       // (3) acquire: pairs with (8).
       const std::uint64_t now = domain.epoch_.load(memory_order_acquire);
-      if (now == epoch) break;
+      if (now == epoch) return;
       epoch = now;
     }
-    epoch_ = epoch;
-    mine.use.pin();
   }
 
   record* record_;
-  std::uint64_t epoch_;
 };
 
-// What is done now and then, outside of guards: memory for nodes to come, a look at others, and the
-// freeing of what is ready.
+// A guard under which nodes are retired, too.
 template <class Settings>
-[[gnu::noinline]] void basic_epochs<Settings>::attend(record& mine) {
-  mine.spares.provide();  // may throw: nothing has changed
-  mine.until_attention = std::exchange(mine.postponed, 0);
-  if (mine.until_attention > 0) return;
+class basic_epochs<Settings>::guard : public read_guard {
+ public:
+  // This thread unlinked `node` under this guard, and no other will retire it. The node is deleted,
+  // or passed to `deleter` (deleter_of, concept.h). Frees at most two nodes, retired long before.
+  // Wait-free but for their destructors and the allocator. Never fails if the deleter is trivially
+  // copied and at most as large as a pointer; otherwise throws std::bad_alloc, or what moving it
+  // throws, with nothing retired. Beyond retires_per_guard in one guard a node for which there is no
+  // memory is leaked.
+  template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+  void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
+    misuse::require(node != nullptr, "a null pointer is retired");
+    add(node, std::move(deleter));
+  }
+
+  // Calls function() once, when all guards that are open now have ended: by any thread of the domain,
+  // or at the domain's end. It does not throw nor use the domain. Costs, progress and errors are those
+  // of retire(node, deleter).
+  template <class F>
+    requires std::invocable<F&>
+  void retire(F function) noexcept(detail::fits<F>) {
+    add(static_cast<void*>(nullptr), [kept = std::move(function)](void*) mutable { kept(); });
+  }
+
+ private:
+  friend participant;
+
+  guard(basic_epochs& domain, record& mine) : read_guard(domain, with_spares(mine)) {}
+
+  static record& with_spares(record& mine) {
+    mine.spares.provide();  // may throw: nothing has changed
+    return mine;
+  }
+
+  template <class T, class Deleter>
+  void add(T* node, Deleter deleter) noexcept(detail::fits<Deleter>) {
+    record& mine = *this->record_;
+    detail::retired::make(node, std::move(deleter),
+                          [&mine](auto... parts) noexcept { mine.retire(parts...); });
+    Settings::observer::retired();
+    mine.free(2);
+  }
+};
+
+// What is done now and then, outside of guards: a look at others, and the freeing of what is ready.
+template <class Settings>
+[[gnu::noinline]] void basic_epochs<Settings>::attend(record& mine) noexcept {
   mine.until_attention = Settings::period;
 
   // (4) acquire: pairs with (8).
@@ -314,7 +370,7 @@ bool basic_epochs<Settings>::look_around(record& mine, std::uint64_t epoch) {
     }
     return true;
   });
-  probes::waiting.record(waiting);
+  Settings::observer::waiting(waiting);
   return possible && mine.waiting.load(memory_order_relaxed) > 0;
 }
 
@@ -338,6 +394,22 @@ void basic_epochs<Settings>::advance(std::uint64_t epoch) {
 
 #ifndef ASSAY_ATOMICS_HEADER
 static_assert(policy<epochs>);
+
+// The domain of whoever needs none of its own. Made by the first call, which may throw
+// std::bad_alloc, and never destroyed, so that threads may outlive main(): what waits when the
+// program ends is not freed. By any thread; after the first call wait-free.
+[[nodiscard]] inline epochs& default_domain() {
+  static epochs& domain = *new epochs;
+  return domain;
+}
+
+// The calling thread's participant of the default domain. The thread joins by its first call, which
+// may throw std::bad_alloc, and leaves as it ends: not for destructors of other thread-local objects.
+// After the first call wait-free.
+[[nodiscard]] inline epochs::participant& default_participant() {
+  thread_local epochs::participant joined = default_domain().join();
+  return joined;
+}
 #endif
 
 }  // namespace assay::reclaim::inline ASSAY_ABI

@@ -42,6 +42,7 @@
 #define ASSAY_RECLAIM_GARBAGE_SETS_H_
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -53,8 +54,8 @@
 #include "assay/base/atomics.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
@@ -62,6 +63,7 @@ namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct garbage_sets_settings {
+  using observer = no_observer;
   static constexpr std::size_t nodes_of_a_set = 507;  // ssmem's
   static constexpr std::size_t records_per_chunk = 8;
 };
@@ -72,14 +74,16 @@ class basic_garbage_sets {
 
  public:
   static constexpr protection protects = protection::everything;
+  static constexpr bool nests = false;
   using participant = detail::participant<basic_garbage_sets>;
 
-  class guard {
+  class guard;
+  class read_guard {
    public:
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
+    read_guard(const read_guard&) = delete;
+    read_guard& operator=(const read_guard&) = delete;
     // Wait-free: only the next guard tells others that this one has ended.
-    ~guard() { record_->use.unpin(); }
+    ~read_guard() { record_->use.unpin(); }
 
     // What `source` holds. The node, and all that is reached through it, stays until the guard ends.
     // Wait-free.
@@ -92,21 +96,11 @@ class basic_garbage_sets {
       return source.load(memory_order_acquire);  // likewise
     }
 
-    // As concept.h says. Wait-free. Beyond retires_per_guard in one guard a node for which there is
-    // no memory is leaked.
-    template <class T, deleter_of<T> Deleter = std::default_delete<T>>
-    void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-      misuse::require(node != nullptr, "a null pointer is retired");
-      probes::retired.add();
-      record_->retire(detail::retired::from<Deleter>(node));
-    }
-
    private:
     friend participant;
+    friend guard;
 
-    guard(basic_garbage_sets& domain, record& mine) : record_(&mine) {
-      mine.spares.provide();  // may throw: nothing has changed
-      if (mine.open.size() >= Settings::nodes_of_a_set) domain.close_set(mine);
+    read_guard(basic_garbage_sets& /*domain*/, record& mine) noexcept : record_(&mine) {
       // (1) release: pairs with (4) and (5), so that what earlier guards read happened before.
       mine.begin();
       sync::light_fence();  // (2) pairs with (3)
@@ -116,7 +110,43 @@ class basic_garbage_sets {
     record* record_;
   };
 
-  basic_garbage_sets() = default;
+  class guard : public read_guard {
+   public:
+    // As concept.h says. Wait-free. Beyond retires_per_guard in one guard a node for which there is
+    // no memory is leaked.
+    template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+    void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
+      misuse::require(node != nullptr, "a null pointer is retired");
+      add(node, std::move(deleter));
+    }
+    template <class F>
+      requires std::invocable<F&>
+    void retire(F function) noexcept(detail::fits<F>) {
+      add(static_cast<void*>(nullptr), [kept = std::move(function)](void*) mutable { kept(); });
+    }
+
+   private:
+    friend participant;
+
+    guard(basic_garbage_sets& domain, record& mine) : read_guard(domain, prepared(domain, mine)) {}
+
+    static record& prepared(basic_garbage_sets& domain, record& mine) {
+      mine.spares.provide();  // may throw: nothing has changed
+      if (mine.open.size() >= Settings::nodes_of_a_set) domain.close_set(mine);
+      return mine;
+    }
+
+    template <class T, class Deleter>
+    void add(T* node, Deleter deleter) noexcept(detail::fits<Deleter>) {
+      detail::retired::make(node, std::move(deleter),
+                            [this](auto... parts) noexcept { this->record_->retire(parts...); });
+      Settings::observer::retired();
+    }
+  };
+
+  // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
+  // milliseconds if other threads run.
+  basic_garbage_sets() noexcept { sync::prepare_light_fences(); }
   basic_garbage_sets(const basic_garbage_sets&) = delete;
   basic_garbage_sets& operator=(const basic_garbage_sets&) = delete;
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.
@@ -163,16 +193,17 @@ class basic_garbage_sets {
     void begin() {
       count.store(std::max(last, count.load(memory_order_relaxed)) + 1, memory_order_release);
     }
-    void retire(const detail::retired& node) noexcept {
+    void retire(void* node, void (*call)(void*, detail::retired::word),
+                detail::retired::word deleter) noexcept {
       if (open.full()) {
         detail::retired_block* const block = spares.take();
         if (block == nullptr) {  // beyond what was promised
-          detail::leak(node.node);
+          detail::leak(node);
           return;
         }
         open.add(*block);
       }
-      open.push(node);
+      open.push(node, call, deleter);
       waiting.store(waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
     }
     void free_oldest() noexcept {
@@ -181,7 +212,7 @@ class basic_garbage_sets {
     }
     void freed(std::uint64_t nodes) noexcept {
       waiting.store(waiting.load(memory_order_relaxed) - nodes, memory_order_relaxed);
-      probes::freed.add(nodes);
+      Settings::observer::freed(nodes);
     }
   };
 
@@ -197,13 +228,13 @@ class basic_garbage_sets {
     });
     mine.sets.emplace_back().counts = std::move(counts);
     mine.sets.back().nodes.splice(mine.open);
-    probes::waiting.record(mine.waiting.load(memory_order_relaxed));
+    Settings::observer::waiting(mine.waiting.load(memory_order_relaxed));
     const auto begun_anew = [](const auto& noted) {
       // (5) acquire: pairs with (1), and with leave().
       return noted.first->count.load(memory_order_acquire) != noted.second;
     };
     while (!mine.sets.empty() && std::ranges::all_of(mine.sets.front().counts, begun_anew)) {
-      probes::batch.record(mine.sets.front().nodes.size());
+      Settings::observer::batch(mine.sets.front().nodes.size());
       mine.free_oldest();
     }
   }

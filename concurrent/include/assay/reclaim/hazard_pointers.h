@@ -47,14 +47,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "assay/base/asymmetric_fence.h"
 #include "assay/base/atomics.h"
 #include "assay/base/point.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 #include "assay/reclaim/retired.h"
 
@@ -62,6 +63,7 @@ namespace assay::reclaim::inline ASSAY_ABI {
 
 // Settings that tests shrink so that rare paths run.
 struct hazard_pointers_settings {
+  using observer = no_observer;
   // How many nodes a participant retires between two scans, beyond two for each slot that there is.
   static constexpr std::size_t nodes_between_scans = 256;
   static constexpr std::size_t records_per_chunk = 8;
@@ -71,10 +73,15 @@ template <class Settings>
 class basic_hazard_pointers {
  public:
   static constexpr protection protects = protection::named;
+  // Each guard has all the slots: two at a time would overwrite each other's. Debug builds check it.
+  static constexpr bool nests = false;
   using participant = detail::participant<basic_hazard_pointers>;
+  class read_guard;
   class guard;
 
-  basic_hazard_pointers() = default;
+  // Never fails. The first domain of a process asks the kernel for cheap fences, which takes some
+  // milliseconds if other threads run.
+  basic_hazard_pointers() noexcept { sync::prepare_light_fences(); }
   basic_hazard_pointers(const basic_hazard_pointers&) = delete;
   basic_hazard_pointers& operator=(const basic_hazard_pointers&) = delete;
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.
@@ -89,7 +96,7 @@ class basic_hazard_pointers {
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
-      probes::freed.add(one.nodes.free_all());
+      Settings::observer::freed(one.nodes.free_all());
       one.count();
       return true;
     });
@@ -110,6 +117,19 @@ class basic_hazard_pointers {
     detail::spare_blocks spares;
     std::uint64_t scan_at = Settings::nodes_between_scans;  // the size of `nodes` at which to scan
 
+    void retire(void* node, void (*call)(void*, detail::retired::word),
+                detail::retired::word deleter) noexcept {
+      if (nodes.full()) {
+        detail::retired_block* const block = spares.take();
+        if (block == nullptr) {  // beyond what was promised
+          detail::leak(node);
+          return;
+        }
+        nodes.add(*block);
+      }
+      nodes.push(node, call, deleter);
+      count();
+    }
     void count() { waiting.store(nodes.size(), memory_order_relaxed); }
   };
 
@@ -128,12 +148,12 @@ using hazard_pointers = basic_hazard_pointers<hazard_pointers_settings>;
 // A time during which the nodes protected by name are not freed. The calls are the thread's that
 // pinned.
 template <class Settings>
-class basic_hazard_pointers<Settings>::guard {
+class basic_hazard_pointers<Settings>::read_guard {
  public:
-  guard(const guard&) = delete;
-  guard& operator=(const guard&) = delete;
+  read_guard(const read_guard&) = delete;
+  read_guard& operator=(const read_guard&) = delete;
   // Wait-free.
-  ~guard() {
+  ~read_guard() {
     record_->use.unpin();
     for (std::size_t slot = 0; slot < used_; ++slot) {
       // (6) release: pairs with (5).
@@ -166,40 +186,48 @@ class basic_hazard_pointers<Settings>::guard {
     }
   }
 
-  // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
-  // `deleter`. Only the type of `deleter` matters (deleter_of, concept.h). The node's
-  // address as a void* is the one that others protect. Wait-free but for destructors and the
-  // allocator. Never fails; beyond retires_per_guard in one guard a node for which there is no
-  // memory is leaked.
-  template <class T, deleter_of<T> Deleter = std::default_delete<T>>
-  void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
-    misuse::require(node != nullptr, "a null pointer is retired");
-    probes::retired.add();
-    record& mine = *record_;
-    if (mine.nodes.full()) {
-      detail::retired_block* const block = mine.spares.take();
-      if (block == nullptr) {  // beyond what was promised
-        detail::leak(node);
-        return;
-      }
-      mine.nodes.add(*block);
-    }
-    mine.nodes.push(detail::retired::from<Deleter>(node));
-    mine.count();
-    if (mine.nodes.size() >= mine.scan_at) domain_->scan(mine);
-  }
-
  private:
   friend participant;
+  friend guard;
 
-  guard(basic_hazard_pointers& domain, record& mine) : domain_(&domain), record_(&mine) {
-    mine.spares.provide();  // may throw: nothing has changed
+  read_guard(basic_hazard_pointers& domain, record& mine) noexcept
+      : domain_(&domain), record_(&mine) {
     mine.use.pin();
   }
 
   basic_hazard_pointers* domain_;
   record* record_;
   std::size_t used_ = 0;  // slots, the first ones
+};
+
+// A guard under which nodes are retired, too.
+template <class Settings>
+class basic_hazard_pointers<Settings>::guard : public read_guard {
+ public:
+  // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
+  // `deleter` (deleter_of, concept.h). The node's address as a void* is the one that others protect.
+  // Wait-free but for destructors and the allocator. Never fails if the deleter is trivially copied
+  // and at most as large as a pointer; otherwise throws std::bad_alloc, or what moving it throws,
+  // with nothing retired. Beyond retires_per_guard in one guard a node for which there is no memory
+  // is leaked.
+  template <class T, deleter_of<T> Deleter = std::default_delete<T>>
+  void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
+    misuse::require(node != nullptr, "a null pointer is retired");
+    detail::retired::make(node, std::move(deleter),
+                          [this](auto... parts) noexcept { this->record_->retire(parts...); });
+    Settings::observer::retired();
+    if (this->record_->nodes.size() >= this->record_->scan_at) this->domain_->scan(*this->record_);
+  }
+
+ private:
+  friend participant;
+
+  guard(basic_hazard_pointers& domain, record& mine) : read_guard(domain, with_spares(mine)) {}
+
+  static record& with_spares(record& mine) {
+    mine.spares.provide();  // may throw: nothing has changed
+    return mine;
+  }
 };
 
 // Frees the caller's nodes that no slot protects, and likewise nodes that others left behind.
@@ -235,8 +263,8 @@ template <class Settings>
   mine.scan_at = 2 * slots_seen + Settings::nodes_between_scans;
   const std::uint64_t freed = mine.nodes.free_others(mine.spares);
   mine.count();
-  probes::freed.add(freed);
-  probes::batch.record(freed);
+  Settings::observer::freed(freed);
+  Settings::observer::batch(freed);
 }
 
 // Takes over the nodes of records that nobody has claimed.
@@ -254,7 +282,7 @@ void basic_hazard_pointers<Settings>::collect(record& mine) {
     return true;
   });
   mine.count();
-  probes::waiting.record(waiting);
+  Settings::observer::waiting(waiting);
 }
 
 #ifndef ASSAY_ATOMICS_HEADER

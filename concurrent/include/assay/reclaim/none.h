@@ -13,6 +13,7 @@
 #ifndef ASSAY_RECLAIM_NONE_H_
 #define ASSAY_RECLAIM_NONE_H_
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,24 +21,31 @@
 #include "assay/base/atomics.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
+#include "assay/reclaim/observer.h"
 #include "assay/reclaim/participant.h"
-#include "assay/reclaim/probes.h"
 #include "assay/reclaim/records.h"
 
 namespace assay::reclaim::inline ASSAY_ABI {
 
-class none {
+struct none_settings {
+  using observer = no_observer;
+};
+
+template <class Settings>
+class basic_none {
   struct alignas(detail::record_alignment) record : detail::record_base {};
 
  public:
   static constexpr protection protects = protection::everything;
-  using participant = detail::participant<none>;
+  static constexpr bool nests = true;
+  using participant = detail::participant<basic_none>;
 
-  class guard {
+  class guard;
+  class read_guard {
    public:
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-    ~guard() { record_->use.unpin(); }
+    read_guard(const read_guard&) = delete;
+    read_guard& operator=(const read_guard&) = delete;
+    ~read_guard() { record_->use.unpin(); }
 
     // What `source` holds. Wait-free.
     template <class T>
@@ -49,19 +57,38 @@ class none {
       return source.load(memory_order_acquire);  // likewise
     }
 
-    // Forgets the node. Wait-free.
+   private:
+    friend participant;
+    friend guard;
+    read_guard(basic_none& /*domain*/, record& mine) noexcept : record_(&mine) { mine.use.pin(); }
+    record* record_;
+  };
+
+  class guard : public read_guard {
+   public:
+    // Forgets the node. Wait-free; never fails.
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
       misuse::require(node != nullptr, "a null pointer is retired");
-      record_->waiting.store(record_->waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
-      probes::retired.add();
       detail::leak(node);
+      count();
+    }
+    // Does not call the function. Wait-free; never fails.
+    template <class F>
+      requires std::invocable<F&>
+    void retire(F /*function*/) noexcept {
+      count();
     }
 
    private:
     friend participant;
-    guard(none& /*domain*/, record& mine) : record_(&mine) { mine.use.pin(); }
-    record* record_;
+    guard(basic_none& domain, record& mine) : read_guard(domain, mine) {}
+
+    void count() noexcept {
+      auto& waiting = this->record_->waiting;
+      waiting.store(waiting.load(memory_order_relaxed) + 1, memory_order_relaxed);
+      Settings::observer::retired();
+    }
   };
 
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
@@ -87,6 +114,8 @@ class none {
 
   detail::record_list<record, 8> records_;
 };
+
+using none = basic_none<none_settings>;
 
 static_assert(policy<none>);
 

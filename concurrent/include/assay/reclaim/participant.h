@@ -30,18 +30,31 @@ class participant {
   }
 
   // Until the guard that this returns ends, what it protects is not freed. By the thread that
-  // joined, while no other guard is open. Lock-free. May throw std::bad_alloc, with nothing
-  // changed.
-  typename Policy::guard pin() {
-    misuse::require(record_ != nullptr, "a participant is used after it was moved from");
-    record_->use.check();
-    return typename Policy::guard(*domain_, *record_);
+  // joined. While another guard of this participant is open, only where Policy::nests: then both are
+  // one guard, which ends when the last of them does. Lock-free. May throw std::bad_alloc, with
+  // nothing changed.
+  typename Policy::guard pin() { return typename Policy::guard(*domain_, checked_record()); }
+
+  // As pin(), of a guard that cannot retire. Allocates nothing and never fails.
+  typename Policy::read_guard pin_to_read() noexcept {
+    return typename Policy::read_guard(*domain_, checked_record());
   }
+
+  // From now on it is a mistake, which debug builds find, to open a guard while another is open.
+  // For handles of structures whose calls must not be made within each other. By the thread that
+  // joined.
+  void forbid_nesting() noexcept { record_->use.forbid_nesting(); }
 
  private:
   friend Policy;
   participant(Policy& domain, typename Policy::record& mine) : domain_(&domain), record_(&mine) {
-    mine.use.join();
+    mine.use.join(Policy::nests);
+  }
+
+  typename Policy::record& checked_record() const noexcept {
+    misuse::require(record_ != nullptr, "a participant is used after it was moved from");
+    record_->use.check();
+    return *record_;
   }
 
   Policy* domain_;
@@ -49,5 +62,17 @@ class participant {
 };
 
 }  // namespace assay::reclaim::inline ASSAY_ABI::detail
+
+namespace assay::reclaim::inline ASSAY_ABI {
+
+// A participant whose guards must not nest, where the policy can tell. As domain.join().
+template <class Domain>
+[[nodiscard]] typename Domain::participant join_without_nesting(Domain& domain) {
+  auto joined = domain.join();
+  if constexpr (requires { joined.forbid_nesting(); }) joined.forbid_nesting();
+  return joined;
+}
+
+}  // namespace assay::reclaim::inline ASSAY_ABI
 
 #endif  // ASSAY_RECLAIM_PARTICIPANT_H_

@@ -2,7 +2,7 @@
 //
 //     retired_list waiting;
 //     if (waiting.full()) waiting.add(*spares.take());
-//     waiting.push(retired::from<std::default_delete<T>>(node));
+//     retired::make(node, std::default_delete<T>(), [&](auto... parts) { waiting.push(parts...); });
 //     ready.splice(waiting);                     // all of `waiting`, at once
 //     ready.pop(spares).destroy();               // the block that this empties becomes a spare
 //
@@ -18,7 +18,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "assay/base/atomics.h"
@@ -27,16 +30,47 @@
 
 namespace assay::reclaim::inline ASSAY_ABI::detail {
 
-struct retired {
-  void* node;
-  void (*deleter)(void*);
+// Whether a deleter is kept in place: others are boxed, which takes memory.
+template <class F>
+inline constexpr bool fits =
+    std::is_trivially_copyable_v<F> && sizeof(F) <= sizeof(void*) && alignof(F) <= alignof(void*);
 
-  template <class Deleter, class T>
-  static retired from(T* node) {
-    detail::keep(node);
-    return {node, [](void* address) { Deleter()(static_cast<T*>(address)); }};
+struct retired {
+  using word = std::uintptr_t;
+
+  void* node;  // null for a function without a node
+  void (*call)(void* node, word deleter);
+  word deleter;  // the bytes of one that fits
+
+  // Calls put(node, call, deleter), whose arguments are in registers. Throws std::bad_alloc and what
+  // moving the deleter throws, unless it fits, and has then called nothing.
+  template <class T, class F, class Put>
+  static void make(T* node, F deleter, const Put& put) noexcept(fits<F>) {
+    if constexpr (fits<F>) {
+      detail::keep(node);
+      word bytes = 0;
+      if constexpr (!std::is_empty_v<F>) std::memcpy(&bytes, &deleter, sizeof(F));
+      put(static_cast<void*>(node), &call_kept<T, F>, bytes);
+    } else {
+      auto box = std::make_unique<F>(std::move(deleter));
+      make(
+          node,
+          [boxed = box.release()](T* unlinked) {
+            const std::unique_ptr<F> owned(boxed);
+            (*owned)(unlinked);
+          },
+          put);
+    }
   }
-  void destroy() const { deleter(node); }
+  void destroy() const { call(node, deleter); }
+
+ private:
+  template <class T, class F>
+  static void call_kept(void* node, word deleter) {
+    alignas(word) std::array<std::byte, sizeof(word)> bytes;
+    std::memcpy(bytes.data(), &deleter, sizeof(word));
+    (*std::launder(reinterpret_cast<F*>(bytes.data())))(static_cast<T*>(node));
+  }
 };
 
 // Room for as much as one guard may retire.
@@ -106,9 +140,12 @@ class retired_list {
     last_ = &block;
   }
   // The list is not full.
-  void push(const retired& node) {
+  void push(void* node, void (*call)(void*, retired::word), retired::word deleter) {
     assert(!full());
-    last_->nodes[last_->used++] = node;
+    retired& added = last_->nodes[last_->used++];
+    added.node = node;
+    added.call = call;
+    added.deleter = deleter;
     ++size_;
   }
 
@@ -161,7 +198,7 @@ class retired_list {
           kept.add(*block);
           used = true;
         }
-        kept.push(node);
+        kept.push(node.node, node.call, node.deleter);
       }
       if (!used) spares.put(block);
     }
