@@ -105,7 +105,7 @@ def navigation() -> Navigation:
         {"Guide": listed("guide")},
         {"Library": ["concurrent.md"]},
         {"Reference": [*listed("reference"), {"C++ headers": _headers_navigation()}]},
-        {"Inside": ["architecture.md", "trial.md", "statistics.md", "builds.md", "contributing.md", "changelog.md"]},
+        {"Inside": ["architecture.md", "trial.md", "statistics.md", "builds.md", *[*PAGES.values()][2:]]},
     ]
 
 
