@@ -253,12 +253,12 @@ struct lower_bound {
 };
 
 // The element of the least key that is above the question's.
-struct next {
-  static constexpr std::string_view name = "next";
+struct upper_bound {
+  static constexpr std::string_view name = "upper_bound";
   static std::optional<element> ask(auto& map, const question& asked)
-    requires requires { map.pair(map.handle.next(map.key(1))); }
+    requires requires { map.pair(map.handle.upper_bound(map.key(1))); }
   {
-    return map.pair(map.handle.next(map.key(asked.key)));
+    return map.pair(map.handle.upper_bound(map.key(asked.key)));
   }
   static std::optional<element> right(const elements& held, const question& asked) {
     return element_at(held, held.upper_bound(asked.key));
@@ -446,7 +446,7 @@ operations<Some..., More...> joined(operations<Some...>, operations<More...>);
 
 using assays_own = operations<extra_operations::contains, extra_operations::insert_or_assign,
                               extra_operations::update, extra_operations::lower_bound,
-                              extra_operations::next, extra_operations::minimum,
+                              extra_operations::upper_bound, extra_operations::minimum,
                               extra_operations::maximum, extra_operations::range_snapshot,
                               extra_operations::find_many, extra_operations::clone>;
 
