@@ -138,7 +138,7 @@ develop: all-packages .venv/.ready $(foreach preset,release asan tsan,build/$(pr
 all-packages:
 	@tools/install-packages $(ALL_PACKAGES)
 
-build/%/.configured: | packages
+build/%/.configured: | packages .venv/.ready
 	cmake --preset $*
 	touch $@
 
