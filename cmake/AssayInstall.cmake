@@ -16,8 +16,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 
-install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/measure
-    native/assay/subject
+install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/subject
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
   FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE PATTERN "test_*" EXCLUDE)
 install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h
@@ -25,7 +24,7 @@ install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
 install(FILES native/assay/fixture/fixture.h native/assay/fixture/inputs.h native/assay/fixture/inspected.h native/assay/fixture/keep.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/fixture")
 install(TARGETS assay assay_random assay_workload assay_probe EXPORT assay-targets)
-install(TARGETS assay_input assay_host assay_measured_process assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial_program assay_trial
+install(TARGETS assay_input assay_host assay_measure assay_fixture_loop assay_fixture assay_benchmark assay_subject assay_trial_loop assay_trial_program assay_trial
   EXPORT assay-trial-targets)
 install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter)
 install(TARGETS assay_lock_memory LIBRARY DESTINATION "${CMAKE_INSTALL_BINDIR}")

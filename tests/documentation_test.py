@@ -25,6 +25,7 @@ NOTEBOOKS = sorted(path for docs in FOLDERS.values() for path in docs.rglob("*.i
 MARKDOWN = sorted(
     {
         *ROOT.glob("*.md"),
+        ROOT / "concurrent/README.md",
         *(ROOT / "docs").rglob("*.md"),
         # Links, which rglob does not follow.
         *(ROOT / "docs/guide/audit").glob("*.md"),

@@ -25,9 +25,9 @@
 
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/keep.h"
-#include "assay/fixture/ns_each.h"
 #include "assay/host/usage.h"
 #include "assay/maps/bt_map.h"
+#include "assay/measure/ns_each.h"
 #include "assay/random/permutation.h"
 
 namespace {
@@ -112,14 +112,14 @@ class searched_map {
 
   double ns_of_find(std::uint64_t seed) {
     draw(seed);
-    return fixture::ns_each(searches, [this] {
+    return measure::ns_each(searches, [this] {
       for (std::size_t i = 0; i < searches; ++i) found_[i] = handle_.find(wanted_[i]);
     });
   }
 
   double ns_of_find_many(std::uint64_t seed) {
     draw(seed);
-    return fixture::ns_each(searches, [this] {
+    return measure::ns_each(searches, [this] {
       for (std::size_t i = 0; i < searches; i += batch) {
         handle_.find_many(std::span<const std::uint64_t>(wanted_).subspan(i, batch),
                           std::span(found_).subspan(i, batch));
@@ -144,7 +144,7 @@ class searched_map {
       std::vector<std::optional<std::uint64_t>>(searches);
 };
 
-fixture::figures measure(const fixture::settings& settings) {
+fixture::figures figures_of(const fixture::settings& settings) {
   fixture::turns once;
   add_memory(once);
   fixture::figures found = once.run(1, settings.seed);  // before this process holds much itself
@@ -166,5 +166,5 @@ fixture::figures measure(const fixture::settings& settings) {
 
 int main(int argc, char** argv) {
   CLI::App cli("Measures bt_map's memory and its searches for many keys at once.");
-  return fixture::run_benchmark(cli, argc, argv, 15, measure);
+  return fixture::run_benchmark(cli, argc, argv, 15, figures_of);
 }

@@ -17,13 +17,14 @@
 #include <string>
 
 #include "assay/fixture/benchmark.h"
-#include "assay/fixture/common_start.h"
 #include "assay/fixture/keep.h"
-#include "assay/fixture/ns_each.h"
 #include "assay/fixture/turns.h"
-#include "assay/locks/elided_lock.h"
+#include "assay/host/transactions.h"
 #include "assay/locks/transaction.h"
+#include "assay/measure/common_start.h"
 #include "assay/measure/crew.h"
+#include "assay/measure/ns_each.h"
+#include "assay/probe/elided_locks.h"
 #include "assay/random/splitmix64.h"
 
 namespace {
@@ -69,15 +70,15 @@ double ns_alone(section<Lock> count) {
   const auto all = std::make_unique<guarded<Lock>>();
   std::uint64_t& counter = all->counters[0].value;
   count(all->lock, counter, sections / 10);
-  return fixture::ns_each(sections, [&] { count(all->lock, counter, sections); });
+  return measure::ns_each(sections, [&] { count(all->lock, counter, sections); });
 }
 
 template <class Lock>
-double ns_of_two(sync::crew& two, section<Lock> count, bool in_one_place) {
+double ns_of_two(measure::crew& two, section<Lock> count, bool in_one_place) {
   constexpr std::uint64_t sections = 100'000;  // of both
   const auto all = std::make_unique<guarded<Lock>>();
-  fixture::common_start start(2);
-  const double ns = fixture::ns_each(sections, [&] {
+  measure::common_start start(2);
+  const double ns = measure::ns_each(sections, [&] {
     two.run([&](unsigned thread) {
       static_cast<void>(start.arrive());
       count(all->lock, all->counters[in_one_place ? 0 : thread].value, sections / 2);
@@ -94,7 +95,7 @@ template <bool asks>
 [[gnu::noinline]] double ns_of_call() {
   constexpr std::uint64_t calls = 1'000'000;
   std::uint64_t counter = 0;
-  return fixture::ns_each(calls, [&] {
+  return measure::ns_each(calls, [&] {
     for (std::uint64_t i = 0; i < calls; ++i) {
       const bool elided = asks && sync::transaction::begin().begun();
       fixture::keep(++counter);
@@ -104,7 +105,7 @@ template <bool asks>
 }
 
 template <class Lock>
-void add_lock(fixture::turns& all, const std::string& name, sync::crew& two) {
+void add_lock(fixture::turns& all, const std::string& name, measure::crew& two) {
   all.add("one thread", name,
           [](std::uint64_t seed) { return ns_alone(drawn_section<Lock>(seed)); });
   all.add("two threads, one counter", name,
@@ -113,23 +114,22 @@ void add_lock(fixture::turns& all, const std::string& name, sync::crew& two) {
           [&two](std::uint64_t seed) { return ns_of_two(two, drawn_section<Lock>(seed), false); });
 }
 
-fixture::figures measure(const fixture::settings& settings) {
-  sync::crew two(2);
+fixture::figures figures_of(const fixture::settings& settings) {
+  measure::crew two(2);
   fixture::turns all;
   add_lock<std::mutex>(all, "mutex", two);
-  add_lock<sync::elided_lock<std::mutex>>(all, "elided", two);
+  add_lock<probe::elided_lock<std::mutex>>(all, "elided", two);
   all.add("a call", "counts", [](std::uint64_t) { return ns_of_call<false>(); });
   all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
   fixture::figures found = all.run(settings.rounds, settings.seed);
-  using sync::transaction::backend;
-  found["transactions"]["here"].push_back(
-      sync::transaction::available_backend == backend::none ? 0 : 1);
+  found["transactions"]["here"].push_back(sync::transaction::available() ? 1 : 0);
   return found;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  host::obey_transactions_setting();
   CLI::App cli("Measures elided locks, in nanoseconds of a section.");
-  return fixture::run_benchmark(cli, argc, argv, 31, measure);
+  return fixture::run_benchmark(cli, argc, argv, 31, figures_of);
 }

@@ -16,8 +16,8 @@
 #include "assay/base/instruction_set.h"
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/keep.h"
-#include "assay/fixture/ns_each.h"
 #include "assay/host/clock.h"
+#include "assay/measure/ns_each.h"
 #include "assay/random/xoshiro256pp.h"
 #include "assay/workload/generator.h"
 #include "assay/workload/index_source.h"
@@ -91,7 +91,7 @@ assay::fixture::figures measure(const assay::fixture::settings& settings) {
   const auto add = [&all](const char* group, const std::string& variant, auto fill) {
     all.add(group, variant, [fill](std::uint64_t) {
       constexpr std::size_t batches = 256;
-      return assay::fixture::ns_each(
+      return assay::measure::ns_each(
           batches * operation_batch::capacity,
           [&fill] {
             for (std::size_t i = 0; i < batches; ++i) fill();

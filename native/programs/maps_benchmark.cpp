@@ -41,8 +41,8 @@
 #include <vector>
 
 #include "assay/fixture/benchmark.h"
-#include "assay/fixture/common_start.h"
 #include "assay/host/placement.h"
+#include "assay/measure/common_start.h"
 #include "assay/measure/crew.h"
 #include "assay/random/permutation.h"
 #include "assay/random/splitmix64.h"
@@ -57,7 +57,7 @@ using namespace assay;
 using namespace std::string_literals;
 using std::chrono::milliseconds;
 
-using crews = std::map<unsigned, sync::crew>;  // by their numbers of threads
+using crews = std::map<unsigned, measure::crew>;  // by their numbers of threads
 
 // A subject, how many threads are to work on it, which of their operations are timed, and what
 // their values say.
@@ -173,8 +173,8 @@ class filled_map {
   ~filled_map() = delete;  // main() says why
 
   // Operations per second in one turn.
-  double measure(const entrant& entrant, const workload::mix& mix, const turn& turn,
-                 std::uint64_t seed) {
+  double figures_of(const entrant& entrant, const workload::mix& mix, const turn& turn,
+                    std::uint64_t seed) {
     double rate = 0;
     // A turn in which other programs had all processors tells nothing.
     while (rate == 0) rate = try_to_measure(entrant, mix, turn, seed);
@@ -185,7 +185,7 @@ class filled_map {
   double try_to_measure(const entrant& entrant, const workload::mix& mix, const turn& turn,
                         std::uint64_t seed) {
     std::vector<trial::worker>& team = teams_.at(entrant.threads);
-    sync::crew& threads = crews_.at(entrant.threads);
+    measure::crew& threads = crews_.at(entrant.threads);
     threads.run([&](unsigned i) {
       trial::worker& self = team[i];
       self.operations = workload::make_generator(space_, {.mix = mix}, seed + i);
@@ -197,7 +197,7 @@ class filled_map {
     const auto warm_up_ns =
         static_cast<std::uint64_t>(std::chrono::nanoseconds(turn.warm_up).count());
     std::stop_source stop;
-    fixture::common_start start(std::size_t{entrant.threads} + 1);
+    measure::common_start start(std::size_t{entrant.threads} + 1);
     threads.start([&](unsigned i) {
       trial::measure(
           team[i],
@@ -256,8 +256,8 @@ struct choice {
   turn length;
 };
 
-fixture::figures measure(const choice& chosen, const workload::key_space& space,
-                         const type_spec& numbers_of, const fixture::settings& settings) {
+fixture::figures figures_of(const choice& chosen, const workload::key_space& space,
+                            const type_spec& numbers_of, const fixture::settings& settings) {
   random::splitmix64 seeds(settings.seed);
   crews all;
   std::map<std::string, std::set<unsigned>> numbers;  // of threads, by subject
@@ -280,7 +280,7 @@ fixture::figures measure(const choice& chosen, const workload::key_space& space,
                              numbers_of, mix.filled, each.is_signed, seeds());
       }
       turns.add(mix.name, each.name, [&, map](std::uint64_t seed) {
-        return map->measure(each, mix.mix, chosen.length, seed);
+        return map->figures_of(each, mix.mix, chosen.length, seed);
       });
     }
   }
@@ -318,7 +318,7 @@ int main(int argc, char** argv) {
     const workload::key_space space(keys, key_layout, settings.seed);
     const type_spec numbers_of{.type =
                                    bits == 32 ? type_spec::kind::uint32 : type_spec::kind::uint64};
-    return measure(chosen, space, numbers_of, settings);
+    return figures_of(chosen, space, numbers_of, settings);
   });
   // Without destroying the maps: two of libcds share a collector, which the first would take along.
   std::_Exit(code);

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -32,11 +33,11 @@ namespace {
 
 using namespace assay;
 
-struct keys_of_31_bits : elb_queue_settings {
-  static constexpr unsigned key_bits = 31;
+struct unequal : elb_queue_settings {
+  static constexpr unsigned tie_bits = 0;
 };
-using queue =
-    elb_priority_queue<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, keys_of_31_bits>;
+using element = elb::element<std::uint32_t, std::uint32_t, 31, 32>;
+using queue = elb_priority_queue<element, std::less<element>, reclaim::hazard_pointers, unequal>;
 
 // An entry that came, or went.
 struct event {
@@ -77,13 +78,13 @@ std::vector<event> work(queue& shared, std::uint32_t n, std::uint32_t first_valu
   for (std::uint32_t i = 0; i < operations; ++i) {
     if (random() % 2 == 0) {
       const std::uint32_t key = last + draw(random, n);
-      handle.push(key, first_value + i);
+      handle.push({key, first_value + i});
       seen.push_back({host::now_ns(), key, 1});
     } else {
       const std::uint64_t began = host::now_ns();
       const auto popped = pop(handle);
       if (!popped) continue;
-      last = popped->first;
+      last = popped->key;
       seen.push_back({began, last, -1});
     }
   }
@@ -99,11 +100,11 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, std::uint64_t seed, co
     auto handle = shared.attach();
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t key = draw(random, n);
-      handle.push(key, i);
+      handle.push({key, i});
       all.push_back({0, key, 1});
     }
   }
-  sync::crew crew(threads);
+  measure::crew crew(threads);
   const host::placement place(host::parse_pinning("cores_first"), threads);
   std::vector<std::vector<event>> seen(threads);
   const std::uint32_t part = n / threads;
@@ -126,8 +127,8 @@ std::vector<int> ranks(std::uint32_t n, unsigned threads, std::uint64_t seed, co
 }
 
 template <class Pop>
-void measure(std::uint32_t n, const fixture::settings& settings, const Pop& pop,
-             fixture::figures& found) {
+void figures_of(std::uint32_t n, const fixture::settings& settings, const Pop& pop,
+                fixture::figures& found) {
   for (const unsigned threads : {1U, 2U, 4U}) {
     const std::string of = "threads: " + std::to_string(threads) + ", ";
     for (std::size_t round = 0; round < settings.rounds; ++round) {
@@ -148,8 +149,9 @@ int main(int argc, char** argv) {
   cli.add_option("n", n)->required()->check(CLI::Range(1000U, 100'000'000U));
   return fixture::run_benchmark(cli, argc, argv, 1, [&n](const fixture::settings& settings) {
     fixture::figures found;
-    measure(n, settings, [](auto& handle) { return handle.try_pop(); }, found["try_pop"]);
-    measure(n, settings, [](auto& handle) { return handle.try_pop_near(); }, found["try_pop_near"]);
+    figures_of(n, settings, [](auto& handle) { return handle.try_pop(); }, found["try_pop"]);
+    figures_of(
+        n, settings, [](auto& handle) { return handle.try_pop_near(); }, found["try_pop_near"]);
     return found;
   });
 }

@@ -20,9 +20,9 @@
 
 #include "assay/fixture/benchmark.h"
 #include "assay/fixture/keep.h"
-#include "assay/fixture/ns_each.h"
 #include "assay/maps/natarajan_mittal_bst.h"
 #include "assay/maps/ticket_bst.h"
+#include "assay/measure/ns_each.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 #include "assay/reclaim/hazard_pointers.h"
@@ -66,7 +66,7 @@ double ns_of_operation(bool updates, std::uint64_t seed) {
   auto handle = map.attach();
   std::size_t succeeded = perform(handle, keys, true) + perform(handle, keys, updates);
   const double ns =
-      fixture::ns_each(keys.size(), [&] { succeeded += perform(handle, keys, updates); });
+      measure::ns_each(keys.size(), [&] { succeeded += perform(handle, keys, updates); });
   if (succeeded == 0) throw std::logic_error("no operation succeeded");
   return ns;
 }
@@ -91,7 +91,7 @@ void add_trees(fixture::turns& all) {
 template <class Call>
 double ns_of_call(const Call& call) {
   constexpr std::size_t times = 1 << 14;
-  return fixture::ns_each(times, [&call] {
+  return measure::ns_each(times, [&call] {
     for (std::size_t i = 0; i < times; ++i) call();
   });
 }
@@ -163,7 +163,7 @@ void count_waiting(const std::string& policy, fixture::figures& waiting) {
   tell("a million later", domain);
 }
 
-fixture::figures measure(const fixture::settings& settings) {
+fixture::figures figures_of(const fixture::settings& settings) {
   fixture::turns all;
   add_trees(all);
   add_calls<reclaim::none>(all, "none");
@@ -183,5 +183,5 @@ fixture::figures measure(const fixture::settings& settings) {
 
 int main(int argc, char** argv) {
   CLI::App cli("Measures what policies of reclamation cost.");
-  return fixture::run_benchmark(cli, argc, argv, 31, measure);
+  return fixture::run_benchmark(cli, argc, argv, 31, figures_of);
 }

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <mutex>
 
-#include "assay/locks/elided_lock.h"
+#include "assay/probe/elided_locks.h"
 
 template <class K, class V>
-using optimistic = bt_subject<K, V, assay::bt::optimistic>;
+using optimistic = bt_subject<K, V, bt_subject_policies<K, assay::bt::optimistic>>;
 static const assay::subject_template<optimistic> registered{
     "bt_map",
     "assay::bt_map: the multiway search tree of Bonnichsen (BT-tree) with optimistic locks, "
@@ -14,13 +14,15 @@ static const assay::subject_template<optimistic> registered{
     "epochs"};
 
 // Policies for comparison: numbers alone.
-using under_mutex = bt_subject<std::uint64_t, std::uint64_t, assay::bt::coarse<std::mutex>>;
+template <class Lock>
+using numbers_under = bt_subject<std::uint64_t, std::uint64_t,
+                                 bt_subject_policies<std::uint64_t, assay::bt::coarse<Lock>>>;
+using under_mutex = numbers_under<std::mutex>;
 static const assay::subject<under_mutex> registered_mutex{
     "bt_map_mutex", "bt_map of which each operation is a critical section of a std::mutex",
     "epochs"};
 
-using elided = bt_subject<std::uint64_t, std::uint64_t,
-                          assay::bt::coarse<assay::sync::elided_lock<std::mutex>>>;
+using elided = numbers_under<assay::probe::elided_lock<std::mutex>>;
 static const assay::subject<elided> registered_elided{
     "bt_map_elided",
     "bt_map_mutex, whose mutex is elided by transactions where the processor has them", "epochs"};

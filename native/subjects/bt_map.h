@@ -10,9 +10,15 @@
 #include "assay/subject/probed_reclaim.h"
 #include "assay/subject/subject.h"
 
-template <class K, class V, class Synchronisation, class Settings = assay::bt_settings>
-class bt_subject
-    : public assay::bt_map<K, V, assay::probed::epochs, std::less<>, Synchronisation, Settings> {
+template <class K, class Synchronisation>
+struct bt_subject_policies : assay::bt_policies<K> {
+  using compare = std::less<>;
+  using reclaim = assay::probed::epochs;
+  using synchronisation = Synchronisation;
+};
+
+template <class K, class V, class Policies>
+class bt_subject : public assay::bt_map<K, V, Policies> {
  public:
   static constexpr bool ordered = true;
   static constexpr bool range_is_atomic = false;

@@ -2,34 +2,40 @@
 // types. And with nodes so small that they are balanced all the time: for the rig, also with byte
 // strings as keys, whose records are shared by leaves and separators.
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
 
-#include "assay/locks/elided_lock.h"
 #include "assay/locks/spin_lock.h"
+#include "assay/probe/elided_locks.h"
 #include "bt_map.h"
 
-template <class Synchronisation, class Settings>
-using numbers = bt_subject<std::uint64_t, std::uint64_t, Synchronisation, Settings>;
+template <class K, class Synchronisation>
+struct small_nodes : bt_subject_policies<K, Synchronisation> {
+  static constexpr std::size_t leaf_capacity = 6;
+  static constexpr std::size_t internal_capacity = 6;
+};
 
-using small_nodes = assay::bt_capacities<6, 6>;
+template <class Synchronisation, template <class, class> class Policies>
+using numbers = bt_subject<std::uint64_t, std::uint64_t, Policies<std::uint64_t, Synchronisation>>;
+
 using under_spin_lock = assay::bt::coarse<assay::sync::spin_lock>;
 using assay::subject;
 using assay::subject_template;
 using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
 
-static const subject<numbers<optimistic_replacing, assay::bt_settings>> replacing{
+static const subject<numbers<optimistic_replacing, bt_subject_policies>> replacing{
     "bt_map_replacing", "bt_map whose balancing replaces parents, too, as the thesis has it",
     "epochs"};
-static const subject<numbers<under_spin_lock, assay::bt_settings>> spin{
+static const subject<numbers<under_spin_lock, bt_subject_policies>> spin{
     "bt_map_spin", "bt_map of which each operation is a critical section of a spin lock", "epochs"};
 
 template <class K, class V>
-using small_optimistic = bt_subject<K, V, optimistic, small_nodes>;
+using small_optimistic = bt_subject<K, V, small_nodes<K, optimistic>>;
 template <class K, class V>
-using small_optimistic_replacing = bt_subject<K, V, optimistic_replacing, small_nodes>;
+using small_optimistic_replacing = bt_subject<K, V, small_nodes<K, optimistic_replacing>>;
 #if ASSAY_FEW_TYPES
 template <template <class, class> class Map>
 using small_subject = subject_template<Map, std::uint64_t, std::string>;
@@ -43,6 +49,6 @@ static const small_subject<small_optimistic_replacing> small_replacing{
 static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
     "bt_map_spin_6", "bt_map_spin with nodes of 6", "epochs"};
 
-using under_elided_lock = assay::bt::coarse<assay::sync::elided_lock<std::mutex>>;
+using under_elided_lock = assay::bt::coarse<assay::probe::elided_lock<std::mutex>>;
 static const subject<numbers<under_elided_lock, small_nodes>> small_elided{
     "bt_map_elided_6", "bt_map_elided with nodes of 6", "epochs"};

@@ -7,12 +7,20 @@
 #include "assay/base/instruction_set.h"
 #include "bt_map.h"
 
-template <class Synchronisation, class Settings>
-using numbers = bt_subject<std::uint64_t, std::uint64_t, Synchronisation, Settings>;
+template <class Synchronisation, class Layout>
+struct policies : bt_subject_policies<std::uint64_t, Synchronisation> {
+  using layout = Layout;
+  static constexpr std::size_t leaf_capacity = Layout::leaf_capacity;
+  static constexpr std::size_t internal_capacity = Layout::internal_capacity;
+};
+template <class Synchronisation, class Layout>
+using numbers = bt_subject<std::uint64_t, std::uint64_t, policies<Synchronisation, Layout>>;
 
 using set = assay::host::instruction_set;
 
-struct thesis : assay::bt_capacities<32, 32> {
+struct thesis {
+  static constexpr std::size_t leaf_capacity = 32;
+  static constexpr std::size_t internal_capacity = 32;
   static constexpr bool fingerprints = false;
   static constexpr bool homes = false;
   static constexpr bool keeps_leaves_full = false;
@@ -29,8 +37,9 @@ struct with_homes : with_fingerprints {
   static constexpr bool homes = true;
 };
 struct with_own_capacities : with_homes {
-  static constexpr std::size_t leaf_capacity = assay::bt_settings::leaf_capacity;
-  static constexpr std::size_t internal_capacity = assay::bt_settings::internal_capacity;
+  static constexpr std::size_t leaf_capacity = assay::bt_policies<std::uint64_t>::leaf_capacity;
+  static constexpr std::size_t internal_capacity =
+      assay::bt_policies<std::uint64_t>::internal_capacity;
 };
 struct with_full_leaves : with_own_capacities {
   static constexpr bool keeps_leaves_full = true;

@@ -8,9 +8,13 @@
 #include "assay/subject/probed_reclaim.h"
 #include "assay/subject/subject.h"
 
+struct policies : assay::bt_policies<std::uint64_t> {
+  using reclaim = assay::probed::epochs;
+};
+
 template <class K, class V>
 class bt_multimap {
-  using map = assay::bt_map<std::uint64_t, std::uint8_t, assay::probed::epochs>;
+  using map = assay::bt_map<std::uint64_t, std::uint8_t, policies>;
   static_assert(sizeof(K) + sizeof(V) <= sizeof(std::uint64_t));
   static constexpr unsigned value_bits = 8 * sizeof(V);
 

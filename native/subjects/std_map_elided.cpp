@@ -2,19 +2,18 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "assay/locks/elided_lock.h"
-#include "assay/locks/elided_shared_lock.h"
+#include "assay/probe/elided_locks.h"
 #include "locked_map.h"
 
 template <class K, class V>
-using std_map_elided = locked_map<std::map<K, V>, assay::sync::elided_lock<std::mutex>>;
+using std_map_elided = locked_map<std::map<K, V>, assay::probe::elided_lock<std::mutex>>;
 static const assay::subject_template<std_map_elided> registered{
     "std_map_elided",
     "std_map_mutex, whose mutex is elided by transactions where the processor has them", "at once"};
 
 template <class K, class V>
 using std_map_elided_shared =
-    locked_map<std::map<K, V>, assay::sync::elided_shared_lock<std::shared_mutex>>;
+    locked_map<std::map<K, V>, assay::probe::elided_shared_lock<std::shared_mutex>>;
 static const assay::subject_template<std_map_elided_shared> registered_shared{
     "std_map_elided_shared",
     "std_map_shared_mutex, whose mutex is elided by transactions where the processor has them",

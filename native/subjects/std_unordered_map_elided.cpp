@@ -1,12 +1,12 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "assay/locks/elided_lock.h"
+#include "assay/probe/elided_locks.h"
 #include "locked_map.h"
 
 template <class K, class V>
 using std_unordered_map_elided =
-    locked_map<std::unordered_map<K, V>, assay::sync::elided_lock<std::mutex>>;
+    locked_map<std::unordered_map<K, V>, assay::probe::elided_lock<std::mutex>>;
 
 static const assay::subject_template<std_unordered_map_elided> registered{
     "std_unordered_map_elided",

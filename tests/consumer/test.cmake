@@ -2,7 +2,7 @@
 # project that takes Assay's source in. The subject is the one that `assay new subject` writes, the fixtures are those of
 # `assay new fixture`, of `assay new function`, of docs/guide/fixtures.md and of examples/order_book; the one with probes is
 # that of docs/guide/probes.md. Builds and runs all programs of the pages reclamation, trees, bt_map and
-# elb_trees of docs/guide too, and sees that files compiled with and without checks do not link where they share a map.
+# elb_trees of docs/guide too.
 # Run by ctest with -D: BUILD, COMPILER, GENERATOR, LLD.
 set(source "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(subject "${source}/python/assay/cli/templates/subject")
@@ -86,12 +86,6 @@ foreach(program "${work}/fixture/fixtures" "${work}/guide_fixture/fixtures" "${w
   endif()
 endforeach()
 
-build(mixed "${CMAKE_CURRENT_LIST_DIR}/mixed" alike "-DCMAKE_PREFIX_PATH=${work}/prefix")
-execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/mixed" --target mixed
-  OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE failed)
-if(NOT failed OR NOT output MATCHES "undefined reference to `[^\n]*natarajan_mittal_bst")
-  message(FATAL_ERROR "a map was handed from a file with checks to one without:\n${output}")
-endif()
 
 run("${work}/headers/draw_operations")
 file(WRITE "${work}/request.json" [[

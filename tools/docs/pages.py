@@ -1,6 +1,6 @@
 """What MkDocs does not do by itself: pages from outside docs/, and a navigation that nobody keeps.
 
-- The README is the start page, as it stands. CONTRIBUTING and CHANGELOG are pages too.
+- The README is the start page, as it stands. The library's README, CONTRIBUTING and CHANGELOG are pages too.
 - A folder's navigation is what its README.md links to, in its order; a heading `## ...` begins a section.
   MkDocs warns of pages that no README names, and `--strict` makes that an error.
 - A link to a file of the repository that is not a page leads to a page that shows the file.
@@ -26,11 +26,17 @@ import notebooks
 
 ROOT = Path(__file__).parents[2]
 SATELLITES = {docs.parent.name: docs for docs in sorted(ROOT.glob("satellites/*/docs"))}
-PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {
+    "README.md": "index.md",
+    "concurrent/README.md": "concurrent.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 GROUPS = {  # of public headers: what `cmake --install` installs
     "maps": "Maps",
+    "locks": "Locks",
     "reclaim": "Reclamation",
-    "sync": "Synchronisation",
+    "base": "What they rest on",
     "random": "Random numbers",
     "probe": "Probes",
     "subject": "For authors of subjects",
@@ -93,12 +99,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def navigation() -> Navigation:
     """Return the site's navigation, titles taken from the pages."""
     return [
-        {"Start": [*PAGES.values()][:1]},
+        {"Start": ["index.md"]},
         {"Tutorial": ["tutorial.md"]},
         *({_title((docs / "README.md").read_text()): listed(name)} for name, docs in SATELLITES.items()),
         {"Guide": listed("guide")},
+        {"Library": ["concurrent.md"]},
         {"Reference": [*listed("reference"), {"C++ headers": _headers_navigation()}]},
-        {"Inside": ["architecture.md", "trial.md", "statistics.md", "builds.md", *[*PAGES.values()][1:]]},
+        {"Inside": ["architecture.md", "trial.md", "statistics.md", "builds.md", *[*PAGES.values()][2:]]},
     ]
 
 
@@ -257,7 +264,8 @@ def _public_headers() -> dict[str, list[Path]]:
     return {
         group: [
             path
-            for path in sorted((ROOT / "native/assay" / group).glob("*.h"))
+            for root in ("concurrent/include", "native")
+            for path in sorted((ROOT / root / "assay" / group).glob("*.h"))
             if not INTERNAL.search(path.name) and (group != "fixture" or path.name in FIXTURE)
         ]
         for group in GROUPS

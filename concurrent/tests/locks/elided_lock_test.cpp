@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <stdexcept>
 #include <string>
@@ -26,12 +28,13 @@
 #include "assay/locks/elided_shared_lock.h"
 #include "assay/locks/spin_lock.h"
 #include "assay/locks/transaction.h"
+#include "assay/probe/elided_locks.h"
 #include "assay/probe/recording.h"
 
 namespace assay::sync {
 namespace {
 
-const bool eliding = transaction::available_backend != transaction::backend::none;
+bool eliding() { return transaction::available(); }
 
 // What no transaction can do: whoever does it has the lock itself.
 void leave_transactions() { static_cast<void>(::getppid()); }
@@ -64,14 +67,15 @@ class elided : public testing::Test {
  protected:
   Lock lock_;
 };
-using locks = testing::Types<elided_lock<>, elided_lock<spin_lock>, elided_shared_lock<>>;
+using locks = testing::Types<probe::elided_lock<>, probe::elided_lock<spin_lock>,
+                             probe::elided_shared_lock<>>;
 TYPED_TEST_SUITE(elided, locks);
 
 template <class Lock>
 class elided_in_transactions : public elided<Lock> {
  protected:
   void SetUp() override {
-    if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+    if (!eliding()) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
   }
 };
 TYPED_TEST_SUITE(elided_in_transactions, locks);
@@ -362,7 +366,7 @@ TYPED_TEST(elided_in_transactions, is_taken_where_one_inside_of_it_is_held) {
   EXPECT_TRUE(entered);
 }
 
-#ifdef ASSAY_SYNC_ELISION_TEST_TUNING_H_
+#ifdef TESTS_LOCKS_ELISION_TEST_TUNING_H_
 TYPED_TEST(elided_in_transactions, tries_none_until_a_section_has_ended_in_which_they_pay) {
   std::uint64_t word = 0;
   const auto enter = [&] {
@@ -394,8 +398,8 @@ TYPED_TEST(elided_in_transactions, is_entered_inside_of_another_one_though_it_is
 }
 
 TEST(elided_shared_in_transactions, is_opened_by_readers_where_nobody_writes) {
-  if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
-  elided_shared_lock<> lock;
+  if (!eliding()) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+  probe::elided_shared_lock<> lock;
   elision_tuning::steered = 0;
   {
     const std::scoped_lock writing(lock);
@@ -408,10 +412,25 @@ TEST(elided_shared_in_transactions, is_opened_by_readers_where_nobody_writes) {
 }
 #endif
 
+// What is arbitrary comes from its owner: the same again with the same seed, and different for each thread.
+TEST(seeds_of_elision, are_repeated_by_the_number_that_they_are_drawn_from) {
+  const auto draw = [](std::uint64_t seed) {
+    seed_elision(seed);
+    std::vector<std::uint64_t> drawn(100);
+    for (std::uint64_t& each : drawn) each = detail::eliding_thread::next_seed();
+    return drawn;
+  };
+  const std::vector<std::uint64_t> first = draw(7);
+  EXPECT_EQ(first, draw(7));
+  EXPECT_NE(first, draw(8000));
+  EXPECT_EQ(std::set(first.begin(), first.end()).size(), first.size());
+  EXPECT_EQ(std::count(first.begin(), first.end(), 0U), 0);
+}
+
 // --- the shared side ----------------------------------------------------------------------------
 
 TEST(elided_shared, readers_share_it_and_keep_writers_out) {
-  elided_shared_lock<> lock;
+  probe::elided_shared_lock<> lock;
   const std::shared_lock reading(lock);
   leave_transactions();
   bool another = false;
@@ -426,7 +445,7 @@ TEST(elided_shared, readers_share_it_and_keep_writers_out) {
 }
 
 TEST(elided_shared, a_writer_keeps_readers_out) {
-  elided_shared_lock<> lock;
+  probe::elided_shared_lock<> lock;
   const std::scoped_lock writing(lock);
   leave_transactions();
   bool entered = true;
@@ -436,7 +455,7 @@ TEST(elided_shared, a_writer_keeps_readers_out) {
 
 TEST(elided_shared, shows_readers_whole_sections) {
   constexpr unsigned rounds = 100;
-  elided_shared_lock<> lock;
+  probe::elided_shared_lock<> lock;
   far_apart words;
   std::atomic<unsigned> torn{0};
   run_threads(6, [&](unsigned i) {
@@ -466,7 +485,7 @@ TEST(elided_shared, shows_readers_whole_sections) {
 }
 
 TEST(elided_shared, a_thread_may_share_it_twice) {
-  elided_shared_lock<> lock;
+  probe::elided_shared_lock<> lock;
   {
     const std::shared_lock first(lock);
     const std::shared_lock second(lock);
@@ -477,8 +496,8 @@ TEST(elided_shared, a_thread_may_share_it_twice) {
 }
 
 TEST(elided_shared, readers_are_elided) {
-  if (!eliding) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
-  elided_shared_lock<> lock;
+  if (!eliding()) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
+  probe::elided_shared_lock<> lock;
   const std::uint64_t word = 3;
   std::uint64_t sum = 0;
   const auto counts = counts_of([&] {
@@ -520,11 +539,11 @@ TYPED_TEST(elided, finds_misuse) {
 
 TEST(elided_shared, finds_misuse_by_readers) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  elided_shared_lock<> lock;
+  probe::elided_shared_lock<> lock;
   EXPECT_DEATH(lock.unlock_shared(), "assay: an elided shared lock is unlocked by a thread that");
   EXPECT_DEATH(
       {
-        elided_shared_lock<> destroyed;
+        probe::elided_shared_lock<> destroyed;
         destroyed.lock_shared();
       },
       "assay: an elided lock is destroyed while it is held");

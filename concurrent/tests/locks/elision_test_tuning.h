@@ -7,7 +7,7 @@
 #ifndef TESTS_LOCKS_ELISION_TEST_TUNING_H_
 #define TESTS_LOCKS_ELISION_TEST_TUNING_H_
 
-#define ASSAY_SYNC_ELISION_TUNING_H_  // this is in its place
+#define ASSAY_LOCKS_ELISION_TUNING_H_  // this is in its place
 
 #include <cstdint>
 #include <optional>

@@ -9,7 +9,7 @@
 #ifndef TESTS_LOCKS_MODEL_TRANSACTIONS_H_
 #define TESTS_LOCKS_MODEL_TRANSACTIONS_H_
 
-#define ASSAY_SYNC_TRANSACTION_H_  // this is in its place
+#define ASSAY_LOCKS_TRANSACTION_H_  // this is in its place
 
 #include <cstdint>
 
@@ -17,10 +17,9 @@
 
 namespace assay::sync::transaction {
 
-enum class backend : std::uint8_t { none, rtm };
 enum class cause : std::uint8_t { conflict, capacity, asked, other };
 
-inline constexpr backend available_backend = backend::rtm;
+constexpr bool available() { return true; }
 
 class status {
  public:
@@ -52,8 +51,6 @@ template <std::uint8_t code>
 void abort() {
   RL_ASSERT(false);
 }
-
-inline void lock_is_elided() {}
 
 }  // namespace assay::sync::transaction
 

@@ -55,11 +55,14 @@ struct sizes {
 };
 template <std::size_t Leaf, std::size_t Internal, class Synchronisation>
 constexpr sizes sizes_of() {
-  return {Leaf, Internal, []() -> std::unique_ptr<any_map> {
-            using map = bare<bt_map<number, number, reclaim::epochs, std::less<>, Synchronisation,
-                                    bt_capacities<Leaf, Internal>>>;
-            return std::make_unique<erased_map<map, number, number, loops::none>>(map_hints{});
-          }};
+  return {
+      Leaf, Internal, []() -> std::unique_ptr<any_map> {
+        using map = bare<
+            bt_map<number, number,
+                   bt_test::policies<number, Synchronisation, bt_test::capacities<Leaf, Internal>,
+                                     reclaim::epochs, std::less<>>>>;
+        return std::make_unique<erased_map<map, number, number, loops::none>>(map_hints{});
+      }};
 }
 // As many capacities, evenly from the least to the greatest, each once of leaves and once of
 // internal nodes, of neighbouring numbers and far ones, and parents that are changed where they are

@@ -51,7 +51,7 @@ using trees_test::retires_once;
 using trees_test::slowdown;
 using trees_test::until_it_succeeds;
 
-using small = bt_capacities<6, 6>;
+using small = bt_test::capacities<6, 6>;
 
 // Keys and values are in a record, or a value is in a box.
 std::vector<variant> variants() {
@@ -112,7 +112,8 @@ const std::array<operation, 17> operations{{
     {"snapshot", [](auto&, auto& handle, number) { handle.snapshot(ignore); }, nothing_changes},
     {"lower_bound", [](auto&, auto& handle, number key) { handle.lower_bound(key); },
      nothing_changes},
-    {"next", [](auto&, auto& handle, number key) { handle.next(key); }, nothing_changes},
+    {"upper_bound", [](auto&, auto& handle, number key) { handle.upper_bound(key); },
+     nothing_changes},
     {"minimum", [](auto&, auto& handle, number) { handle.minimum(); }, nothing_changes},
     {"maximum", [](auto&, auto& handle, number) { handle.maximum(); }, nothing_changes},
     {"size", [](auto&, auto& handle, number) { handle.size(); }, nothing_changes},
@@ -259,7 +260,7 @@ TEST_P(bt_map_that_fails, erases_also_where_it_cannot_balance) {
   EXPECT_EQ(handle->minimum(), element(90, 90));
   EXPECT_EQ(handle->maximum(), element(110, 110));
   EXPECT_EQ(handle->lower_bound(3), element(90, 90));
-  EXPECT_EQ(handle->next(110), std::nullopt);
+  EXPECT_EQ(handle->upper_bound(110), std::nullopt);
   elements met;
   handle->range(0, keys, [&](number key, number value) { met.emplace_back(key, value); });
   EXPECT_EQ(met, elements(model.begin(), model.end()));
@@ -358,7 +359,9 @@ TEST_P(bt_map_that_fails, is_back_where_it_began_after_clear) {
 // --- a walk that holds locks --------------------------------------------------------------------
 
 // Disturbs the first walks, so that the next takes locks, and lets a comparison of that fail.
-using map_of_moody = bt_map<moody, moody, reclaim::epochs, moody_less, bt::optimistic, small>;
+using map_of_moody =
+    bt_map<moody, moody,
+           bt_test::policies<moody, bt::optimistic, small, reclaim::epochs, moody_less>>;
 thread_local map_of_moody::handle* disturbs = nullptr;
 thread_local unsigned walk_steps = 0;
 thread_local std::uint64_t fails_after = 0;
@@ -534,7 +537,7 @@ TEST(bt_map_shape, of_known_maps) {
 // pairs do: what the map says, and what glibc adds to each allocation.
 template <class K, class V>
 void know_their_bytes() {
-  bt_map<K, V, reclaim::epochs, std::less<>, bt::optimistic, small> map;
+  bt_map<K, V, bt_test::policies<K, bt::optimistic, small>> map;
   std::vector<std::pair<K, V>> pairs;
   for (int i = 1000; i < 2000; ++i) {
     if constexpr (std::is_same_v<K, std::string>) {

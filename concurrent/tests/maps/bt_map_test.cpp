@@ -102,7 +102,7 @@ void expect_same_answers(bt_test::handle& handle, const model_map& model, number
     ASSERT_EQ(visited([&](const auto& visit) { handle.range_snapshot(first, last, visit); }),
               within);
     ASSERT_EQ(handle.lower_bound(first), element_at(model, model.lower_bound(first)));
-    ASSERT_EQ(handle.next(first), element_at(model, model.upper_bound(first)));
+    ASSERT_EQ(handle.upper_bound(first), element_at(model, model.upper_bound(first)));
     ASSERT_EQ(handle.find(first), value_in(model, first));
     ASSERT_EQ(handle.contains(last), model.contains(last));
   }
@@ -376,7 +376,10 @@ void expect_holds_all(const std::vector<K>& extremes, const std::vector<K>& othe
   all.insert(all.end(), others.begin(), others.end());
   std::sort(all.begin(), all.end(), Compare());
   for (const bool extremes_first : {true, false}) {
-    bt_map<K, int, reclaim::epochs, Compare, bt::optimistic, bt_test::settings<6, 6, Set>> map;
+    bt_map<K, int,
+           bt_test::policies<K, bt::optimistic, bt_test::capacities<6, 6, Set>, reclaim::epochs,
+                             Compare>>
+        map;
     auto handle = map.attach();
     for (const bool first : {true, false}) {
       for (const K& key : first == extremes_first ? extremes : others) {
@@ -392,10 +395,11 @@ void expect_holds_all(const std::vector<K>& extremes, const std::vector<K>& othe
     handle.range(all.front(), all.back(), [&](const K& key, int) { walked.push_back(key); });
     EXPECT_EQ(walked, all);
     walked.clear();
-    for (auto at = handle.minimum(); at; at = handle.next(at->first)) walked.push_back(at->first);
+    for (auto at = handle.minimum(); at; at = handle.upper_bound(at->first))
+      walked.push_back(at->first);
     EXPECT_EQ(walked, all);
     EXPECT_EQ(handle.maximum()->first, all.back());
-    EXPECT_EQ(handle.next(all.back()), std::nullopt);
+    EXPECT_EQ(handle.upper_bound(all.back()), std::nullopt);
     for (const K& key : all) {
       EXPECT_EQ(handle.find(key), 1);
       EXPECT_EQ(handle.lower_bound(key)->first, key);
@@ -466,9 +470,12 @@ struct case_insensitive {
     });
   }
 };
-template <class Map>
+template <class Synchronisation>
 void expect_ignores_case() {
-  Map map;
+  bt_map<std::string, int,
+         bt_test::policies<std::string, Synchronisation, bt_test::capacities<6, 6>, reclaim::epochs,
+                           case_insensitive>>
+      map;
   auto handle = map.attach();
   for (char c = 'a'; c <= 'z'; ++c) EXPECT_TRUE(handle.insert({c, 'x'}, c));
   for (char c = 'A'; c <= 'Z'; ++c) {
@@ -493,10 +500,8 @@ void expect_ignores_case() {
   EXPECT_EQ(map.broken_invariant(), std::nullopt);
 }
 TEST(bt_map, takes_equivalent_keys_for_one) {
-  expect_ignores_case<bt_map<std::string, int, reclaim::epochs, case_insensitive, bt::optimistic,
-                             bt_capacities<6, 6>>>();
-  expect_ignores_case<bt_map<std::string, int, reclaim::epochs, case_insensitive,
-                             bt::coarse<std::mutex>, bt_capacities<6, 6>>>();
+  expect_ignores_case<bt::optimistic>();
+  expect_ignores_case<bt::coarse<std::mutex>>();
 }
 
 // An order that is part of the string's type: std::hash knows nothing of these.
@@ -530,7 +535,10 @@ TEST(bt_map, takes_any_order) {
     bool operator()(int a, int b) const { return a % modulus < b % modulus; }
     int modulus;
   };
-  bt_map<int, int, reclaim::epochs, by_last_digit> map(by_last_digit(10));
+  struct in_that_order : bt_policies<int> {
+    using compare = by_last_digit;
+  };
+  bt_map<int, int, in_that_order> map(by_last_digit(10));
   auto handle = map.attach();
   EXPECT_TRUE(handle.insert(21, 1));
   EXPECT_TRUE(handle.insert(13, 2));
@@ -561,7 +569,7 @@ TEST(bt_map, takes_other_words) {
   auto of_truths = truths.attach();
   EXPECT_TRUE(of_truths.insert(true, 't'));
   EXPECT_TRUE(of_truths.insert(false, 'f'));
-  EXPECT_EQ(of_truths.next(false), std::pair(true, 't'));
+  EXPECT_EQ(of_truths.upper_bound(false), std::pair(true, 't'));
 
   bt_map<char32_t, long double> characters;
   auto of_characters = characters.attach();

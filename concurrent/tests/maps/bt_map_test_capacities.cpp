@@ -21,19 +21,19 @@ std::vector<variant> variants_of_capacities() {
   using std::uint32_t;
   using std::uint64_t;
   return {
-      variant_of<uint32_t, uint32_t, optimistic, bt_capacities<33, 33>>(
+      variant_of<uint32_t, uint32_t, optimistic, capacities<33, 33>>(
           "uint32_uint32_capacities_33_and_33"),
-      variant_of<uint64_t, uint64_t, optimistic_replacing, bt_capacities<31, 7>>(
+      variant_of<uint64_t, uint64_t, optimistic_replacing, capacities<31, 7>>(
           "uint64_uint64_replacing_capacities_31_and_7"),
-      variant_of<uint64_t, uint64_t, coarse<std::mutex>, bt_capacities<7, 32>>(
+      variant_of<uint64_t, uint64_t, coarse<std::mutex>, capacities<7, 32>>(
           "uint64_uint64_coarse_mutex_capacities_7_and_32"),
-      variant_of<uint64_t, string, optimistic, bt_capacities<32, 6>>(
+      variant_of<uint64_t, string, optimistic, capacities<32, 6>>(
           "uint64_string_capacities_32_and_6"),
-      variant_of<string, string, optimistic_replacing, bt_capacities<7, 7>>(
+      variant_of<string, string, optimistic_replacing, capacities<7, 7>>(
           "string_string_replacing_capacities_7_and_7"),
-      variant_of<string, uint64_t, optimistic, bt_capacities<63, 64>>(
+      variant_of<string, uint64_t, optimistic, capacities<63, 64>>(
           "string_uint64_capacities_63_and_64"),
-      variant_of<string, uint64_t, coarse<std::mutex>, bt_capacities<33, 31>>(
+      variant_of<string, uint64_t, coarse<std::mutex>, capacities<33, 31>>(
           "string_uint64_coarse_mutex_capacities_33_and_31"),
   };
 }

@@ -22,19 +22,19 @@ std::vector<variant> variants_of_records() {
   using trees_test::moody;
   using set = host::instruction_set;
   return {
-      variant_of<uint64_t, string, optimistic, bt_capacities<6, 6>>("uint64_string_capacity_6"),
-      variant_of<std::uint32_t, wide, optimistic_replacing, bt_capacities<64, 64>>(
+      variant_of<uint64_t, string, optimistic, capacities<6, 6>>("uint64_string_capacity_6"),
+      variant_of<std::uint32_t, wide, optimistic_replacing, capacities<64, 64>>(
           "uint32_wide_replacing_capacity_64"),
       variant_of<uint64_t, string, coarse<sync::spin_lock>>("uint64_string_coarse_spin_lock"),
       variant_of<string, uint64_t>("string_uint64"),
-      variant_of<string, string, optimistic_replacing, settings<6, 6, set::avx2>>(
+      variant_of<string, string, optimistic_replacing, capacities<6, 6, set::avx2>>(
           "string_string_replacing_capacity_6_avx2"),
-      variant_of<string, wide, coarse<std::mutex>, settings<6, 6, set::scalar>>(
+      variant_of<string, wide, coarse<std::mutex>, capacities<6, 6, set::scalar>>(
           "string_wide_coarse_mutex_capacity_6_scalar"),
-      variant_of<string, uint64_t, coarse<sync::spin_lock>, bt_capacities<64, 64>, reclaim::none>(
+      variant_of<string, uint64_t, coarse<sync::spin_lock>, capacities<64, 64>, reclaim::none>(
           "string_uint64_coarse_spin_lock_capacity_64_never_freed"),
-      variant_of<title, string, optimistic, bt_capacities<6, 6>>("title_string_capacity_6"),
-      variant_of<moody, moody, optimistic, bt_capacities<6, 6>, trees_test::retires_once>(
+      variant_of<title, string, optimistic, capacities<6, 6>>("title_string_capacity_6"),
+      variant_of<moody, moody, optimistic, capacities<6, 6>, trees_test::retires_once>(
           "moody_moody_capacity_6_retired_once"),
   };
 }

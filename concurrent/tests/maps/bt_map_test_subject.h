@@ -245,8 +245,8 @@ class handle {
   std::optional<element> lower_bound(number key) {
     return ask<std::optional<element>>(kind<extra_operations::lower_bound>, key);
   }
-  std::optional<element> next(number key) {
-    return ask<std::optional<element>>(kind<extra_operations::next>, key);
+  std::optional<element> upper_bound(number key) {
+    return ask<std::optional<element>>(kind<extra_operations::upper_bound>, key);
   }
   std::optional<element> minimum() {
     return ask<std::optional<element>>(kind<extra_operations::minimum>);
@@ -305,8 +305,30 @@ class subject {
   std::unique_ptr<any_map> map_;
 };
 
-template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
-struct tested : bt_map<K, V, Reclaim, Compare, Synchronisation, Settings> {
+template <std::size_t Leaf, std::size_t Internal,
+          host::instruction_set Set = bt::default_layout::most_instructions>
+struct capacities : bt::default_layout {
+  static constexpr std::size_t leaf = Leaf;
+  static constexpr std::size_t internal = Internal;
+  static constexpr host::instruction_set most_instructions = Set;
+};
+using default_capacities =
+    capacities<bt_policies<int>::leaf_capacity, bt_policies<int>::internal_capacity>;
+
+// The policies of a map in the order in which tests change them.
+template <class K, class Synchronisation = bt::optimistic, class Capacities = default_capacities,
+          class Reclaim = reclaim::epochs, class Compare = std::less<K>>
+struct policies : bt_policies<K> {
+  using compare = Compare;
+  using reclaim = Reclaim;
+  using synchronisation = Synchronisation;
+  using layout = Capacities;
+  static constexpr std::size_t leaf_capacity = Capacities::leaf;
+  static constexpr std::size_t internal_capacity = Capacities::internal;
+};
+
+template <class K, class V, class Policies>
+struct tested : bt_map<K, V, Policies> {
   using operations =
       assay::operations<update_by, find_all, load_sorted, clear, unfreed, approximate_size>;
 };
@@ -328,18 +350,14 @@ struct variant {
   }
 };
 
-template <std::size_t Leaf, std::size_t Internal, host::instruction_set Set>
-struct settings : bt_capacities<Leaf, Internal> {
-  static constexpr host::instruction_set most_instructions = Set;
-};
-
-template <class K, class V, class Synchronisation = bt::optimistic, class Settings = bt_settings,
-          class Reclaim = reclaim::epochs, class Compare = std::less<K>>
+template <class K, class V, class Synchronisation = bt::optimistic,
+          class Capacities = default_capacities, class Reclaim = reclaim::epochs,
+          class Compare = std::less<K>>
 variant variant_of(const char* name) {
   return {.name = name,
           .make_map = []() -> std::unique_ptr<any_map> {
             using trees_test::strings;
-            using map = tested<K, V, Reclaim, Compare, Synchronisation, Settings>;
+            using map = tested<K, V, policies<K, Synchronisation, Capacities, Reclaim, Compare>>;
             return std::make_unique<erased_map<map, K, V, loops::none>>(
                 map_hints{.key_range = 0, .threads = 0, .key = strings, .value = strings});
           },
@@ -347,8 +365,8 @@ variant variant_of(const char* name) {
           .is_coarse = Synchronisation::is_coarse,
           .frees_at_clear = std::is_same_v<Reclaim, reclaim::epochs>,
           .most_value = std::uint64_t{0x7fff'ffff} >> (sizeof(V) < 4 ? 31 - 8 * sizeof(V) : 0),
-          .leaf_capacity = Settings::leaf_capacity,
-          .internal_capacity = Settings::internal_capacity};
+          .leaf_capacity = Capacities::leaf,
+          .internal_capacity = Capacities::internal};
 }
 
 // Variants with keys and values that are words, and with those in boxes and records: compiled in

@@ -296,7 +296,7 @@ TEST_P(bt_map_among_threads, finds_neighbours_and_extremes) {
       }
     };
     expect_one_of(handle.lower_bound(key), key, even_from(key));
-    expect_one_of(handle.next(key), key + 1, even_from(key + 1));
+    expect_one_of(handle.upper_bound(key), key + 1, even_from(key + 1));
     expect_one_of(handle.minimum(), 0, 10);
     const auto greatest = handle.maximum();
     ASSERT_TRUE(greatest);
@@ -613,7 +613,7 @@ TEST_P(bt_map_interrupted, does_what_std_map_does) {
           break;
         }
         case 8: {
-          const auto next = handle->next(key);
+          const auto next = handle->upper_bound(key);
           const auto next_even = evens.upper_bound(key);
           ASSERT_TRUE(next || next_even == evens.end());
           if (next && !is_odd(next->first)) {

@@ -1,6 +1,7 @@
 // The multimap and the queue as sets of numbers, each asked what it has an operation for.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -26,13 +27,23 @@ std::optional<number> number_of(const std::optional<std::pair<K, V>>& pair) {
   return pair ? std::optional(number_of(*pair)) : std::nullopt;
 }
 
+std::pair<std::uint64_t, std::uint32_t> pair_of(
+    const elb::element<std::uint64_t, std::uint32_t>& element) {
+  return {element.key, element.value};
+}
+
 template <class Held, class Handle>
 class user : public any_entry_set {
  public:
   std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<Handle>(held_); }
   std::vector<number> walk() override {
     std::vector<number> met;
-    held_.for_each([&](auto key, auto value) { met.push_back(number_of(std::pair(key, value))); });
+    if constexpr (requires { typename Held::key_type; }) {
+      held_.for_each(
+          [&](auto key, auto value) { met.push_back(number_of(std::pair(key, value))); });
+    } else {
+      held_.for_each([&](const auto& element) { met.push_back(number_of(pair_of(element))); });
+    }
     return met;
   }
   std::optional<std::string> broken_invariant() override { return held_.broken_invariant(); }
@@ -45,7 +56,8 @@ struct small : elb_nodes<6> {
   static constexpr unsigned key_bits = 31;
 };
 using multimap = elb_multimap<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, small>;
-using queue = elb_priority_queue<std::uint64_t, std::uint32_t, reclaim::epochs, elb_nodes<8, 6>>;
+using queue = elb_priority_queue<elb::element<std::uint64_t, std::uint32_t>, std::less<>,
+                                 reclaim::epochs, elb_nodes<8, 6>>;
 
 // Its ranges are one entry, one key, or all from a key on.
 class multimap_handle final : public any_entry_handle {
@@ -91,17 +103,18 @@ class queue_handle final : public any_entry_handle {
   explicit queue_handle(queue& of) : handle_(of.attach()) {}
 
   void insert(number entry) override {
-    handle_.push(entry / per_key, static_cast<std::uint32_t>(entry % per_key));
+    handle_.push({entry / per_key, static_cast<std::uint32_t>(entry % per_key)});
   }
-  std::optional<number> erase(number, number) override { return number_of(handle_.try_pop()); }
-  std::optional<number> erase_near(number, number) override {
-    return number_of(handle_.try_pop_near());
-  }
+  std::optional<number> erase(number, number) override { return of(handle_.try_pop()); }
+  std::optional<number> erase_near(number, number) override { return of(handle_.try_pop_near()); }
   std::optional<number> search(number, number) override { throw not_offered(); }
   std::vector<number> visit(number, number) override { throw not_offered(); }
   std::uint64_t approximate_size() override { return handle_.approximate_size(); }
 
  private:
+  static std::optional<number> of(const std::optional<queue::value_type>& popped) {
+    return popped ? std::optional(number_of(pair_of(*popped))) : std::nullopt;
+  }
   static std::logic_error not_offered() { return std::logic_error("a queue does not search"); }
   queue::handle handle_;
 };

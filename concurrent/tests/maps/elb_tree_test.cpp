@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -310,7 +313,7 @@ TEST(elb_tree, lets_visits_end_by_an_exception) {
   EXPECT_EQ(tree.broken_invariant(), std::nullopt);
 }
 
-// --- the multimap and the queue -----------------------------------------------------------------
+// --- the multimap -------------------------------------------------------------------------------
 
 TEST(elb_multimap, holds_several_values_of_a_key) {
   elb_multimap<std::int32_t, std::uint32_t, reclaim::hazard_pointers, elb_nodes<6>> map;
@@ -365,21 +368,34 @@ TEST(elb_multimap, keeps_the_greatest_key_apart_from_what_is_beyond_it) {
   EXPECT_EQ(handle.erase_from(0), std::pair(key, UINT32_MAX - 1));
 }
 
-TEST(elb_priority_queue, pops_the_lowest) {
-  elb_priority_queue<std::int32_t, std::uint32_t, reclaim::hazard_pointers, elb_nodes<6>> queue;
-  auto handle = queue.attach();
-  EXPECT_EQ(handle.try_pop(), std::nullopt);
-  EXPECT_EQ(handle.try_pop_near(), std::nullopt);
-  for (std::uint32_t i = 0; i < 100; ++i)
-    handle.push(static_cast<std::int32_t>(i * 37 % 50) - 25, i);
-  std::optional<std::pair<std::int32_t, std::uint32_t>> last;
-  for (int i = 0; i < 100; ++i) {
-    const auto popped = handle.try_pop();
-    ASSERT_TRUE(popped && (!last || *last < *popped));
-    last = popped;
+TEST(elb_multimap, refuses_a_pair_that_is_there) {
+  elb_multimap<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, elb_nodes<6>> map;
+  auto handle = map.attach();
+  EXPECT_TRUE(map.empty());
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (std::uint32_t i = 0; i < 400; ++i) pairs.emplace_back(i % 6, i % 60 / 6);
+  EXPECT_EQ(handle.insert_range(pairs.begin(), pairs.begin() + 200), 60U);
+  EXPECT_EQ(handle.insert_range(pairs.begin() + 200, pairs.end()), 0U);
+  EXPECT_FALSE(handle.insert(5, 9));
+  EXPECT_EQ(map.size(), 60U);
+  std::size_t erased = 0;
+  while (handle.erase_from(0)) ++erased;
+  EXPECT_EQ(erased, 60U);
+  EXPECT_TRUE(map.empty());
+  EXPECT_TRUE(handle.insert(5, 9));
+}
+
+TEST(elb_multimap, is_cleared_and_used_again) {
+  elb_multimap<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, elb_nodes<6>> map;
+  auto handle = map.attach();
+  for (const std::uint32_t size : {0U, 1U, 500U}) {
+    for (std::uint32_t i = 0; i < size; ++i) handle.insert(i, i);
+    EXPECT_EQ(map.size(), size);
+    map.clear();
+    EXPECT_TRUE(map.empty());
+    EXPECT_EQ(handle.erase_from(0), std::nullopt);
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
   }
-  EXPECT_EQ(handle.try_pop(), std::nullopt);
-  EXPECT_EQ(queue.broken_invariant(), std::nullopt);
 }
 
 // The seventh entry splits a leaf: that and its parent are retired, and reclaim::none frees
@@ -387,40 +403,18 @@ TEST(elb_priority_queue, pops_the_lowest) {
 TEST(elb_tree, tells_how_many_nodes_wait) {
   elb_tree<std::uint64_t, reclaim::none, elb_nodes<6>> tree;
   elb_multimap<std::uint32_t, std::uint32_t, reclaim::none, elb_nodes<6>> map;
-  elb_priority_queue<std::uint32_t, std::uint32_t, reclaim::none, elb_nodes<6>> queue;
+  elb_priority_queue<std::uint32_t, std::less<>, reclaim::none, elb_nodes<6>> queue;
   auto in_tree = tree.attach();
   auto in_map = map.attach();
   auto in_queue = queue.attach();
   const auto add = [&](std::uint32_t entry) {
     in_tree.insert(entry);
     in_map.insert(entry, 0);
-    in_queue.push(entry, 0);
+    in_queue.push(entry);
     return std::tuple(tree.unfreed(), map.unfreed(), queue.unfreed());
   };
   for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(add(i), std::tuple(0U, 0U, 0U));
   EXPECT_EQ(add(6), std::tuple(2U, 2U, 2U));
-}
-
-// As far up as a leaf has places, and not always the lowest.
-TEST(elb_priority_queue, pops_near_the_lowest) {
-  elb_priority_queue<std::uint32_t, std::uint32_t, reclaim::hazard_pointers, elb_nodes<6>> queue;
-  auto handle = queue.attach();
-  std::set<std::uint32_t> held;
-  for (std::uint32_t i = 0; i < 500; ++i) {
-    handle.push(i * 37 % 500, 0);
-    held.insert(i);
-  }
-  bool ever_another = false;
-  while (!held.empty()) {
-    const auto popped = handle.try_pop_near();
-    ASSERT_TRUE(popped.has_value());
-    const auto lower = std::distance(held.begin(), held.find(popped->first));
-    ASSERT_LT(lower, 6);
-    ever_another = ever_another || lower > 0;
-    ASSERT_EQ(held.erase(popped->first), 1U);
-  }
-  EXPECT_TRUE(ever_another);
-  EXPECT_EQ(handle.try_pop_near(), std::nullopt);
 }
 
 // --- what is wrong ------------------------------------------------------------------------------
@@ -439,9 +433,10 @@ void wait_at_gate(const char* point) {
   }
 }
 
-// Two threads insert 3, each before the other has, in places of their own: the first one has found
-// another before that of 9 is free again.
-void insert_by_two(small_tree<std::uint64_t>& tree) {
+// Two threads insert 3: the other one has found a place, and waits, when this one frees the place of
+// 9, which comes before, and inserts.
+template <class Insert>
+void insert_by_two(small_tree<std::uint64_t>& tree, const Insert& insert) {
   auto mine = tree.attach();
   mine.insert(9);
   sync::at_points = &wait_at_gate;
@@ -449,19 +444,31 @@ void insert_by_two(small_tree<std::uint64_t>& tree) {
   std::thread other([&] {
     auto handle = tree.attach();
     before_exchange = &held_up;
-    handle.insert(3);
+    insert(handle);
   });
   held_up.reached.acquire();
   mine.erase(9, 9);
-  mine.insert(3);
+  insert(mine);
   held_up.open.release();
   other.join();
   sync::at_points = nullptr;
 }
 
+void insert_new_3(small_tree<std::uint64_t>::handle& handle) { handle.insert_new(3); }
+
+// The other one has the claim when this one needs it.
+TEST(elb_tree, inserts_an_entry_once_though_an_insert_of_it_is_stopped) {
+  small_tree<std::uint64_t> tree;
+  std::atomic<int> added{0};
+  insert_by_two(tree, [&](auto& handle) { added += handle.insert(3) ? 1 : 0; });
+  EXPECT_EQ(added, 1);
+  EXPECT_THAT(walked(tree), ElementsAre(3));
+  EXPECT_EQ(tree.broken_invariant(), std::nullopt);
+}
+
 TEST(elb_tree, tells_of_an_entry_that_is_there_twice) {
   small_tree<std::uint64_t> tree;
-  insert_by_two(tree);
+  insert_by_two(tree, insert_new_3);
   EXPECT_EQ(tree.broken_invariant(), "an entry is in a leaf twice");
 }
 
@@ -469,15 +476,15 @@ TEST(elb_tree_death_test, of_an_insert_of_what_is_there) {
   if (!misuse::checks) GTEST_SKIP() << "this build checks nothing";
   small_tree<std::uint64_t> tree;
   auto handle = tree.attach();
-  handle.insert(3);
-  EXPECT_DEATH(handle.insert(3),
+  handle.insert_new(3);
+  EXPECT_DEATH(handle.insert_new(3),
                "assay: an entry .* is inserted into an elb_tree that it is already in");
 }
 
 TEST(elb_tree_death_test, of_two_inserts_at_the_same_time_when_their_leaf_is_balanced) {
   if (!misuse::checks) GTEST_SKIP() << "this build checks nothing";
   small_tree<std::uint64_t> tree;
-  insert_by_two(tree);
+  insert_by_two(tree, insert_new_3);
   auto handle = tree.attach();
   const auto fill = [&] {
     for (std::uint64_t entry = 10; entry < 16; ++entry) handle.insert(entry);
@@ -498,7 +505,8 @@ TEST(elb_tree, tells_of_every_damage) {
   auto& internal = elb_damage::below(root, 0);
   auto* lowest = &internal;
   while (lowest->height > 1) lowest = &elb_damage::below(*lowest, 0);
-  auto& places = elb_damage::leaf_below(*lowest, 1).places;
+  auto& damaged_leaf = elb_damage::leaf_below(*lowest, 1);
+  auto& places = damaged_leaf.places;
 
   EXPECT_EQ(damage.problem_after(above.size, 2U), "the fake root does not have one child");
   EXPECT_EQ(damage.problem_after(above.status, 2U), "the root's balancing is unfinished");
@@ -523,6 +531,8 @@ TEST(elb_tree, tells_of_every_damage) {
   const auto used = std::ranges::find_if(places, [](auto& each) { return each.load() != 0; });
   ASSERT_TRUE(free != places.end() && used != places.end());
   EXPECT_EQ(damage.problem_after(*free, used->load()), "an entry is in a leaf twice");
+  EXPECT_EQ(damage.problem_after(damaged_leaf.claims, 1U), "an insert into a leaf is unfinished");
+  EXPECT_EQ(damage.problem_after(damaged_leaf.wish, 1U), "an insert into a leaf is unfinished");
   EXPECT_EQ(damage.problem_after(*free, elb::read_only<std::uint64_t>),
             "a place of a leaf is read-only");
   EXPECT_EQ(damage.problem_after(*free, lowest->separators[0]),
@@ -532,7 +542,8 @@ TEST(elb_tree, tells_of_every_damage) {
   EXPECT_EQ(tree.broken_invariant(), std::nullopt);
 }
 
-// A root and a leaf, which 32 places of 8 bytes are, and a full leaf is split.
+// A root and a leaf, which is 32 places of 8 bytes and a line for its claims, and a full leaf is
+// split.
 TEST(elb_shape, of_known_trees) {
   elb_tree<std::uint64_t> tree;
   auto handle = tree.attach();
@@ -543,10 +554,10 @@ TEST(elb_shape, of_known_trees) {
   EXPECT_EQ(tree.shape().max_depth, 2U);
   EXPECT_EQ(tree.shape().mean_depth, 2.0);
   constexpr std::uint64_t bytes_of_internal = 576;  // two words for each of 32 children, and a line
-  EXPECT_EQ(tree.shape().bytes, 256 + bytes_of_internal);
+  EXPECT_EQ(tree.shape().bytes, 320 + bytes_of_internal);
   for (std::uint64_t entry = 21; entry <= 40; ++entry) handle.insert(entry);
   EXPECT_EQ(tree.shape().nodes, 3U);
-  EXPECT_EQ(tree.shape().bytes, std::uint64_t{2} * 256 + bytes_of_internal);
+  EXPECT_EQ(tree.shape().bytes, std::uint64_t{2} * 320 + bytes_of_internal);
 }
 
 }  // namespace

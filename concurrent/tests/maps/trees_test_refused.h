@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 
@@ -23,30 +22,49 @@ struct half_a_policy : assay::reclaim::epochs {
 };
 
 namespace assay {
-template <class K, class V, class Policy, std::size_t Leaf, std::size_t Internal>
-using bt_map_of = bt_map<K, V, Policy, std::less<K>, bt::optimistic, bt_capacities<Leaf, Internal>>;
+template <class K, class Reclaim>
+struct bt_policies_reclaim : bt_policies<K> {
+  using reclaim = Reclaim;
+};
 template <class K, class V, class Policy>
-using bt_map_leaf_5 = bt_map_of<K, V, Policy, 5, 6>;
+using bt_map_reclaim = bt_map<K, V, bt_policies_reclaim<K, Policy>>;
 template <class K, class V, class Policy>
-using bt_map_internal_5 = bt_map_of<K, V, Policy, 6, 5>;
+using bt_map_no_policies = bt_map<K, V, Policy>;
 template <class K, class V, class Policy>
-using bt_map_leaf_65 = bt_map_of<K, V, Policy, 65, 64>;
+using bt_map_policies_of_others = bt_map<K, V, bt_policies<long>>;
+template <class K, std::size_t Leaf, std::size_t Internal>
+struct bt_policies_capacities : bt_policies<K> {
+  static constexpr std::size_t leaf_capacity = Leaf;
+  static constexpr std::size_t internal_capacity = Internal;
+};
 template <class K, class V, class Policy>
-using bt_map_internal_65 = bt_map_of<K, V, Policy, 64, 65>;
+using bt_map_leaf_5 = bt_map<K, V, bt_policies_capacities<K, 5, 6>>;
 template <class K, class V, class Policy>
-using bt_map_constant_keys = bt_map<const K, V, Policy>;
+using bt_map_internal_5 = bt_map<K, V, bt_policies_capacities<K, 6, 5>>;
 template <class K, class V, class Policy>
-using bt_map_of_movables = bt_map<K, std::unique_ptr<V>, Policy>;
+using bt_map_leaf_65 = bt_map<K, V, bt_policies_capacities<K, 65, 64>>;
 template <class K, class V, class Policy>
-using bt_map_without_order = bt_map<no_policy, V, Policy>;
+using bt_map_internal_65 = bt_map<K, V, bt_policies_capacities<K, 64, 65>>;
 template <class K, class V, class Policy>
-using bt_map_order_of_others = bt_map<K, V, Policy, std::less<std::string>>;
+using bt_map_constant_keys = bt_map<const K, V>;
 template <class K, class V, class Policy>
-using bt_map_own_synchronisation = bt_map<K, V, Policy, std::less<K>, std::mutex>;
+using bt_map_of_references = bt_map<K, V&>;
 template <class K, class V, class Policy>
-using bt_map_no_lock = bt_map<K, V, Policy, std::less<K>, bt::coarse<int>>;
+using bt_map_without_order = bt_map<no_policy, V>;
+template <class K, class Compare>
+struct bt_policies_compare : bt_policies<K> {
+  using compare = Compare;
+};
 template <class K, class V, class Policy>
-using bt_map_no_layout = bt_map<K, V, Policy, std::less<K>, bt::optimistic, no_policy>;
+using bt_map_order_of_others = bt_map<K, V, bt_policies_compare<K, std::less<std::string>>>;
+template <class K, class Synchronisation>
+struct bt_policies_synchronisation : bt_policies<K> {
+  using synchronisation = Synchronisation;
+};
+template <class K, class V, class Policy>
+using bt_map_own_synchronisation = bt_map<K, V, bt_policies_synchronisation<K, std::mutex>>;
+template <class K, class V, class Policy>
+using bt_map_no_lock = bt_map<K, V, bt_policies_synchronisation<K, bt::coarse<int>>>;
 
 template <class Settings, class Policy>
 using elb_tree_of = elb_tree<unsigned, Policy, Settings>;

@@ -128,11 +128,11 @@ class retires_once {
     auto protect(std::size_t, const Source& source, PointerOf) {
       return source.load(memory_order_acquire);
     }
-    template <class Node>
-    void retire(Node* node) noexcept {
+    template <class Node, reclaim::deleter_of<Node> Deleter = std::default_delete<Node>>
+    void retire(Node* node, Deleter /*deleter*/ = {}) noexcept {
       ++retired_;
       if (retired_ > reclaim::retires_per_guard) std::abort();
-      domain_->add({node, [](void* address) { delete static_cast<Node*>(address); }});
+      domain_->add({node, [](void* address) { Deleter()(static_cast<Node*>(address)); }});
     }
 
    private:

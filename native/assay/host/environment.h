@@ -29,7 +29,7 @@ namespace assay::host {
 //     program                {compiler: text; optimised, assertions: boolean; sanitizers: list}
 //     library                {commit, compiler, flags, build_type} of Assay's own libraries
 //     allocator              {name, version, library: file that malloc is in}, see allocator.h
-//     transactions           {name: "none", "rtm", "power" or "tme"; of none also because: text}
+//     transactions           {name: "none" or "rtm"; of none also because: text}
 //     memory                 page_bytes: number, transparent_huge_pages: text
 //     address_randomisation  {kernel: 0, 1 or 2, process: boolean}
 nlohmann::json environment(const compilation& program, const std::filesystem::path& root = "/");

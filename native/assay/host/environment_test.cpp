@@ -5,12 +5,15 @@
 
 #include <array>
 #include <cassert>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "assay/host/allocator.h"
 #include "assay/host/placement.h"
+#include "assay/host/transactions.h"
 #include "assay/locks/transaction.h"
 
 namespace assay::host {
@@ -109,6 +112,30 @@ TEST(environment, names_the_transactions_that_there_are_or_says_why_there_are_no
   const json found = environment(compiled_as())["transactions"];
   EXPECT_EQ(found["name"], sync::transaction::backend_name());
   EXPECT_EQ(found.contains("because"), found["name"] == "none");
+}
+
+// Each in a process of its own, which has not asked for transactions yet.
+TEST(transactions_setting_death, decides_which_transactions_a_program_has) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto obey = [](const char* wanted) {
+    ::setenv("ASSAY_TRANSACTIONS", wanted, 1);  // NOLINT(concurrency-mt-unsafe)
+    obey_transactions_setting();
+    std::fprintf(stderr, "%s %s\n", sync::transaction::backend_name(),
+                 sync::transaction::why_none());
+    std::_Exit(EXIT_SUCCESS);
+  };
+  EXPECT_EXIT(obey("none"), ::testing::ExitedWithCode(EXIT_SUCCESS),
+              "none ASSAY_TRANSACTIONS=none turns them off");
+  EXPECT_EXIT(
+      obey("rtm"),
+      ::testing::ExitedWithCode(sync::transaction::available() ? EXIT_SUCCESS : EXIT_FAILURE),
+      HasSubstr(sync::transaction::available()
+                    ? std::string("rtm \n")
+                    : std::string("ASSAY_TRANSACTIONS=rtm: there are no transactions here: ") +
+                          sync::transaction::why_none()));
+  EXPECT_EXIT(obey("tme"), ::testing::ExitedWithCode(EXIT_FAILURE),
+              HasSubstr(std::string("assay: ASSAY_TRANSACTIONS=tme: there are ") +
+                        (sync::transaction::available() ? "rtm" : "no")));
 }
 
 TEST(environment, reads_one_governor_and_boost) {

@@ -8,7 +8,7 @@
 //
 // The thread that made a crew starts its phases, waits for them and destroys it. The system wakes
 // the threads one after the other: work that is to begin in all of them at once waits for that
-// within the phase (fixture/common_start.h).
+// within the phase (measure/common_start.h).
 
 #ifndef ASSAY_MEASURE_CREW_H_
 #define ASSAY_MEASURE_CREW_H_
@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay::sync {
+namespace assay::measure {
 
 // Arbitrary choices in how threads are started. They can change how fast the threads are.
 struct thread_options {
@@ -130,6 +130,6 @@ class crew {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace assay::sync
+}  // namespace assay::measure
 
 #endif  // ASSAY_MEASURE_CREW_H_

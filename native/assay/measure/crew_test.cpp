@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace assay::sync {
+namespace assay::measure {
 namespace {
 
 TEST(crew, runs_each_phase_once_in_every_thread_and_in_the_same_threads) {
@@ -115,4 +115,4 @@ TEST(crew, of_many_threads_serves_and_ends) {
 }
 
 }  // namespace
-}  // namespace assay::sync
+}  // namespace assay::measure

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "assay/fixture/duration_histogram.h"
+#include "assay/measure/duration_histogram.h"
 #include "assay/random/xoshiro256pp.h"
 #include "assay/trial/request.h"
 #include "assay/workload/mix.h"
@@ -24,7 +24,7 @@
 namespace assay::trial {
 
 // One histogram for each kind of operation that occurs, by its number.
-using latencies = std::array<std::optional<fixture::duration_histogram>, workload::operation_kinds>;
+using latencies = std::array<std::optional<measure::duration_histogram>, workload::operation_kinds>;
 
 // Adds another thread's latencies.
 void merge(latencies& sums, const latencies& other);

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "assay/fixture/quantile.h"
+#include "assay/measure/quantile.h"
 #include "assay/subject/operations.h"
 #include "assay/subject/subject.h"
 
@@ -103,18 +103,18 @@ void add_series_metrics(metric_map& metrics, std::span<const double> series) {
 
 // Percentiles, mean and maximum under names that begin with `prefix`; none of no durations.
 void add_latency_metrics(metric_map& metrics, const std::string& prefix,
-                         const fixture::duration_histogram& durations) {
+                         const measure::duration_histogram& durations) {
   if (durations.count() == 0) return;
-  for (const auto& [name, percent] : fixture::latency_percentiles) {
-    if (!fixture::enough_for(durations.count(), percent)) break;
+  for (const auto& [name, percent] : measure::latency_percentiles) {
+    if (!measure::enough_for(durations.count(), percent)) break;
     metrics[prefix + name + "_ns"] = static_cast<double>(durations.percentile(percent));
   }
   metrics[prefix + "mean_ns"] = durations.mean();
   metrics[prefix + "max_ns"] = static_cast<double>(durations.max());
 }
 
-fixture::duration_histogram merged(const latencies& durations) {
-  fixture::duration_histogram all;
+measure::duration_histogram merged(const latencies& durations) {
+  measure::duration_histogram all;
   for (const auto& kind : durations) {
     if (kind) all.merge(*kind);
   }
@@ -201,7 +201,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
   metrics["processors_allowed"] = static_cast<double>(processors.size());
   metrics["measured_ms"] = measured_ns / threads_count / 1e6;
   metrics["longest_ns"] = static_cast<double>(longest_ns);
-  metrics["generation_ns"] = fixture::median(std::move(generation));
+  metrics["generation_ns"] = measure::median(std::move(generation));
   if (throughput > 0 && !any_open) {  // whose threads spin while nothing is due
     metrics["processor_ns_per_operation"] = processor_ns / operations;
     metrics["generation_share"] = metrics["generation_ns"] * operations / processor_ns;
@@ -212,7 +212,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
   }
   add_series_metrics(metrics, summed_series(threads));
 
-  metrics.merge(fixture::metrics_of(usage, operations, processor_ns));
+  metrics.merge(measure::metrics_of(usage, operations, processor_ns));
   return metrics;
 }
 

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "assay/fixture/report.h"
 #include "assay/host/usage.h"
+#include "assay/measure/report.h"
 #include "assay/trial/result.h"
 
 namespace assay::trial {
 
-using fixture::metric_map;
+using measure::metric_map;
 
 // What the threads of one role, or of all, came to together.
 struct role_totals {

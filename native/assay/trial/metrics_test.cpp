@@ -200,10 +200,10 @@ TEST(metrics, of_roles_are_there_where_there_are_several) {
 }
 
 TEST(metrics, of_latency_are_those_that_there_are_enough_durations_for) {
-  for (const auto& [name, percent] : fixture::latency_percentiles) {
+  for (const auto& [name, percent] : measure::latency_percentiles) {
     const auto needed = static_cast<std::uint64_t>(std::llround(100 / (100 - percent)));
-    EXPECT_TRUE(fixture::enough_for(needed, percent)) << name;
-    EXPECT_FALSE(fixture::enough_for(needed - 1, percent)) << name;
+    EXPECT_TRUE(measure::enough_for(needed, percent)) << name;
+    EXPECT_FALSE(measure::enough_for(needed - 1, percent)) << name;
   }
 }
 

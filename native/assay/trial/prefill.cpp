@@ -30,14 +30,14 @@ task task_of(worker& self, std::uint64_t salt) {
 }
 
 // Has the threads of `workers` work.
-void run_each(sync::crew& threads, std::span<worker> workers, auto work) {
+void run_each(measure::crew& threads, std::span<worker> workers, auto work) {
   threads.run([&](unsigned i) {
     if (i < workers.size()) work(i);
   });
 }
 
 // Inserts the keys `key_of(0)` to `key_of(count - 1)`.
-prefill_report insert_each(sync::crew& threads, std::span<worker> workers, std::uint64_t count,
+prefill_report insert_each(measure::crew& threads, std::span<worker> workers, std::uint64_t count,
                            auto key_of, std::uint64_t salt, prefill_method method) {
   run_each(threads, workers, [&](unsigned i) {
     worker& self = workers[i];
@@ -138,7 +138,7 @@ random::permutation random_order(const request& request) {
   return {request.key_range, random::derive_seed(request.seed, workload::permutation_stream)};
 }
 
-prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> workers,
+prefill_report insert_in_random_order(measure::crew& threads, std::span<worker> workers,
                                       const request& request, const workload::key_space& space,
                                       std::uint64_t count, std::uint64_t salt) {
   const random::permutation order = random_order(request);
@@ -147,7 +147,7 @@ prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> wor
       prefill_method::permutation);
 }
 
-prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
+prefill_report prefill(measure::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure) {
   using method = filling::method;
   const method how = request.prefill.filled_by.value_or(method::updates);

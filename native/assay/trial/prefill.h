@@ -66,14 +66,14 @@ struct part {
 
 // Fills the map through the handles of `workers`, which belong to all threads or to the first few.
 // Adds to their `prefilled`.
-prefill_report prefill(sync::crew& threads, std::span<worker> workers, const request& request,
+prefill_report prefill(measure::crew& threads, std::span<worker> workers, const request& request,
                        const workload::key_space& space, std::uint64_t salt, structure structure);
 
 // The indices of all keys in random order.
 [[nodiscard]] random::permutation random_order(const request& request);
 
 // The same by inserts alone: the first `count` keys of a random order, each once.
-prefill_report insert_in_random_order(sync::crew& threads, std::span<worker> workers,
+prefill_report insert_in_random_order(measure::crew& threads, std::span<worker> workers,
                                       const request& request, const workload::key_space& space,
                                       std::uint64_t count, std::uint64_t salt);
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "assay/host/environment.h"
+#include "assay/host/transactions.h"
 #include "assay/host/usage.h"
 #include "assay/input/command_line.h"
 #include "assay/input/json.h"
@@ -74,6 +75,7 @@ void write_numbers(const std::string& engine, std::uint64_t seed) {
 }  // namespace
 
 int run_program(CLI::App& app, int argc, char** argv, const std::function<void()>& run_one_trial) {
+  host::obey_transactions_setting();
   bool list = false;
   app.add_flag("--list", list, "Print the subjects of this program as JSON and exit");
   bool events = false;

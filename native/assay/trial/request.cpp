@@ -540,18 +540,18 @@ request parse_request(std::string_view text) {
     request.batch = node.at("batch").whole_number(1, workload::operation_batch::capacity);
   }
   if (node.has("probes")) request.probes = node.at("probes").boolean();
-  if (node.has("events")) request.events = fixture::parse_events(node.at("events"));
+  if (node.has("events")) request.events = measure::parse_events(node.at("events"));
   if (node.has("allocator")) {
-    request.allocator = fixture::parse_allocator(node.at("allocator"));
+    request.allocator = measure::parse_allocator(node.at("allocator"));
   }
   if (node.has("transactions")) {
-    request.transactions = fixture::parse_transactions(node.at("transactions"));
+    request.transactions = measure::parse_transactions(node.at("transactions"));
   }
   if (node.has("memory_policy")) {
-    request.memory_policy = fixture::parse_memory_policy(node.at("memory_policy"));
+    request.memory_policy = measure::parse_memory_policy(node.at("memory_policy"));
   }
   if (node.has("perturbation")) {
-    request.perturbation = fixture::parse_perturbation(node.at("perturbation"));
+    request.perturbation = measure::parse_perturbation(node.at("perturbation"));
   }
   if (node.has("operations")) {
     request.operations = parse_operations(node.at("operations"), request.threads());

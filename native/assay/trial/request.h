@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/fixture/process.h"
 #include "assay/host/placement.h"
 #include "assay/input/bad_request.h"
+#include "assay/measure/process.h"
 #include "assay/subject/type_spec.h"
 #include "assay/trial/drawing.h"
 #include "assay/workload/key_space.h"
@@ -107,7 +107,7 @@ struct request {
   std::string allocator{};            // that must be in the process; empty: whichever is
   std::string transactions{};         // that it must have; empty: whichever it has
   std::string memory_policy{};        // local or interleave; empty: as the process was started
-  fixture::perturbation perturbation{};
+  measure::perturbation perturbation{};
   // For a replay: each thread's warm-up and measured interval end with these operations, and not when
   // time is over. Empty: when time is over.
   std::vector<operation_counts> operations{};

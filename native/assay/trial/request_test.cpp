@@ -367,7 +367,7 @@ TEST(parse_request, takes_what_is_recorded_and_around_it) {
   for (const std::string name : {"glibc", "jemalloc", "mimalloc"}) {
     EXPECT_EQ(parsed_with("allocator", json(name).dump().c_str()).allocator, name);
   }
-  for (const std::string name : {"none", "rtm", "power", "tme"}) {
+  for (const std::string name : {"none", "rtm"}) {
     EXPECT_EQ(parsed_with("transactions", json(name).dump().c_str()).transactions, name);
   }
   EXPECT_EQ(parsed_with("memory_policy", "\"local\"").memory_policy, "local");
@@ -556,8 +556,7 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
             "events[1]: \"perf::llc-LOADS\" is named before"},
            {"allocator", "\"tcmalloc\"",
             "allocator: must be \"glibc\", \"jemalloc\" or \"mimalloc\", not \"tcmalloc\""},
-           {"transactions", "\"htm\"",
-            "transactions: must be \"none\", \"rtm\", \"power\" or \"tme\", not \"htm\""},
+           {"transactions", "\"htm\"", "transactions: must be \"none\" or \"rtm\", not \"htm\""},
            {"memory_policy", "\"near\"", "memory_policy: must be \"local\" or \"interleave\""},
            {"perturbation", "[]", "perturbation: must be an object"},
            {"perturbation", R"({"heap": 1})", "perturbation: has no key \"heap\""},
@@ -589,14 +588,14 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
 }
 
 TEST(parse_request, takes_a_perturbation_in_whole_or_in_part) {
-  const fixture::perturbation all = parsed_with("perturbation", R"({"stack_bytes": 65520,
+  const measure::perturbation all = parsed_with("perturbation", R"({"stack_bytes": 65520,
       "heap_bytes": 65536, "thread_order": 9007199254740991, "placement": 0})")
                                         .perturbation;
   EXPECT_EQ(all.stack_bytes, 65'520U);
   EXPECT_EQ(all.heap_bytes, 65'536U);
   EXPECT_EQ(all.thread_order, 9007199254740991U);
   EXPECT_EQ(all.placement, 0U);
-  const fixture::perturbation part =
+  const measure::perturbation part =
       parsed_with("perturbation", R"({"heap_bytes": 1})").perturbation;
   EXPECT_EQ(part.heap_bytes, 1U);
   EXPECT_EQ(part.stack_bytes, 0U);

@@ -6,14 +6,14 @@
 #include <string_view>
 #include <utility>
 
-#include "assay/fixture/report.h"
+#include "assay/measure/report.h"
 #include "assay/subject/subject.h"
 #include "assay/trial/metrics.h"
 
 namespace assay::trial {
 namespace {
 
-using fixture::hexadecimal;
+using measure::hexadecimal;
 using nlohmann::json;
 
 json to_json(const contents& contents) {
@@ -79,7 +79,7 @@ json to_json(const latency_report& latency, std::span<const role_report> roles) 
   for (const auto& role : roles) {
     for (std::size_t kind = 0; kind < role.durations.size(); ++kind) {
       if (!role.durations[kind]) continue;
-      json one = fixture::to_json(*role.durations[kind]);
+      json one = measure::to_json(*role.durations[kind]);
       one["role"] = role.name;
       one["operation"] = to_string(static_cast<workload::operation>(kind));
       one["from"] = role.open_loop ? "arrival" : "start";
@@ -159,7 +159,7 @@ json to_json(const result& result, json environment) {
               {"threads", json::array()},
               {"prefill", to_json(result.prefill)},
               {"validation", to_json(result.contents_check)},
-              {"counters", fixture::to_json(result.usage)},
+              {"counters", measure::to_json(result.usage)},
               {"roles", to_json_roles(result)},
               {"memory", to_json(result.memory)},
               {"energy", to_json(result.energy)},
@@ -172,7 +172,7 @@ json to_json(const result& result, json environment) {
     report["not_replayable_because"] = result.not_replayable_because;
   }
   if (result.latency) report["latency"] = to_json(*result.latency, result.roles);
-  if (result.probes) report["probes"] = fixture::to_json(*result.probes);
+  if (result.probes) report["probes"] = measure::to_json(*result.probes);
   std::uint64_t operations = 0;
   for (const auto& thread : result.threads) operations += thread.operations.operations();
   for (const auto& thread : result.threads) {

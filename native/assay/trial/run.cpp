@@ -16,15 +16,16 @@
 #include <utility>
 #include <vector>
 
-#include "assay/fixture/common_start.h"
-#include "assay/fixture/process.h"
-#include "assay/fixture/report.h"
 #include "assay/host/clock.h"
 #include "assay/host/clock_quality.h"
 #include "assay/host/energy.h"
 #include "assay/host/placement.h"
 #include "assay/host/usage.h"
+#include "assay/locks/elision.h"
+#include "assay/measure/common_start.h"
 #include "assay/measure/crew.h"
+#include "assay/measure/process.h"
+#include "assay/measure/report.h"
 #include "assay/probe/recording.h"
 #include "assay/random/engine.h"
 #include "assay/trial/latency.h"
@@ -102,7 +103,7 @@ std::string not_replayable_because(const request& request, std::span<const worke
 // Destroys the threads' handles, each in the thread that attached it, also when a phase has failed.
 class detach_at_end {
  public:
-  detach_at_end(sync::crew& threads, std::span<worker> workers)
+  detach_at_end(measure::crew& threads, std::span<worker> workers)
       : threads_(threads), workers_(workers) {}
   ~detach_at_end() {
     threads_.run([this](unsigned i) { workers_[i].handle.reset(); });
@@ -111,7 +112,7 @@ class detach_at_end {
   detach_at_end& operator=(const detach_at_end&) = delete;
 
  private:
-  sync::crew& threads_;
+  measure::crew& threads_;
   std::span<worker> workers_;
 };
 
@@ -148,7 +149,7 @@ observed observe_until_end(std::chrono::steady_clock::time_point start,
 }
 
 // The same of a phase, which ends by itself.
-observed observe_phase(sync::crew& threads, std::chrono::steady_clock::time_point start) {
+observed observe_phase(measure::crew& threads, std::chrono::steady_clock::time_point start) {
   observed seen;
   host::energy_meter energy;
   std::this_thread::sleep_until(start);
@@ -161,7 +162,7 @@ observed observe_phase(sync::crew& threads, std::chrono::steady_clock::time_poin
 
 // Gives threads what they need to measure: everything that allocates or makes a system call. Before
 // the map is built, so that what memory grows by from there on is the map's.
-void prepare(sync::crew& threads, std::span<worker> workers, const request& request,
+void prepare(measure::crew& threads, std::span<worker> workers, const request& request,
              const value_rules& rules) {
   // A phase lasts as long as it takes, and is not the same throughout.
   const auto full_intervals =
@@ -191,12 +192,12 @@ void prepare(sync::crew& threads, std::span<worker> workers, const request& requ
 }
 
 // The warm-up and the measured interval of all threads.
-observed measure_together(sync::crew& threads, std::span<worker> workers, const request& request,
+observed measure_together(measure::crew& threads, std::span<worker> workers, const request& request,
                           std::uint64_t salt) {
   using std::chrono::nanoseconds;
   const auto in_ns = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
   host::begin_simulation();
-  fixture::common_start common_start(workers.size() + 1);
+  measure::common_start common_start(workers.size() + 1);
   std::stop_source stop;
   threads.start([&](unsigned i) {
     worker& self = workers[i];
@@ -336,11 +337,12 @@ result run(const request& request, const subject_entry& subject, const steps* ch
                       std::to_string(request.threads()));
   }
   require_offered(subject, request);
-  fixture::require_allocator(request.allocator);
-  fixture::require_transactions(request.transactions);
-  const auto offset = fixture::heap_offset(request.perturbation.heap_bytes);
+  measure::require_allocator(request.allocator);
+  measure::require_transactions(request.transactions);
+  sync::seed_elision(random::derive_seed(request.seed, workload::waits_stream));
+  const auto offset = measure::heap_offset(request.perturbation.heap_bytes);
   if (request.probes) probe::check_declared();
-  fixture::bind_memory(request.memory_policy);
+  measure::bind_memory(request.memory_policy);
   const host::placement place(request.pinning, request.threads(), request.perturbation.placement);
   const workload::key_space space(request.key_range, request.keys,
                                   random::derive_seed(request.seed, workload::key_space_stream),
@@ -363,12 +365,12 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   observed seen;
   double clock_ns = 0;
   {
-    sync::crew threads(request.threads(),
-                       fixture::thread_options_of(request.threads(), request.perturbation));
+    measure::crew threads(request.threads(),
+                          measure::thread_options_of(request.threads(), request.perturbation));
     threads.run([&](unsigned i) {
-      workers[i].heap_offset = fixture::heap_offset(request.perturbation.heap_bytes);
+      workers[i].heap_offset = measure::heap_offset(request.perturbation.heap_bytes);
       workers[i].seed = workload::thread_seed(request.seed, i);
-      workers[i].bound_to = fixture::pin(i, request.pinning, place);
+      workers[i].bound_to = measure::pin(i, request.pinning, place);
     });
     prepare(threads, workers, request, rules);
 
@@ -419,7 +421,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
       if (i == 0) clock_ns = host::clock_cost(host::now_ns);
     });
     if (request.latency > 0) report.latency = {request.latency, clock_ns};
-    report.memory = {std::move(seen.resident), fixture::memory_policy()};
+    report.memory = {std::move(seen.resident), measure::memory_policy()};
   }
 
   report.kinds = kinds_of(request.roles);
@@ -460,7 +462,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
       random::find_engine(request.roles[0].work.engine.name).state_bits;
   if (request.probes) {
     report.probes = probe::report(recorded);
-    report.metrics.merge(fixture::metrics_of(*report.probes));
+    report.metrics.merge(measure::metrics_of(*report.probes));
   }
   report.metrics["resident_end_bytes"] = static_cast<double>(report.memory.resident.back().bytes);
   report.energy = std::move(seen.energy);

@@ -23,7 +23,7 @@ class steps {
   virtual ~steps() = default;
 
   // In place of prefill(), and with what that is given.
-  virtual prefill_report fill(sync::crew& threads, std::span<worker> workers,
+  virtual prefill_report fill(measure::crew& threads, std::span<worker> workers,
                               const request& request, const workload::key_space& space,
                               std::uint64_t salt, structure structure) const = 0;
 

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "assay/fixture/keep.h"
-#include "assay/fixture/ns_each.h"
-#include "assay/fixture/quantile.h"
 #include "assay/host/clock.h"
+#include "assay/measure/ns_each.h"
+#include "assay/measure/quantile.h"
 #include "assay/random/splitmix64.h"
 #include "assay/trial/batch_pacer.h"
 #include "assay/workload/operations.h"
@@ -357,7 +357,7 @@ void time_generation(worker& self, const type_spec& key, const type_spec& value)
   const std::size_t batches = 64 * workload::operation_batch::capacity / size;
   std::vector<double> rounds(5);
   for (double& ns : rounds) {
-    ns = fixture::ns_each(
+    ns = measure::ns_each(
         batches * size,
         [&] {
           for (std::size_t i = 0; i < batches; ++i) {
@@ -368,7 +368,7 @@ void time_generation(worker& self, const type_spec& key, const type_spec& value)
         },
         host::processor_time_ns);
   }
-  self.generation_ns = fixture::median(std::move(rounds));
+  self.generation_ns = measure::median(std::move(rounds));
 }
 
 }  // namespace assay::trial

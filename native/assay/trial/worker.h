@@ -12,8 +12,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "assay/fixture/process.h"
 #include "assay/host/usage.h"
+#include "assay/measure/process.h"
 #include "assay/probe/recording.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/tally.h"
@@ -71,7 +71,7 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<probe::block> probes;       // none: they do not record
   std::optional<witness> seen;              // none: values depend on keys alone
   std::optional<operation_counts> exactly;  // of a replay; none: what there is time for
-  fixture::unused_memory heap_offset{nullptr, &std::free};
+  measure::unused_memory heap_offset{nullptr, &std::free};
 
   tally prefilled;
   tally warmed_up;

@@ -271,7 +271,7 @@ class slow_handle final : public any_handle {
 struct timed_notes {
   std::unique_ptr<worker> self = std::make_unique<worker>();
   std::vector<std::size_t> segments;
-  fixture::duration_histogram durations;  // of all kinds
+  measure::duration_histogram durations;  // of all kinds
 };
 
 timed_notes measure_timed(const slow_map& map, latency_sampling sampling,
@@ -295,7 +295,7 @@ timed_notes measure_timed(const slow_map& map, latency_sampling sampling,
 }
 
 // How many lasted at least so long.
-std::uint64_t count_from(const fixture::duration_histogram& durations, std::uint64_t ns) {
+std::uint64_t count_from(const measure::duration_histogram& durations, std::uint64_t ns) {
   std::uint64_t count = 0;
   for (const auto& bucket : durations.buckets()) {
     if (bucket.highest >= ns) count += bucket.count;

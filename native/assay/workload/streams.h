@@ -18,7 +18,8 @@ enum trial_stream : std::uint64_t {
   first_thread_stream = 3,
   search_stream = std::uint64_t{1} << 32,  // after the last thread's
   key_lengths_stream,
-  values_stream
+  values_stream,
+  waits_stream  // of elided locks
 };
 
 // Streams of a thread's seed.

@@ -22,7 +22,7 @@ class flawed_steps : public trial::steps {
  public:
   explicit flawed_steps(const flaws& chosen) : chosen_(chosen) {}
 
-  trial::prefill_report fill(sync::crew& threads, std::span<worker> workers,
+  trial::prefill_report fill(measure::crew& threads, std::span<worker> workers,
                              const trial::request& request, const workload::key_space& space,
                              std::uint64_t salt, structure structure) const override {
     if (chosen_.has(flaw::no_prefill)) return {};

@@ -42,7 +42,7 @@ def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-_SEARCHES = frozenset({"find", "contains", "find_many", "lower_bound", "next", "minimum", "maximum"})
+_SEARCHES = frozenset({"find", "contains", "find_many", "lower_bound", "upper_bound", "minimum", "maximum"})
 
 
 @rule("mix-without-finds", "Nothing is searched for", "satellites/rig/docs/rig.md")

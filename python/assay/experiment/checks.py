@@ -357,8 +357,10 @@ def _transaction_mistakes(experiment: Experiment, settings: _Settings, machine: 
         )
         yield ("transactions",), why
     elif wanted not in {"none", machine.transactions}:
-        here = machine.no_transactions or f"there are those called {machine.transactions}"
-        why = f'there are no transactions called {wanted} here: {here}; write "none", or leave it out'
+        why = (
+            f"there are no transactions called {wanted} here: {machine.no_transactions}; "
+            'write "none", or leave it out'
+        )
         yield ("transactions",), why
 
 

@@ -400,7 +400,6 @@ def test_processes_are_placed_as_the_system_can(kind: str) -> None:
         ("none", "none", "it has no RTM", ""),
         ("rtm", "rtm", "", ""),
         ("rtm", "none", "it has no RTM", "no transactions called rtm here: it has no RTM; "),
-        ("tme", "rtm", "", "no transactions called tme here: there are those called rtm; "),
     ],
 )
 def test_transactions_that_are_not_here_are_a_mistake_that_says_why(

@@ -30,7 +30,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Better], ...] = (
 )
 
 _PERCENTILE = re.compile(r"(.*p)(?:50|90|99|99_9|99_99)(_ns)?\Z")
-"""Matches the percentiles that trials report (`latency_percentiles` in native/assay/fixture/report.h)."""
+"""Matches the percentiles that trials report (`latency_percentiles` in native/assay/measure/report.h)."""
 
 
 def lacks_operations(metric: str, metrics: Mapping[str, float]) -> bool:

@@ -104,7 +104,7 @@ class Settings(Table):
     """Counted in each trial beside those that always are, by libpfm's names."""
     allocator: Literal["glibc", "jemalloc", "mimalloc"] | None = None
     """The allocator that must be in the process; the runner loads it."""
-    transactions: Literal["none", "rtm", "power", "tme"] | None = None
+    transactions: Literal["none", "rtm"] | None = None
     """Those of the processor that the program uses to elide locks: none, or these, which must be there;
     those of the processor where nothing says.
     """

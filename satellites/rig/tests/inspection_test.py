@@ -78,7 +78,15 @@ def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fuzzer")
     (folder / "wrong.cpp").write_text(WRONG)
     sanitizers = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
-    options = ["-std=c++20", "-O1", "-g1", f"-I{ROOT / 'native'}", "-DASSAY_FUZZED", *sanitizers]
+    options = [
+        "-std=c++20",
+        "-O1",
+        "-g1",
+        f"-I{ROOT / 'native'}",
+        f"-I{ROOT / 'concurrent/include'}",
+        "-DASSAY_FUZZED",
+        *sanitizers,
+    ]
     subprocess.run([project.clang(), *options, "wrong.cpp", "-o", "wrong"], cwd=folder, check=True)
     return folder / "wrong"
 

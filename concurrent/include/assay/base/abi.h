@@ -8,9 +8,16 @@
 //
 // What differs between the two kinds is in the inline namespace ASSAY_ABI, so that files of both
 // kinds can be in one program, but cannot hand an object to each other: that does not link.
+//
+// Builds without exceptions (-fno-exceptions) are refused: memory runs out, and comparisons and
+// copies of keys may throw.
 
 #ifndef ASSAY_BASE_ABI_H_
 #define ASSAY_BASE_ABI_H_
+
+#ifndef __cpp_exceptions
+#error "assay reports by exceptions that memory has run out: compile without -fno-exceptions"
+#endif
 
 #ifndef ASSAY_CHECKS
 #ifdef NDEBUG

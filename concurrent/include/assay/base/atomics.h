@@ -11,6 +11,8 @@
 #ifndef ASSAY_BASE_ATOMICS_H_
 #define ASSAY_BASE_ATOMICS_H_
 
+#include "assay/base/abi.h"
+
 #ifdef ASSAY_ATOMICS_HEADER
 #include ASSAY_ATOMICS_HEADER
 #else

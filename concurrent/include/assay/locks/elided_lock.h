@@ -58,7 +58,7 @@ namespace detail {
 
 // What both elided locks share: sections that have the lock to themselves. They need only is_free() from
 // `Self`.
-template <class Self, class Lock>
+template <class Self, class Lock, class Observer>
 class elided_exclusive {
  public:
   elided_exclusive(const elided_exclusive&) = delete;
@@ -67,14 +67,13 @@ class elided_exclusive {
   // Whether the section that the calling thread is in is a transaction. (XTEST would tell, too, but is
   // emulated where assay-rtm is, microseconds each time.)
   [[nodiscard]] static bool in_transaction() noexcept {
-    return transaction::available_backend != transaction::backend::none &&
-           eliding_thread::current().elides();
+    return transaction::available() && eliding_thread::current().elides();
   }
 
   // Enters a section. Blocking: after a bounded number of attempts it waits as `Lock` does.
   void lock() {
     use_.wanted(this);
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       lock_.lock();
       use_.taken();
     } else {
@@ -88,7 +87,7 @@ class elided_exclusive {
   // there are transactions, after at most 16 of them.
   [[nodiscard]] bool try_lock() {
     use_.wanted(this);
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock()) return false;
       use_.taken();
       return true;
@@ -100,7 +99,7 @@ class elided_exclusive {
   // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
   // lock(). As wait-free as unlock() of `Lock`.
   void unlock() {
-    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
+    if (transaction::available()) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back();
       elision_.given_back();
@@ -111,7 +110,7 @@ class elided_exclusive {
   }
 
  protected:
-  elision elision_;
+  elision<Observer> elision_;
   alignas(64) Lock lock_;
   [[no_unique_address]] lock_use use_;
 
@@ -119,7 +118,7 @@ class elided_exclusive {
   friend Self;
 
   constexpr elided_exclusive() {
-    if (!std::is_constant_evaluated()) transaction::lock_is_elided();
+    if (!std::is_constant_evaluated()) Observer::created();
   }
   ~elided_exclusive() { use_.destroyed(this); }
 
@@ -143,14 +142,19 @@ class elided_exclusive {
 
 }  // namespace detail
 
-// `Lock` has lock(), try_lock() and unlock().
-template <class Lock = std::mutex>
-class elided_lock : public detail::elided_exclusive<elided_lock<Lock>, Lock> {
+// `Lock` has lock(), try_lock() and unlock(); `Observer` has what elision_unobserved has (elision.h).
+template <class Lock = std::mutex, class Observer = elision_unobserved>
+class elided_lock : public detail::elided_exclusive<elided_lock<Lock, Observer>, Lock, Observer> {
   static_assert(
       requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
       "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
 
-  friend detail::elided_exclusive<elided_lock, Lock>;
+  static_assert(
+      elision_observer<Observer>,
+      "the second parameter of an elided lock is not an observer: it needs the functions of "
+      "elision_unobserved");
+
+  friend detail::elided_exclusive<elided_lock, Lock, Observer>;
   [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
 };
 

@@ -31,20 +31,27 @@
 
 namespace assay::sync::inline ASSAY_ABI {
 
-// `Lock` has what std::shared_mutex has. lock() enters a section that reads and writes.
-template <class Lock = std::shared_mutex>
-class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lock>, Lock> {
+// `Lock` has what std::shared_mutex has, `Observer` what elision_unobserved has (elision.h). lock() enters
+// a section that reads and writes.
+template <class Lock = std::shared_mutex, class Observer = elision_unobserved>
+class elided_shared_lock
+    : public detail::elided_exclusive<elided_shared_lock<Lock, Observer>, Lock, Observer> {
   static_assert(
       requires(Lock lock) {
         lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock());
         lock.lock_shared(), lock.unlock_shared(), static_cast<bool>(lock.try_lock_shared());
       }, "elided_shared_lock needs a lock that can be shared, such as std::shared_mutex.");
 
+  static_assert(
+      elision_observer<Observer>,
+      "the second parameter of an elided lock is not an observer: it needs the functions of "
+      "elision_unobserved");
+
  public:
   // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
   // for who has the lock itself, to write.
   void lock_shared() {
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       lock_.lock_shared();
       use_.taken_shared();
     } else {
@@ -57,7 +64,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may have
   // the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
-    if (transaction::available_backend == transaction::backend::none) [[likely]] {
+    if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock_shared()) return false;
       use_.taken_shared();
       return true;
@@ -68,7 +75,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
 
   // Leaves it, as unlock().
   void unlock_shared() {
-    if (transaction::available_backend != transaction::backend::none) [[unlikely]] {
+    if (transaction::available()) [[unlikely]] {
       if (elision_.leave(this)) return;
       use_.given_back_shared();
       if (!elision_.is_dormant()) readers_.fetch_sub(1, memory_order_release);  // (4) with (5)
@@ -79,7 +86,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   }
 
  private:
-  using exclusive = detail::elided_exclusive<elided_shared_lock, Lock>;
+  using exclusive = detail::elided_exclusive<elided_shared_lock, Lock, Observer>;
   friend exclusive;
   using exclusive::elision_;
   using exclusive::lock_;

@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,34 +35,39 @@
 #include "assay/base/backoff.h"
 #include "assay/locks/elision_tuning.h"
 #include "assay/locks/transaction.h"
-#include "assay/probe/probe.h"
 
-// Probes over all elided locks together. They record nothing where there are no transactions.
-namespace assay::sync::elision_probes {
+namespace assay::sync {
 
-inline probe::counter attempts{"elision_attempts", "transactions that elided locks began"};
-inline probe::counter commits{"elision_commits", "sections of elided locks that committed"};
-inline probe::counter fallbacks{"elision_fallbacks", "sections that took the lock"};
-inline probe::counter held{"elision_aborts_held", "that found the lock held or dormant"};
-inline probe::counter conflict{"elision_aborts_conflict", "that another thread ended"};
-inline probe::counter capacity{"elision_aborts_capacity", "that accessed too much"};
-inline probe::counter asked{"elision_aborts_asked", "that the section or an inner lock ended"};
-inline probe::counter other{"elision_aborts_other", "that anything else ended"};
+// What an elided lock tells its observer: nothing, here. Another observer has the same functions. Any
+// thread calls them, never in a transaction, and they throw nothing.
+struct elision_unobserved {
+  // A lock was made, other than by constant initialisation.
+  static void created() noexcept {}
+  // A transaction is about to begin, for the outermost lock of a thread.
+  static void attempted() noexcept {}
+  // It has committed, as the section has ended.
+  static void committed() noexcept {}
+  // It began and found the lock held or dormant.
+  static void found_held() noexcept {}
+  // It was undone for this cause.
+  static void aborted(transaction::cause /*cause*/) noexcept {}
+  // A section has taken the lock.
+  static void fell_back() noexcept {}
+};
 
-inline const probe::counter& aborts_by(transaction::cause cause) {
-  switch (cause) {
-    case transaction::cause::conflict:
-      return conflict;
-    case transaction::cause::capacity:
-      return capacity;
-    case transaction::cause::asked:
-      return asked;
-    default:
-      return other;
-  }
-}
+template <class T>
+concept elision_observer = requires(transaction::cause cause) {
+  T::created(), T::attempted(), T::committed(), T::found_held(), T::aborted(cause), T::fell_back();
+};
 
-}  // namespace assay::sync::elision_probes
+// Threads draw how long they wait after a failure, and when they look at the clock. What a section does
+// does not depend on it. The thread that is the n-th to draw does so from a seed that is mixed of this
+// one and n. Threads that have drawn before keep their own. Call it before locks are used to have the
+// draws of a process come from a seed that somebody recorded.
+inline std::atomic<std::uint64_t> next_elision_seed{0};
+inline void seed_elision(std::uint64_t seed) noexcept { next_elision_seed = seed; }
+
+}  // namespace assay::sync
 
 namespace assay::sync::inline ASSAY_ABI::detail {
 
@@ -112,6 +118,15 @@ class eliding_thread {
     }
   }
 
+  // For the next thread that draws. Steele, Lea and Flood (2014): seeds that differ by little give states that differ by much. Not 0.
+  [[nodiscard]] static std::uint64_t next_seed() noexcept {
+    std::uint64_t seed = ++next_elision_seed;
+    seed *= 0x9e3779b97f4a7c15U;
+    seed = (seed ^ seed >> 30U) * 0xbf58476d1ce4e5b9U;
+    seed = (seed ^ seed >> 27U) * 0x94d049bb133111ebU;
+    return (seed ^ seed >> 31U) | 1U;
+  }
+
   // Called after each section. Once in 64 or so, at random, it reports the number of sections to the lock:
   // where a thread uses several locks, to each of them in proportion.
   void ended(elision_tuning& tuning) noexcept {
@@ -134,7 +149,7 @@ class eliding_thread {
 
   // Marsaglia's xorshift (2003): what threads draw must differ, and no more.
   std::uint64_t random() noexcept {
-    if (drawn_ == 0) drawn_ = reinterpret_cast<std::uintptr_t>(this) | 1U;
+    if (drawn_ == 0) drawn_ = next_seed();
     drawn_ ^= drawn_ << 13U;
     drawn_ ^= drawn_ >> 7U;
     drawn_ ^= drawn_ << 17U;
@@ -161,6 +176,7 @@ inline thread_local constinit eliding_thread eliding_thread::current_{};
 // that back after it. Where transactions do not pay, this cost is all that they bring. So the lock is
 // then left dormant: no transaction runs concurrently with a dormant lock's holder, who need not announce
 // itself. The lock opens again when a section ends in which transactions were found to pay after all.
+template <class Observer>
 class alignas(64) elision {
  public:
   // The lock's own state. Transactions subscribe to is_open(); the others are for a thread that has the
@@ -233,7 +249,7 @@ class alignas(64) elision {
     }
     transaction::commit();
     if (!me.elides()) {
-      elision_probes::commits.add();
+      Observer::committed();
       me.succeeded();
       me.ended(tuning_);
     }
@@ -253,7 +269,7 @@ class alignas(64) elision {
   }
   static void fell_back(eliding_thread& me) {
     me.took();
-    elision_probes::fallbacks.add();
+    Observer::fell_back();
   }
 
   // All that is elided is in one transaction, and what cannot be ends it: the outermost lock is taken
@@ -272,7 +288,7 @@ class alignas(64) elision {
     unsigned failures = 0;
     for (unsigned waits = 0; failures < attempts && waits < most_waits; ++waits) {
       if (!ready()) return false;
-      elision_probes::attempts.add();
+      Observer::attempted();
       const transaction::status found = transaction::begin();
       if (found.begun()) {
         if (free()) [[likely]] {
@@ -280,10 +296,10 @@ class alignas(64) elision {
           return true;
         }
         transaction::commit();  // it has written nothing
-        elision_probes::held.add();
+        Observer::found_held();
         continue;
       }
-      elision_probes::aborts_by(found.cause()).add();
+      Observer::aborted(found.cause());
       if (!found.may_succeed_again()) return false;
       ++failures;
     }

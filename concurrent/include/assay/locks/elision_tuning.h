@@ -32,10 +32,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/locks/spin_lock.h"
 
-namespace assay::sync {
+namespace assay::sync::inline ASSAY_ABI {
 
 class elision_tuning {
  public:
@@ -106,6 +107,6 @@ class elision_tuning {
   std::array<std::uint64_t, choices.size()> last_{};
 };
 
-}  // namespace assay::sync
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_ELISION_TUNING_H_

@@ -24,7 +24,8 @@
 // the lock unlocks it. What the lock protects is atomic, as it may change while it is read. Until
 // it is validated, it may be half of one state and half of another: do nothing with it that could
 // do harm, such as using an index that may be out of bounds. All calls are wait-free and noexcept,
-// and none of them waits for a holder.
+// and none of them waits for a holder. Builds without NDEBUG find a lock that is unlocked though nobody
+// holds it, or that is to be taken at a version at which it was not free.
 //
 // Why it is right. Say that validate() returned true, and that one of the reader's loads returned
 // what a holder wrote.
@@ -68,9 +69,10 @@
 
 #include <cstdint>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 
-namespace assay::sync {
+namespace assay::sync::inline ASSAY_ABI {
 
 class optimistic_lock {
  public:
@@ -104,6 +106,8 @@ class optimistic_lock {
   // Takes the lock if nothing was changed since read() returned `seen`, at which the lock was free.
   // Then all that was read in between is as it still is. Fails only if another thread succeeded.
   [[nodiscard]] bool try_lock(version seen) noexcept {
+    misuse::require(is_free(seen),
+                    "an optimistic lock is to be taken at a version at which it was not free");
     // (4) an acquire, with (6) and (7), and in one order with (1) and (9); fails with nothing read
     // that anything relies on
     if (!state_.compare_exchange_strong(seen, seen | locked, memory_order_seq_cst,
@@ -119,6 +123,7 @@ class optimistic_lock {
   // Gives the lock up at a new version: what it protects was changed. By its holder: nobody else
   // writes the word meanwhile.
   void unlock() noexcept {
+    require_locked();
     // The bit carries into the version.
     const version next = state_.load(memory_order_relaxed) + locked;
     state_.store(next, memory_order_release);  // (6) with (1) and (4)
@@ -126,12 +131,14 @@ class optimistic_lock {
 
   // Gives it up at the version at which it was taken: nothing was changed. By its holder.
   void unlock_unchanged() noexcept {
+    require_locked();
     const version same = state_.load(memory_order_relaxed) - locked;
     state_.store(same, memory_order_release);  // (7) with (1) and (4)
   }
 
   // Gives it up for ever: what it protects has left the structure. By its holder.
   void unlock_obsolete() noexcept {
+    require_locked();
     state_.store(obsolete, memory_order_release);  // (8) with (1)
   }
 
@@ -139,9 +146,16 @@ class optimistic_lock {
   static constexpr version obsolete = 1;
   static constexpr version locked = 2;
 
+  void require_locked() const noexcept {
+    if constexpr (misuse::checks) {
+      misuse::require(is_locked(state_.load(memory_order_relaxed)),
+                      "an optimistic lock is unlocked that nobody holds");
+    }
+  }
+
   atomic<version> state_{0};
 };
 
-}  // namespace assay::sync
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_OPTIMISTIC_LOCK_H_

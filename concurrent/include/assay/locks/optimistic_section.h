@@ -30,7 +30,8 @@
 // its start. An f that throws has changed what it has changed.
 //
 // Neither f enters the same section again. Builds without NDEBUG find that, a section that only
-// reads and writes, and a write before begin(): one line on standard error, and the program ends.
+// reads and writes, a write before begin(), and a section that is destroyed from inside or while it
+// changes: one line on standard error, and the program ends.
 //
 // Progress: write() is as the lock's lock(), after some attempts at try_lock() where it has that, in
 // which later threads may come first. read() is wait-free if nobody changes anything; after
@@ -43,8 +44,10 @@
 #ifndef ASSAY_LOCKS_OPTIMISTIC_SECTION_H_
 #define ASSAY_LOCKS_OPTIMISTIC_SECTION_H_
 
+#include <atomic>
 #include <concepts>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <type_traits>
 #include <utility>
@@ -65,14 +68,16 @@ struct inside {
   explicit inside(const void* /*section*/, bool /*may_write*/) {}
   void may_write_now() {}
   static void check_write() {}
+  static void require_outside(const void* /*section*/, const char* /*otherwise*/) {}
   ~inside() {}  // NOLINT(modernize-use-equals-default): else compilers call it unused
 #else
   inside(const void* section, bool may_write) : section_(section), may_write_(may_write) {
-    for (const inside* each = outer_; each != nullptr; each = each->outer_) {
-      misuse::require(each->section_ != section,
-                      "an optimistic section is entered again by its own thread");
-    }
     current = this;
+  }
+  static void require_outside(const void* section, const char* otherwise) {
+    for (const inside* each = current; each != nullptr; each = each->outer_) {
+      misuse::require(each->section_ != section, otherwise);
+    }
   }
   ~inside() { current = outer_; }
   void may_write_now() { may_write_ = true; }
@@ -97,9 +102,16 @@ struct inside {
 
 }  // namespace detail
 
-// A word that sections read and write. Wait-free.
+// A word that sections read and write. Wait-free. It is read and written in one piece, so that it has at most
+// the size of a pointer, or of whatever else the processor reads so without a library.
 template <class T>
 class section_word {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "a section_word is read while it changes: its type must be trivially copyable");
+  static_assert(std::atomic<T>::is_always_lock_free,
+                "a section_word must be lock-free: this type is too large to be read in one piece; "
+                "use several words");
+
  public:
   section_word() noexcept = default;
   explicit section_word(T value) noexcept : value_(value) {}
@@ -124,9 +136,14 @@ class section_word {
   atomic<T> value_{};
 };
 
-// `Lock` has lock() and unlock(), and lock_shared() where readers can share it.
+// `Lock` has lock() and unlock(), try_lock() for try_write(), and lock_shared() and unlock_shared() where
+// readers can share it.
 template <class Lock = std::mutex>
 class optimistic_section {
+  static_assert(
+      requires(Lock& lock) { lock.lock(), lock.unlock(); },
+      "optimistic_section needs a lock: a type with lock() and unlock(), such as std::mutex.");
+
   static constexpr bool shareable = requires(Lock& lock) { lock.lock_shared(); };
   using read_guard = std::conditional_t<shareable, std::shared_lock<Lock>, std::unique_lock<Lock>>;
   // Failing as often means that changes come faster than f ends: about 10 us with the pauses between.
@@ -164,10 +181,25 @@ class optimistic_section {
     bool begun_ = false;
   };
 
+  optimistic_section() = default;
+  optimistic_section(const optimistic_section&) = delete;
+  optimistic_section& operator=(const optimistic_section&) = delete;
+#if ASSAY_CHECKS
+  ~optimistic_section() {
+    detail::inside::require_outside(
+        this, "an optimistic section is destroyed by a thread that is inside of it");
+    misuse::require(optimistic_lock::is_free(version_.read()),
+                    "an optimistic section is destroyed while another thread changes it");
+  }
+#endif
+
+  // Returns what f returns, by value, as of one moment during the call. Throws what f throws, and what
+  // lock() of `Lock` throws. Any thread that is not inside of this section.
   template <std::invocable F>
-  [[gnu::always_inline]] std::invoke_result_t<F&> read(F&& f) {
+  [[gnu::always_inline]] std::invoke_result_t<F&> read(F&& f) const {
     static_assert(!std::is_reference_v<std::invoke_result_t<F&>>,
                   "what f refers to may have changed by now: return a copy");
+    detail::inside::require_outside(this, entered_again);
     backoff pause;
     for (int i = 0; i < attempts; ++i) {
       const auto seen = version_.read();
@@ -192,9 +224,41 @@ class optimistic_section {
     return read_alone(f);
   }
 
+  // Calls f once, which has the section to itself, and returns what f returns. Blocking. Throws what f
+  // throws, with what it has changed by then, and what lock() of `Lock` throws, with nothing changed. Any
+  // thread that is not inside of this section.
   template <class F>
   auto write(F&& f) {
+    detail::inside::require_outside(this, entered_again);
     take();
+    return write_alone(f);
+  }
+
+  // As write(), if nobody has the lock now. Returns whether f was called: an std::optional of what f
+  // returns, or a bool where that is void. As wait-free as try_lock() of `Lock`, but for f.
+  template <class F>
+  [[nodiscard]] auto try_write(F&& f) {
+    static_assert(
+        requires(Lock& lock) { static_cast<bool>(lock.try_lock()); },
+        "optimistic_section::try_write() needs a lock with try_lock()");
+    detail::inside::require_outside(this, entered_again);
+    using result = decltype(write_alone(f));
+    const bool taken = lock_.try_lock();
+    if constexpr (std::is_void_v<result>) {
+      if (taken) write_alone(f);
+      return taken;
+    } else {
+      return taken ? std::optional<result>(write_alone(f)) : std::nullopt;
+    }
+  }
+
+ private:
+  static constexpr const char* entered_again =
+      "an optimistic section is entered again by its own thread";
+
+  // By who has taken the lock, which is given back.
+  template <class F>
+  auto write_alone(F& f) {
     const std::scoped_lock held(std::adopt_lock, lock_);
     change made(*this);
     if constexpr (std::invocable<F&, change&>) {
@@ -205,7 +269,6 @@ class optimistic_section {
     }
   }
 
- private:
   // Sections are short: who finds the lock taken tries for a microsecond or a few, before it
   // waits as `Lock` does, which for a std::mutex means to sleep, and to be woken by who has it.
   void take() {
@@ -220,14 +283,14 @@ class optimistic_section {
   }
 
   template <class F>
-  [[gnu::noinline]] std::invoke_result_t<F&> read_alone(F& f) {
+  [[gnu::noinline]] std::invoke_result_t<F&> read_alone(F& f) const {
     const read_guard held(lock_);
     const detail::inside scope(this, false);
     return f();
   }
 
   optimistic_lock version_;
-  Lock lock_;
+  mutable Lock lock_;
 };
 
 }  // namespace assay::sync::inline ASSAY_ABI

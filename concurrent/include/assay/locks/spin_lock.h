@@ -8,7 +8,8 @@
 //
 // A std::mutex takes 40 bytes, and puts threads to sleep that would have had the lock before they
 // slept. This one is for a place in every node of a structure. It is not fair: a thread that waits
-// may be overtaken any number of times. A thread that holds it does not lock it again.
+// may be overtaken any number of times. A thread that holds it does not lock it again. Builds without
+// NDEBUG find one that is unlocked though nobody holds it, or destroyed while it is held.
 //
 // Threads that wait only read, so that the lock's cache line stays with all of them, until they see
 // it free (test and test-and-set: Rudolph and Segall 1984). They read less and less often, so that
@@ -18,14 +19,25 @@
 #ifndef ASSAY_LOCKS_SPIN_LOCK_H_
 #define ASSAY_LOCKS_SPIN_LOCK_H_
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
 #include "assay/base/point.h"
 
-namespace assay::sync {
+namespace assay::sync::inline ASSAY_ABI {
 
 class spin_lock {
  public:
+#if ASSAY_CHECKS
+  constexpr spin_lock() noexcept = default;
+  ~spin_lock() {
+    misuse::require(!taken_.load(memory_order_relaxed),
+                    "a spin lock is destroyed while it is held");
+  }
+  spin_lock(const spin_lock&) = delete;
+  spin_lock& operator=(const spin_lock&) = delete;
+#endif
+
   // Waits until the lock is free, and takes it.
   void lock() noexcept {
     ASSAY_LOCK_STEP(wanted, this);
@@ -44,6 +56,10 @@ class spin_lock {
 
   // By its holder. Wait-free.
   void unlock() noexcept {
+    if constexpr (misuse::checks) {
+      misuse::require(taken_.load(memory_order_relaxed),
+                      "a spin lock is unlocked that nobody holds");
+    }
     ASSAY_LOCK_STEP(released, this);
     taken_.store(false, memory_order_release);  // (2) with (1)
   }
@@ -52,6 +68,6 @@ class spin_lock {
   atomic<bool> taken_{false};
 };
 
-}  // namespace assay::sync
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_SPIN_LOCK_H_

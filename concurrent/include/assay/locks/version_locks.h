@@ -17,7 +17,8 @@
 // Rules. Any thread calls read() and the two try_lock functions at any time; only the thread that
 // holds a lock unlocks it. The edges are atomic, as they may change while they are read. No call
 // waits for a holder or throws. All are wait-free but try_lock(), which is lock-free: it tries
-// again when the other lock of the pair changed in between.
+// again when the other lock of the pair changed in between. Builds without NDEBUG find a lock that is
+// unlocked though nobody holds it.
 //
 // As published, a lock is a ticket lock, a pair of version and ticket. As nobody ever waits in
 // line, the ticket is the version or one more, so here it is the version's lowest bit: odd while
@@ -32,9 +33,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 
-namespace assay::sync {
+namespace assay::sync::inline ASSAY_ABI {
 
 class version_locks {
  public:
@@ -85,6 +87,7 @@ class version_locks {
   void unlock(std::size_t side) noexcept {
     // The version is the holder's own, so that nobody changes it here. Adding the difference of
     // old and new carries nothing into the other version, also where this one begins anew.
+    require_taken(side);
     const std::uint32_t taken = half(state_.load(memory_order_relaxed), side);
     const state change = state{taken + 1U} - state{taken};
     state_.fetch_add(change << shift(side), memory_order_release);  // (3) with (1) and (2)
@@ -92,11 +95,19 @@ class version_locks {
 
   // Releases it at the old version: nothing was changed. Its holder calls this.
   void unlock_unchanged(std::size_t side) noexcept {
+    require_taken(side);
     state_.fetch_sub(step(side), memory_order_release);  // (4) with (1) and (2)
   }
 
  private:
   static constexpr state retired = ~state{0};
+
+  void require_taken([[maybe_unused]] std::size_t side) const noexcept {
+    if constexpr (misuse::checks) {
+      misuse::require(is_taken(state_.load(memory_order_relaxed), side),
+                      "one of two version locks is unlocked that nobody holds");
+    }
+  }
 
   static constexpr unsigned shift(std::size_t side) { return side == 0 ? 0U : 32U; }
   static constexpr state step(std::size_t side) { return state{1} << shift(side); }
@@ -107,6 +118,6 @@ class version_locks {
   atomic<state> state_;
 };
 
-}  // namespace assay::sync
+}  // namespace assay::sync::inline ASSAY_ABI
 
 #endif  // ASSAY_LOCKS_VERSION_LOCKS_H_

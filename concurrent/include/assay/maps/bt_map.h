@@ -8,9 +8,12 @@
 //     handle.insert_or_assign(7, 2.5);                      // false: it was, and is 2.5 now
 //     handle.find(7);                                       // std::optional(2.5)
 //     handle.update(7, [](double price) { return 2 * price; });         // true: it was there
+//     handle.upsert(8, [] { return 1.0; }, [](double price) { return price + 1; });  // true: added
+//     handle.erase_if(8, [](double price) { return price < 2; });       // true: removed
 //     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
 //     handle.erase(7);                                      // true
 //
+//     prices.find(7);                                       // the same without a handle
 //     prices.for_each([](std::uint64_t key, double price) { ... });     // while no call runs
 //
 // docs/guide/bt_map.md says when to use another map, what each part of the layout gains, and what
@@ -23,10 +26,13 @@
 // - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
 //   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
 //   that changes the leaf when it takes the leaf's lock.
-// - size, snapshot, range_snapshot, clone, lower_bound, next, minimum and maximum are linearizable,
-//   too: all leaves that they read had, at one moment, the versions that they were read at
+// - The same holds for try_emplace, emplace, get_or_emplace, emplace_and_visit, exchange, upsert,
+//   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
+// - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
+//   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one
+//   moment, the versions that they were read at
 //   (locks/optimistic_lock.h has the argument for several locks).
-// - range and iterate visit in ascending order, one leaf after the other, each as it was at one
+// - range, iterate and visit_range, and their relatives, visit in ascending order, or descending, one leaf after the other, each as it was at one
 //   moment. What is there all the time is visited once, what is never there is not visited, and
 //   nothing is visited twice.
 //
@@ -72,10 +78,12 @@
 //
 // Types
 // -----
-// Keys and values are copied; copies and comparisons may throw. A call that throws has changed
-// nothing. Destructors must not throw. `Compare` is a strict weak order, called from many threads
-// at once and while locks are held: it does not call the map. Copies, and functions given to the
-// map, may call it through another handle.
+// Keys and values may be of types that can only be moved, and values of types that cannot: those
+// are made where they stay, by try_emplace(). Calls that copy are refused when compiled. Copies,
+// moves and comparisons may throw. A call that throws has changed nothing, except erase_range.
+// Destructors must not throw. `compare` is a strict weak order, called from many threads at once
+// and while locks are held: it does not call the map. Copies, and functions given to the map, may
+// call it through another handle.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while
@@ -108,82 +116,83 @@
 
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
+#include "assay/base/draw.h"
 #include "assay/base/instruction_set.h"
 #include "assay/base/point.h"
 #include "assay/base/prefetch.h"
+#include "assay/maps/bt_memory.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/bt_synchronisation.h"
 #include "assay/maps/concept.h"
+#include "assay/maps/implicit_handle.h"
 #include "assay/maps/shape.h"
-#include "assay/random/splitmix64.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 
 namespace assay {
 
-// The layout. docs/guide/bt_map.md says what each part gains.
-struct bt_settings {
+// What a map is made of. To change it, derive from this and name what is different:
+//
+//     struct small : assay::bt_policies<int> {
+//       using compare = std::greater<>;
+//       static constexpr std::size_t leaf_capacity = 32;
+//     };
+//     assay::bt_map<int, double, small> map;
+template <class K>
+struct bt_policies {
+  using compare = std::less<K>;            // the order of the keys: a strict weak one
+  using reclaim = assay::reclaim::epochs;  // when memory is freed; reclaim::none never does
+  using synchronisation = bt::optimistic;  // see bt_synchronisation.h
+  // Where nodes, boxes and records come from, by many threads at once.
+  using allocator = std::allocator<std::byte>;
   // Capacities of a leaf, in elements, and of an internal node, in children: 6 to 64. With 64-bit
   // keys and values, the nodes take 768 and 384 bytes, which allocators have sizes for.
   static constexpr std::size_t leaf_capacity = 44;
   static constexpr std::size_t internal_capacity = 23;
-  // Whether a leaf that is less than a quarter full is joined with a sibling, not only one of fewer
-  // than 3 elements, and whether a leaf that grows at one of its ends is split there, not in
-  // halves.
-  static constexpr bool keeps_leaves_full = true;
-  // For keys that can be hashed: whether leaves are searched by fingerprints of a byte, and whether
-  // elements are put in the line that their hash names.
-  static constexpr bool fingerprints = true;
-  static constexpr bool homes = true;
-  // Whether an update fetches the lines of a leaf as one that will write to them.
-  static constexpr bool fetches_to_write = true;
-  // The best vector instructions that are used where the processor has them.
-  static constexpr host::instruction_set most_instructions = host::instruction_set::avx512;
-};
-
-// The same with other capacities, as in bt_map<K, V, reclaim::epochs, std::less<K>, bt::optimistic,
-// bt_capacities<32, 32>>, which has the capacities of the thesis.
-template <std::size_t Leaf, std::size_t Internal>
-struct bt_capacities : bt_settings {
-  static constexpr std::size_t leaf_capacity = Leaf;
-  static constexpr std::size_t internal_capacity = Internal;
 };
 
 // Its functions are called by any thread, those that say "at rest" while no thread is inside a call
 // to a handle and all calls that ended happen before.
-template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
-          class Synchronisation = bt::optimistic, class Settings = bt_settings>
+template <class K, class V, class Policies = bt_policies<K>>
 class bt_map {
-  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::copy_constructible<K> &&
-                    std::is_same_v<V, std::remove_cvref_t<V>> && std::copy_constructible<V>,
-                "keys and values of bt_map are copied: they are copyable objects, neither constant "
-                "nor references.");
-  static_assert(bt::order<Compare, K>,
-                "the fourth parameter of bt_map does not order its keys: `less(key, key)` answers "
+  static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::destructible<K> &&
+                    std::is_same_v<V, std::remove_cvref_t<V>> && std::destructible<V>,
+                "keys and values of bt_map are objects, neither constant nor references.");
+  static_assert(std::derived_from<Policies, bt_policies<K>>,
+                "the third parameter of bt_map is not a struct of policies: derive one from "
+                "assay::bt_policies<K>, with the same K, and name in it what is different.");
+  static_assert(bt::order<typename Policies::compare, K>,
+                "`compare` of bt_map's policies does not order its keys: `less(key, key)` answers "
                 "true or false, also if `less` is constant. std::less<K> needs K to have <.");
-  static_assert(
-      bt::synchronisation<Synchronisation>,
-      "the fifth parameter of bt_map is not a way of synchronisation: use bt::optimistic, "
-      "bt::optimistic_replacing or bt::coarse<Lock>.");
-  static_assert(
-      std::derived_from<Settings, bt_settings>,
-      "the sixth parameter of bt_map is not a layout: use bt_settings, bt_capacities<Leaf, "
-      "Internal> or a type that is derived from them.");
-  static_assert(reclaim::policy<Reclaim>,
-                "the third parameter of bt_map is not a reclamation policy: use reclaim::epochs or "
-                "reclaim::none, or a type that does what assay/reclaim/concept.h asks of one.");
-  static_assert(Reclaim::protects == reclaim::protection::everything,
+  static_assert(bt::synchronisation<typename Policies::synchronisation>,
+                "`synchronisation` of bt_map's policies is not a way of synchronisation: use "
+                "bt::optimistic, bt::optimistic_replacing or bt::coarse<Lock>.");
+  static_assert(reclaim::policy<typename Policies::reclaim>,
+                "`reclaim` of bt_map's policies is not a reclamation policy: use reclaim::epochs "
+                "or reclaim::none, or a type that does what assay/reclaim/concept.h asks of one.");
+  static_assert(Policies::reclaim::protects == reclaim::protection::everything,
                 "bt_map cannot be used with hazard pointers: its searches pass nodes and records "
-                "that they have not announced. Use reclaim::epochs or reclaim::none.");
-  static_assert(Settings::leaf_capacity >= 6 && Settings::internal_capacity >= 6,
+                "that they have not announced. `reclaim` of its policies is reclaim::epochs or "
+                "reclaim::none.");
+  static_assert(bt::allocator<typename Policies::allocator>,
+                "`allocator` of bt_map's policies is not an allocator: use std::allocator<T>, "
+                "std::pmr::polymorphic_allocator<T> or another one whose pointers are T*.");
+  static_assert(Policies::leaf_capacity >= 6 && Policies::internal_capacity >= 6,
                 "a node of bt_map holds at least 6 elements or children: with fewer, the halves of "
-                "a node that was split would have to be joined at once.");
-  static_assert(Settings::leaf_capacity <= 64 && Settings::internal_capacity <= 64,
-                "a node of bt_map holds at most 64 elements or children.");
+                "a node that was split would have to be joined at once. Raise `leaf_capacity` or "
+                "`internal_capacity` of its policies.");
+  static_assert(Policies::leaf_capacity <= 64 && Policies::internal_capacity <= 64,
+                "a node of bt_map holds at most 64 elements or children: lower `leaf_capacity` or "
+                "`internal_capacity` of its policies.");
 
-  using node_lock = typename Synchronisation::node_lock;
-  using section = typename Synchronisation::section;
-  using types = bt::nodes<K, V, Compare, node_lock, Settings>;
+  using compare = typename Policies::compare;
+  using domain = typename Policies::reclaim;
+  using synchronisation = typename Policies::synchronisation;
+  using memory = bt::memory<typename Policies::allocator>;
+  using layout = bt::layout_of<Policies>;
+  using section = typename synchronisation::section;
+  using types = bt::nodes<K, V, Policies>;
+  using node_lock = typename types::node_lock;
   using words = typename types::words;
   using key_word = typename words::key_word;
   using value_word = typename words::value_word;
@@ -192,26 +201,135 @@ class bt_map {
   using internal = typename types::internal;
   using edge = typename types::edge;
   using version = typename node_lock::version;
-  using guard_type = typename Reclaim::guard;
+  using guard_type = typename domain::guard;
   using set = host::instruction_set;
 
  public:
-  static constexpr std::size_t leaf_capacity = Settings::leaf_capacity;
-  static constexpr std::size_t internal_capacity = Settings::internal_capacity;
+  using key_type = K;
+  using mapped_type = V;
+  using value_type = std::pair<const K, V>;
+  using key_compare = compare;
+  using allocator_type = typename Policies::allocator;
+
+  static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
+  static constexpr std::size_t internal_capacity = Policies::internal_capacity;
 
   class handle;
 
-  // Throws std::bad_alloc.
-  bt_map() : bt_map(Compare()) {}
-  explicit bt_map(Compare less)
-      : root_(types::edge_to(new leaf)), less_(std::move(less)), set_(usable_set()) {}
+  // `seed` decides what approximate_size() draws: maps with equal seeds whose handles are attached
+  // in the same order draw alike. Throws std::bad_alloc.
+  bt_map() : bt_map(compare()) {}
+  explicit bt_map(compare less, std::uint64_t seed = 0, const allocator_type& allocator = {})
+      : allocator_(allocator),
+        root_(types::edge_to(make<leaf>())),
+        less_(std::move(less)),
+        set_(usable_set()),
+        seed_(seed) {}
+  explicit bt_map(const allocator_type& allocator) : bt_map(compare(), 0, allocator) {}
   bt_map(const bt_map&) = delete;
   bt_map& operator=(const bt_map&) = delete;
+  // Takes the elements and the order of `other`, which is empty afterwards and can be used. Both
+  // maps are at rest. Handles stay with the map that they were attached to, whatever it holds.
+  // Frees what the map held before. Throws std::bad_alloc, with nothing changed. Not for allocators
+  // with state: a node finds the allocator that it came from in the map that made it.
+  bt_map(bt_map&& other)
+    requires(memory::is_stateless)
+      : bt_map(other.less_, other.seed_) {
+    swap(other);
+  }
+  bt_map& operator=(bt_map&& other)
+    requires(memory::is_stateless)
+  {
+    bt_map taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  // Exchanges elements and orders. Both maps are at rest; handles stay as above. Throws what
+  // swapping two of `compare` throws.
+  void swap(bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
+    requires(memory::is_stateless)
+  {
+    std::ranges::swap(less_, other.less_);
+    // Nodes are in no domain before they are retired: what waits stays where it is.
+    root_.store(other.root_.exchange(root_.load(memory_order_acquire), memory_order_acq_rel),
+                memory_order_release);
+  }
+  friend void swap(bt_map& one, bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
+    requires(memory::is_stateless)
+  {
+    one.swap(other);
+  }
   // At rest, with no handle left. Deletes everything.
   ~bt_map() { delete_tree(root_.load(memory_order_relaxed)); }
 
+  // The allocator that it was given. Wait-free.
+  [[nodiscard]] allocator_type get_allocator() const { return allocator_; }
+
   // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
   [[nodiscard]] handle attach() { return handle(*this); }
+
+  // The same calls without a handle, by any thread: each has one implicitly (implicit_handle.h).
+  // What a call promises stands at the handle's. Visits and other functions that a call is given
+  // may call the map so, too.
+  ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
+  template <class F>
+  ASSAY_IMPLICIT(update, (parameter<K> key, F f), (key, std::move(f)))
+  ASSAY_IMPLICIT(erase, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(find, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(contains, (parameter<K> key), (key))
+  template <class F>
+  ASSAY_IMPLICIT(visit, (parameter<K> key, F&& f), (key, f))
+  ASSAY_IMPLICIT(find_many, (std::span<const K> keys, std::span<std::optional<V>> found),
+                 (keys, found))
+  template <class F>
+  ASSAY_IMPLICIT(range, (parameter<K> first, parameter<K> last, F f), (first, last, std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(iterate, (F f), (std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(visit_range, (parameter<K> first, parameter<K> last, F&& f), (first, last, f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_all, (F && f), (f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_range_descending, (parameter<K> first, parameter<K> last, F&& f),
+                 (first, last, f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_all_descending, (F && f), (f))
+  template <class F>
+  ASSAY_IMPLICIT(range_snapshot, (parameter<K> first, parameter<K> last, F f),
+                 (first, last, std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(snapshot, (F f), (std::move(f)))
+  ASSAY_IMPLICIT(clone, (), ())
+  ASSAY_IMPLICIT(size, (), ())
+  ASSAY_IMPLICIT(approximate_size, (), ())
+  ASSAY_IMPLICIT(empty, (), ())
+  ASSAY_IMPLICIT(lower_bound, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(upper_bound, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(floor, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(predecessor, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(minimum, (), ())
+  ASSAY_IMPLICIT(maximum, (), ())
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(erase, (const Q& key), (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(find, (const Q& key), (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(contains, (const Q& key), (key))
+  template <bt::other_key<K, compare> Q, class F>
+  ASSAY_IMPLICIT(visit, (const Q& key, F&& f), (key, f))
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
+  ASSAY_IMPLICIT(visit_range, (const Q& first, const R& last, F&& f), (first, last, f))
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
+  ASSAY_IMPLICIT(visit_range_descending, (const Q& first, const R& last, F&& f), (first, last, f))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(lower_bound, (const Q& key), (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(upper_bound, (const Q& key), (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(floor, (const Q& key), (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(predecessor, (const Q& key), (key))
 
   // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
   // and what comparisons and `visit` throw.
@@ -229,7 +347,7 @@ class bt_map {
   // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
   // free_all() frees them when it otherwise would. Throws std::bad_alloc, with nothing changed.
   void clear() {
-    auto* const empty = new leaf;
+    leaf* const empty = make<leaf>();
     delete_tree(root_.exchange(types::edge_to(empty), memory_order_acq_rel));
     if constexpr (requires { domain_.free_all(); }) domain_.free_all();
   }
@@ -253,7 +371,21 @@ class bt_map {
   [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
+  // What a new handle draws. Each has a number of its own, and so, as every step of this is a
+  // bijection, numbers of its own to draw. By any thread: the count alone is shared, and nothing
+  // else is read because of it, so it is relaxed.
+  [[nodiscard]] detail::random_draws next_draws() {
+    detail::random_draws of_map(seed_);
+    return detail::random_draws(of_map() + handles_.fetch_add(1, memory_order_relaxed));
+  }
+
   // From here to the handle: what a thread does within its calls.
+
+  // A node, box or record from the map's allocator.
+  template <class T, class... Arguments>
+  [[nodiscard]] T* make(Arguments&&... arguments) const {
+    return memory(allocator_).template make<T>(std::forward<Arguments>(arguments)...);
+  }
 
   // Up to N things, without an allocation.
   template <class T, std::size_t N>
@@ -278,6 +410,10 @@ class bt_map {
   template <std::size_t N>
   using entries = inline_vector<entry, N>;
 
+  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
+  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
+  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
+
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
   // A leaf and the version that it had when a thread came to it.
@@ -300,12 +436,12 @@ class bt_map {
   };
 
   [[nodiscard]] static set usable_set() {
-    return std::min(host::best_instruction_set(), Settings::most_instructions);
+    return std::min(host::best_instruction_set(), layout::most_instructions);
   }
   // With what the calling thread searches now: a function with vector instructions ends by
   // vzeroupper, which aborts a transaction.
   [[nodiscard]] set set_now() const noexcept {
-    return Synchronisation::in_transaction() ? set::scalar : set_;
+    return synchronisation::in_transaction() ? set::scalar : set_;
   }
 
   static std::uint64_t hash_of(parameter<K> key) {
@@ -360,7 +496,7 @@ class bt_map {
         fetch_line(&node->elements[leaf::home(hash) * types::per_line]);
     }
     static void fetch_line(const void* at) {
-      if constexpr (Writes && Settings::fetches_to_write) {
+      if constexpr (Writes && layout::fetches_to_write) {
         sync::prefetch_to_write(at);
       } else {
         sync::prefetch(at);
@@ -392,6 +528,10 @@ class bt_map {
     return piece_by(
         [&](const internal& node) { return node.template child_of<set::scalar>(key, less_); });
   }
+  template <bt::other_key<K, compare> Q>
+  [[nodiscard, gnu::noinline]] piece piece_of(const Q& key) const {
+    return piece_by([&](const internal& node) { return node.child_of_other(key, less_); });
+  }
   [[nodiscard, gnu::noinline]] piece piece_after(const K& bound) const {
     return piece_by([&](const internal& node) { return node.child_after(bound, less_); });
   }
@@ -403,10 +543,10 @@ class bt_map {
   }
 
   // Where in a leaf the key is, among these places.
-  template <set Set>
-  [[nodiscard]] std::size_t place_in(const leaf& node, parameter<K> key, std::uint64_t hash,
-                                     std::uint64_t places) const {
-    if constexpr (types::has_fingerprints) {
+  template <set Set, class Key = parameter<K>>
+  [[nodiscard]] std::size_t place_in(const leaf& node, std::type_identity_t<Key> key,
+                                     std::uint64_t hash, std::uint64_t places) const {
+    if constexpr (types::has_fingerprints && bt::hashes_as<std::remove_cvref_t<Key>, K>) {
       std::uint64_t candidates = places & vector_search::equal_bytes<Set, leaf_capacity>(
                                               node.fingerprints.data(), leaf::fingerprint(hash));
       while (candidates != 0) {
@@ -429,17 +569,21 @@ class bt_map {
   }
 
   // The answer was right when the leaf's version was read.
-  template <set Set, bool Writes>
-  [[nodiscard]] located locate_as(parameter<K> key, std::uint64_t hash) const {
+  template <set Set, bool Writes, class Key = parameter<K>>
+  [[nodiscard]] located locate_as(std::type_identity_t<Key> key, std::uint64_t hash) const {
     const auto choose = [&](const internal& node) {
-      return node.template child_of<Set>(key, less_);
+      if constexpr (std::is_same_v<Key, parameter<K>>) {
+        return node.template child_of<Set>(key, less_);
+      } else {
+        return node.child_of_other(key, less_);
+      }
     };
     fetching<Writes> follow{hash};
     for (sync::backoff backoff;; backoff.wait()) {
       located got{.where = way_down(choose, follow), .places = 0, .place = nowhere, .found = {}};
       const leaf& node = *got.where.at;
       got.places = node.places();
-      got.place = place_in<Set>(node, key, hash, got.places);
+      got.place = place_in<Set, Key>(node, key, hash, got.places);
       if (got.place != nowhere) got.found = node.at(got.place);
       ASSAY_POINT("bt_map_leaf_read");
       if (node.lock.validate(got.where.seen)) return got;
@@ -472,6 +616,17 @@ class bt_map {
   template <bool Writes>
   [[nodiscard, gnu::noinline]] located locate_scalar(parameter<K> key, std::uint64_t hash) const {
     return locate_as<set::scalar, Writes>(key, hash);
+  }
+
+  // For a key of another type than K: by comparisons, or for a string by its characters' hash.
+  template <class Q>
+  [[nodiscard, gnu::noinline]] located locate_other(const Q& key) const {
+    if constexpr (types::has_fingerprints && bt::hashes_as<Q, K>) {
+      const typename bt::string_traits<K>::view text(key);
+      return locate_as<set::scalar, false, decltype((text))>(text, bt::hash_of(text));
+    } else {
+      return locate_as<set::scalar, false, const Q&>(key, 0);
+    }
   }
 
   // What find_many does for up to `lanes` keys: a step for each in turn, so that all wait for
@@ -595,7 +750,7 @@ class bt_map {
   // An element that is not in the map yet, and deleted if it never is.
   class fresh_entry {
    public:
-    fresh_entry() = default;
+    explicit fresh_entry(const bt_map& map) : memory_(map.allocator_) {}
     fresh_entry(const fresh_entry&) = delete;
     fresh_entry& operator=(const fresh_entry&) = delete;
     ~fresh_entry() {
@@ -603,14 +758,26 @@ class bt_map {
     }
 
     [[nodiscard]] bool is_made() const { return made_; }
-    void make(parameter<K> key, parameter<V> value) {
+    // The value is made of `args`. Instead of what was made before.
+    template <class Key, class... Args>
+    void make(Key&& key, Args&&... args) {
+      static_assert(std::is_constructible_v<K, Key>,
+                    "this call of bt_map makes a key of the one that it was given, or of the one "
+                    "that is there. K cannot be copied: give an element with std::move(key).");
+      static_assert(std::is_constructible_v<V, Args...>,
+                    "this call of bt_map makes a value of what it was given, and V cannot be made "
+                    "of that. A value that cannot be copied is given with std::move(value).");
       entry now;
       if constexpr (words::has_value) {
-        now = {key, value};
+        V value(std::forward<Args>(args)...);
+        now = {std::forward<Key>(key), value};
       } else if constexpr (words::has_box) {
-        now = {key, new typename words::box_type{value}};
+        now = {std::forward<Key>(key), memory_.template make<typename words::box_type>(
+                                           std::in_place, std::forward<Args>(args)...)};
       } else {
-        now = {new typename words::record_type(key, value), {}};
+        now = {memory_.template make<typename words::record_type>(
+                   std::in_place, std::forward<Key>(key), std::forward<Args>(args)...),
+               {}};
       }
       if (made_) destroy(held_);
       held_ = now;
@@ -619,25 +786,37 @@ class bt_map {
     [[nodiscard]] const entry& get() const { return held_; }
     // It is in the map now.
     void release() { made_ = false; }
+    // The key that is sought: `given`, which may have been moved into the element.
+    parameter<K> key_or(parameter<K> given) const {
+      if constexpr (!words::has_key) {
+        if (made_) return words::key(held_.key);
+      }
+      return given;
+    }
 
    private:
+    [[no_unique_address]] const memory memory_;
     entry held_{};
     bool made_ = false;
   };
 
   // Frees an element that no node points to.
   static void destroy(const entry& old) {
-    if constexpr (words::has_box) delete old.value;
-    if constexpr (!words::has_key) delete old.key;
+    if constexpr (words::has_box) memory::destroy(old.value);
+    if constexpr (!words::has_key) memory::destroy(old.key);
+  }
+  template <class T>
+  static void retire(guard_type& guard, T* old) {
+    guard.retire(old, typename memory::deleter());
   }
   // Retires an element that a leaf held. The leaf's lock is not held any more.
   static void retire_entry(guard_type& guard, const entry& old) {
-    if constexpr (words::has_box) guard.retire(old.value);
+    if constexpr (words::has_box) retire(guard, old.value);
     if constexpr (!words::has_key) retire_separator(guard, old.key);
   }
   static void retire_separator(guard_type& guard, const key_word& old) {
     if constexpr (!words::has_key) {
-      if (old->disown()) guard.retire(old);
+      if (old->disown()) retire(guard, old);
     } else {
       static_cast<void>(guard);
       static_cast<void>(old);
@@ -662,7 +841,7 @@ class bt_map {
   // 5 in 6 of a million keys are erased, the others take 230 bytes each. They take 47 if leaves are
   // joined when less than a quarter full.
   static constexpr std::size_t least_elements =
-      Settings::keeps_leaves_full ? std::max<std::size_t>(leaf_capacity / 4, 3) : 3;
+      layout::keeps_leaves_full ? std::max<std::size_t>(leaf_capacity / 4, 3) : 3;
   static constexpr std::size_t least_children = 3;
 
   // What is made to be nearly full has room for a few more if it is not small.
@@ -694,9 +873,9 @@ class bt_map {
     void retire(guard_type& guard) {
       for (const edge each : nodes) {
         if (types::is_leaf(each)) {
-          guard.retire(types::leaf_at(each));
+          bt_map::retire(guard, types::leaf_at(each));
         } else {
-          guard.retire(types::internal_at(each));
+          bt_map::retire(guard, types::internal_at(each));
         }
       }
       for (const key_word& each : separators) retire_separator(guard, each);
@@ -716,7 +895,7 @@ class bt_map {
     std::array<edge, 2> old;
   };
 
-  using prepared = bt::prepared_nodes<leaf, internal>;
+  using prepared = bt::prepared_nodes<leaf, internal, memory>;
 
   // Looks at the nodes on the way to that key's leaf, from the root down, and balances the first
   // that needs it.
@@ -836,7 +1015,7 @@ class bt_map {
     // How many are to be in the left one of two where `key` is to be added: a half. But where it is
     // above all others or below, those after it may be as well (as in Abseil's B-trees).
     [[nodiscard]] std::size_t left_of_split(const bt_map& map, parameter<K> key) const {
-      if constexpr (Settings::keeps_leaves_full) {
+      if constexpr (layout::keeps_leaves_full) {
         const std::size_t most = std::min(nearly_full(capacity), size() - 1);
         if (std::all_of(all_.begin(), all_.end(),
                         [&](const entry& each) { return map.less_(words::key(each.key), key); })) {
@@ -924,7 +1103,7 @@ class bt_map {
     // Where two children of the root become one, that is the root.
     const bool lowers =
         !is_root && above.node == nullptr && !change.splits && parent.node->size() == 2;
-    const bool replaces_parent = !is_root && (Synchronisation::replaces_parents || lowers);
+    const bool replaces_parent = !is_root && (synchronisation::replaces_parents || lowers);
 
     edge top = change.left;  // what the edge above it all leads to when it is done
     internal* made = nullptr;
@@ -1046,7 +1225,7 @@ class bt_map {
                                  guard_type& guard) {
     for (sync::backoff backoff;;) {
       ASSAY_POINT("bt_map_balance_begins");
-      stock.provide();
+      stock.provide(memory(allocator_));
       removed old;
       balance_result got{};
       {
@@ -1076,8 +1255,8 @@ class bt_map {
   // and asks `each(leaf)` whether to go on: it has to if it has not met what it needs. Then all
   // leaves are validated, so that what was read was there at one moment, unless the answer is
   // `changed`. Needs no memory: the answer is `no_room` if `leaves` or what `each` has is used up.
-  template <class Each>
-  [[nodiscard]] walked walk(const K* first, const K* last, std::vector<arrival>& leaves,
+  template <class Q, class Each>
+  [[nodiscard]] walked walk(const Q* first, const Q* last, std::vector<arrival>& leaves,
                             bool locking, const Each& each) const {
     struct unlocking {
       const std::vector<arrival>* leaves;
@@ -1133,7 +1312,7 @@ class bt_map {
   static void delete_tree(edge to) noexcept {
     const auto disown = [](const key_word& word) {
       if constexpr (!words::has_key) {
-        if (word->disown()) delete word;
+        if (word->disown()) memory::destroy(word);
       } else {
         static_cast<void>(word);
       }
@@ -1143,10 +1322,10 @@ class bt_map {
       entries<leaf_capacity> met;
       collect(*node, met);
       for (const entry& each : met) {
-        if constexpr (words::has_box) delete each.value;
+        if constexpr (words::has_box) memory::destroy(each.value);
         disown(each.key);
       }
-      delete node;
+      memory::destroy(node);
       return;
     }
     internal* const node = types::internal_at(to);
@@ -1154,18 +1333,23 @@ class bt_map {
       delete_tree(node->child(i));
       if (i + 1 < node->size()) disown(node->key(i));
     }
-    delete node;
+    memory::destroy(node);
   }
 
   class checking;
 
+  [[no_unique_address]] const allocator_type allocator_;
   // Read by every call, and apart from what else is written.
   alignas(64) node_lock root_lock_;
   atomic<edge> root_;
-  [[no_unique_address]] Compare less_;
+  [[no_unique_address]] compare less_;
   const set set_;
-  [[no_unique_address]] typename Synchronisation::shared shared_;
-  alignas(64) Reclaim domain_;
+  const std::uint64_t seed_;
+  [[no_unique_address]] typename synchronisation::shared shared_;
+  // Written when handles come and go.
+  alignas(64) domain domain_;
+  atomic<std::uint64_t> handles_{0};  // attached so far
+  implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
 };
 
 // A thread's access to the map. Only the thread that attached it calls it, and not within a call to
@@ -1177,24 +1361,126 @@ class bt_map {
 // Every call may throw std::bad_alloc and what comparisons and copies throw, with nothing changed.
 // "Promises" above says what each call promises and for whom it waits. Where nothing else is said,
 // a call goes down one way from the root, which takes time logarithmic in the number of elements.
-template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
-class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
+template <class K, class V, class Policies>
+class bt_map<K, V, Policies>::handle {
  public:
   // Adds the element if no element has its key; says whether it did. Locks the leaf, and first
   // balances it if it is full. Like erase(), it is not inlined: a loop over these and find(), which
   // is, would keep its own variables in memory (gcc 12: 14 instructions more a search).
   [[gnu::noinline]] bool insert(parameter<K> key, parameter<V> value) {
-    return put(key, value,
-               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+    return add(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
+  }
+  // The same with a value, or a key and a value, that are moved. As try_emplace().
+  bool insert(parameter<K> key, V&& value)
+    requires(moves_values)
+  {
+    return try_emplace(key, std::move(value));
+  }
+  bool insert(K&& key, V&& value)
+    requires(moves_keys)
+  {
+    return try_emplace(std::move(key), std::move(value));
   }
 
-  // Adds the element, or gives the element with its key this value; says whether it added it. Where an
-  // equivalent key is there that is not equal, one of the two stays.
+  // Adds an element with the key and the value V(args...) if no element has the key; says whether
+  // it did. The value is made at most once, with no lock held, and not at all if the key was there
+  // from the beginning. If another thread adds the key during the call, what was moved into the
+  // call may be lost although nothing was added; with bt::coarse it is lost whenever the key is
+  // there.
+  template <class... Args>
+  bool try_emplace(parameter<K> key, Args&&... args) {
+    return add(key, [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class... Args>
+  bool try_emplace(K&& key, Args&&... args)
+    requires(moves_keys)
+  {
+    return add(
+        key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
+  }
+
+  // try_emplace() by the name that other maps have for it.
+  template <class Key, class... Args>
+  bool emplace(Key&& key, Args&&... args) {
+    return try_emplace(std::forward<Key>(key), std::forward<Args>(args)...);
+  }
+
+  // As try_emplace(). Returns a copy of the value that the key has then, be it old or new, and
+  // whether the element was added.
+  template <class... Args>
+  std::pair<V, bool> get_or_emplace(parameter<K> key, Args&&... args) {
+    static_assert(std::copy_constructible<V>,
+                  "bt_map's get_or_emplace() copies the value: use emplace_and_visit() for values "
+                  "that can only be moved.");
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    std::optional<V> value;
+    entry there{};
+    const bool is_added = put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          made.make(key, std::forward<Args>(args)...);
+          // Here, so that nothing has changed if it fails.
+          value.emplace(words::value(made.get().key, made.get().value));
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+    if (!is_added) value.emplace(words::value(there.key, there.value));
+    return {*std::move(value), is_added};
+  }
+
+  // As try_emplace(), and then calls visit(value) with a reference to the value that the key has,
+  // be it old or new; says whether the element was added. `visit` is called once, with no lock
+  // held; others may have replaced the value by then. What it throws passes, and an element that
+  // was added stays.
+  template <class Visit, class... Args>
+  bool emplace_and_visit(parameter<K> key, Visit visit, Args&&... args) {
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    entry there{};
+    const bool is_added = put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          made.make(key, std::forward<Args>(args)...);
+          there = made.get();
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+    visit(words::value(there.key, there.value));
+    return is_added;
+  }
+
+  // Adds the element, or gives the element with its key this value; says whether it added it. Where
+  // an equivalent key is there that is not equal, one of the two stays.
   bool insert_or_assign(parameter<K> key, parameter<V> value) {
-    return put(key, value, [&](const located& at, fresh_entry& fresh) {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
+  }
+  // The same with a value, or a key and a value, that are moved.
+  bool insert_or_assign(parameter<K> key, V&& value)
+    requires(moves_values)
+  {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(key, std::move(value)); });
+  }
+  bool insert_or_assign(K&& key, V&& value)
+    requires(moves_keys)
+  {
+    return assign(key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::move(value)); });
+  }
+
+  // As insert_or_assign(), but returns a copy of the value that was replaced, or nothing if the
+  // element was added.
+  std::optional<V> exchange(parameter<K> key, parameter<V> value) {
+    std::optional<V> old;
+    alter(key, [&](const entry* held, fresh_entry& fresh) {
+      copy_of(held, old);
       if (!fresh.is_made()) fresh.make(key, value);
-      return replace_at(at, fresh) ? found_there::replaced : found_there::changed;
+      return decision::put;
     });
+    return old;
   }
 
   // Gives the element with the key the value f(value), if there is one, and says whether there was.
@@ -1205,49 +1491,93 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     static_assert(std::is_invocable_r_v<V, F&, const V&>,
                   "the function given to bt_map's update() takes the value, or a reference to a "
                   "constant one, and returns the new value.");
-    auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh;
-    located at = look_up<true>(key, hash);
-    while (at.place != nowhere) {
-      fresh.make(words::key(at.found.key), f(words::value(at.found.key, at.found.value)));
-      const entry old = at.found;
-      if (exchange(key, hash, old, at, fresh)) {
-        retire_entry(guard, old);
-        return true;
+    return alter(key, [&](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) return decision::keep;
+      fresh.make(words::key(held->key), f(words::value(held->key, held->value)));
+      return decision::put;
+    });
+  }
+
+  // Adds an element with the key and the value make() if there is none, or else gives it the value
+  // change(value); says whether it added it. Both functions are called as that of update(), either
+  // of them several times and both in one call: only the last answer counts.
+  template <class Make, class Change>
+  bool upsert(parameter<K> key, Make make, Change change) {
+    static_assert(std::is_invocable_r_v<V, Make&>,
+                  "the first function given to bt_map's upsert() takes nothing and returns the "
+                  "value of a new element.");
+    static_assert(std::is_invocable_r_v<V, Change&, const V&>,
+                  "the second function given to bt_map's upsert() takes the value, or a reference "
+                  "to a constant one, and returns the new value.");
+    return !alter(key, [&](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) {
+        fresh.make(key, make());
+      } else {
+        fresh.make(words::key(held->key), change(words::value(held->key, held->value)));
       }
-    }
-    return false;
+      return decision::put;
+    });
   }
 
   // Removes the element with the key if there is one; says whether it did. Locks the leaf, and
   // balances it if few elements are left.
   [[gnu::noinline]] bool erase(parameter<K> key) {
     auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    for (sync::backoff backoff;; backoff.wait()) {
-      located at{};
-      {
-        const section in(map_->shared_);
-        at = map_->template locate<true>(key, hash);
-        if (at.place == nowhere) return false;
-        ASSAY_POINT("bt_map_erase_before_lock");
-        if (!at.where.at->lock.try_lock(at.where.seen)) continue;
-        ASSAY_POINT("bt_map_erase_locked");
-        at.where.at->remove(at.place);
-        at.where.at->lock.unlock();
-      }
-      retire_entry(guard, at.found);
-      if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
-        map_->balance_if_possible(key, stock_, guard);
-      }
-      return true;
+    return erase_pinned(key, guard);
+  }
+
+  // Removes the element with the key if there is one, and returns a copy of its value, which was
+  // made before: the value itself can still be read by others, and is not theirs to lose. So it is
+  // not for values that can only be moved: keep std::shared_ptr of those.
+  std::optional<V> extract(parameter<K> key) {
+    std::optional<V> removed;
+    alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
+      copy_of(held, removed);
+      return held == nullptr ? decision::keep : decision::remove;
+    });
+    return removed;
+  }
+
+  // Removes the element with the key if there is one and p(value) holds for its value; says whether
+  // it did. `p` is called as the function of update(): its last answer is about the value that was
+  // removed, or that stays.
+  template <class Predicate>
+  bool erase_if(parameter<K> key, Predicate p) {
+    static_assert(std::is_invocable_r_v<bool, Predicate&, const V&>,
+                  "the function given to bt_map's erase_if() takes the value, or a reference to a "
+                  "constant one, and returns whether the element is to be removed.");
+    bool is_removed = false;
+    alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
+      is_removed = held != nullptr && p(words::value(held->key, held->value));
+      return is_removed ? decision::remove : decision::keep;
+    });
+    return is_removed;
+  }
+
+  // Removes the elements with first <= key <= last, until it meets no more; says how many. Those in
+  // one leaf are removed at one moment, one leaf after the other: what was there before is removed
+  // by its end, what others add meanwhile may be. If it throws, those removed by then stay so.
+  // Takes a few ways down for each leaf.
+  std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
+    std::uint64_t number = 0;
+    if (map_->less_(last, first)) return number;
+    for (;;) {
+      auto guard = me_.pin();  // one for each leaf, as a guard retires no more than some
+      const entries<leaf_capacity> removed = remove_from_one_leaf(first, last);
+      if (removed.size() == 0) return number;
+      number += removed.size();
+      // The key is good until the guard ends.
+      for (const entry& each : removed) retire_entry(guard, each);
+      map_->balance_if_possible(words::key(removed[0].key), stock_, guard);
     }
   }
 
   // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
   // for the reason that concept.h gives.
   [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
+    static_assert(std::copy_constructible<V>,
+                  "bt_map's find() copies the value: use visit() for values that can only be "
+                  "moved.");
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
@@ -1297,13 +1627,15 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   // last visit has ended.
   template <class Visit>
   void range(parameter<K> first, parameter<K> last, Visit visit) {
-    if (!map_->less_(last, first)) visit_range(&first, &last, visit);
+    const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
+    if (!map_->less_(last, first)) visit_ascending(&first, &last, each);
   }
 
   // Calls visit(key, value) for all elements, as range().
   template <class Visit>
   void iterate(Visit visit) {
-    visit_range(nullptr, nullptr, visit);
+    const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
+    visit_ascending(no_key, no_key, each);
   }
 
   // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, all as
@@ -1325,7 +1657,10 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   std::unique_ptr<bt_map> clone() {
     std::vector<std::pair<K, V>> elements;
     snapshot([&](const K& key, const V& value) { elements.emplace_back(key, value); });
-    auto copy = std::make_unique<bt_map>(map_->less_);
+    auto copy = std::make_unique<bt_map>(
+        map_->less_, map_->seed_,
+        std::allocator_traits<allocator_type>::select_on_container_copy_construction(
+            map_->allocator_));
     copy->load_sorted(elements.begin(), elements.end());
     return copy;
   }
@@ -1335,7 +1670,7 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     std::uint64_t elements = 0;
     walk_undisturbed(
-        nullptr, nullptr, [&] { elements = 0; }, [] {},
+        no_key, no_key, [&] { elements = 0; }, [] {},
         [&](const leaf& node) {
           elements += static_cast<std::uint64_t>(std::popcount(node.places()));
           return onward::yes;
@@ -1360,45 +1695,132 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
 
   // The element with the least key above `key`.
-  std::optional<std::pair<K, V>> next(parameter<K> key) {
+  std::optional<std::pair<K, V>> upper_bound(parameter<K> key) {
     return least(&key, [&](const K& met) { return map_->less_(key, met); });
   }
 
   // The elements with the least and the greatest key.
   std::optional<std::pair<K, V>> minimum() {
-    return least(nullptr, [](const K& /*met*/) { return true; });
+    return least(no_key, [](const K& /*met*/) { return true; });
   }
   std::optional<std::pair<K, V>> maximum() {
+    return greatest(no_key, [](const K& /*met*/) { return true; });
+  }
+
+  // Reading in place, in both directions, and by keys of other types.
+  //
+  // `visit` functions take a key and a value, as references to constant ones, which are good until
+  // they return: no copy is made of what is in a record or a box. They are called with no lock
+  // held, while this thread is pinned: what is erased meanwhile is freed later. They may call the
+  // map through another handle, also to change or erase what they visit, which they go on to see
+  // as it was. They do not call the map through this handle. What they throw is thrown on.
+
+  // Calls f(key, value) for the element with the key, if there is one, and says whether there was.
+  // Linearizable, as find(), and costs no more.
+  template <class F>
+  [[gnu::always_inline]] bool visit(parameter<K> key, F&& f) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
-    for (sync::backoff backoff;; backoff.wait()) {
-      bool is_found = false;
-      entry greatest{};
-      bool is_whole = false;
-      {
-        const section in(map_->shared_);
-        leaves_.clear();
-        // Leaves are hardly ever empty, but may be, where memory was missing to join them.
-        for (piece at = map_->last_piece(); leaves_.size() < leaves_.capacity();
-             at = map_->piece_of(words::key(*at.below))) {
-          leaves_.push_back(at.where);
-          entries<leaf_capacity> met;
-          collect_racing(*at.where.at, met);
-          const auto last = std::max_element(
-              met.begin(), met.end(),
-              [&](const entry& one, const entry& other) { return map_->before(one, other); });
-          if (last != met.end()) {
-            greatest = *last;
-            is_found = true;
-          }
-          if (is_found || !at.below) {
-            is_whole = are_valid(leaves_);
-            break;
-          }
-        }
-      }
-      if (is_whole) return element_of(is_found, greatest);
-      if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
-    }
+    return visit_at(look_up<false>(key, hash_of(key)), f);
+  }
+
+  // Visits the elements with first <= key <= last, as range() does. If `f` returns a bool, false
+  // ends the walk. Says whether the walk came to its end.
+  template <class F>
+  bool visit_range(parameter<K> first, parameter<K> last, F&& f) {
+    return map_->less_(last, first) || visit_ascending(&first, &last, f);
+  }
+  // The same for all elements.
+  template <class F>
+  bool visit_all(F&& f) {
+    return visit_ascending(no_key, no_key, f);
+  }
+
+  // The same in descending order: from the last element with first <= key <= last to the first.
+  template <class F>
+  bool visit_range_descending(parameter<K> first, parameter<K> last, F&& f) {
+    return map_->less_(last, first) || visit_descending(&first, &last, f);
+  }
+  template <class F>
+  bool visit_all_descending(F&& f) {
+    return visit_descending(no_key, no_key, f);
+  }
+
+  // The element with the greatest key that is at most `key`, and that with the greatest below it.
+  // Linearizable.
+  std::optional<std::pair<K, V>> floor(parameter<K> key) {
+    return greatest(&key, [&](const K& met) { return !map_->less_(key, met); });
+  }
+  std::optional<std::pair<K, V>> predecessor(parameter<K> key) {
+    return greatest(&key, [&](const K& met) { return map_->less_(met, key); });
+  }
+  // Whether there is no element. Linearizable, and nearly always reads one leaf.
+  [[nodiscard]] bool empty() {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    bool is_empty = true;
+    walk_undisturbed(
+        no_key, no_key, [&] { is_empty = true; }, [] {},
+        [&](const leaf& node) {
+          is_empty = node.places() == 0;
+          return is_empty ? onward::yes : onward::no;
+        });
+    return is_empty;
+  }
+
+  // The same look-ups by keys of other types, where compare has is_transparent, as std::less<> has:
+  // std::string_view for std::string, or a part of a key. Such a key is ordered among those of
+  // type K as one of them would be, and equivalent to at most one of those that the map may hold.
+  // No K is made of it. Strings are found by their hash, as by keys of type K, and all others by
+  // comparison with every element of a leaf. Numbers are not other types of numbers: they are
+  // converted.
+  template <bt::other_key<K, compare> Q>
+  std::optional<V> find(const Q& key) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    const located at = look_up_other(key);
+    std::optional<V> found;
+    if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    return found;
+  }
+  template <bt::other_key<K, compare> Q>
+  bool contains(const Q& key) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    return look_up_other(key).place != nowhere;
+  }
+  template <bt::other_key<K, compare> Q, class F>
+  bool visit(const Q& key, F&& f) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    return visit_at(look_up_other(key), f);
+  }
+  template <bt::other_key<K, compare> Q>
+  bool erase(const Q& key) {
+    auto guard = me_.pin();
+    const located at = look_up_other(key);
+    // The element may be erased meanwhile, or another one with its key, and no other, be there.
+    return at.place != nowhere && erase_pinned(words::key(at.found.key), guard);
+  }
+  template <bt::other_key<K, compare> Q>
+  std::optional<std::pair<K, V>> lower_bound(const Q& key) {
+    return least(&key, [&](const K& met) { return !map_->less_(met, key); });
+  }
+  template <bt::other_key<K, compare> Q>
+  std::optional<std::pair<K, V>> upper_bound(const Q& key) {
+    return least(&key, [&](const K& met) { return map_->less_(key, met); });
+  }
+  template <bt::other_key<K, compare> Q>
+  std::optional<std::pair<K, V>> floor(const Q& key) {
+    return greatest(&key, [&](const K& met) { return !map_->less_(key, met); });
+  }
+  template <bt::other_key<K, compare> Q>
+  std::optional<std::pair<K, V>> predecessor(const Q& key) {
+    return greatest(&key, [&](const K& met) { return map_->less_(met, key); });
+  }
+  // These visit nothing where `last` is below `first`.
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class F>
+  bool visit_range(const First& first, const Last& last, F&& f) {
+    return visit_ascending(&first, &last, f);
+  }
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class F>
+  bool visit_range_descending(const First& first, const Last& last, F&& f) {
+    return visit_descending(&first, &last, f);
   }
 
   // The map that it is of.
@@ -1406,7 +1828,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
  private:
   friend bt_map;
-  explicit handle(bt_map& map) : map_(&map), me_(reclaim::join_without_nesting(map.domain_)) {}
+  explicit handle(bt_map& map)
+      : map_(&map), random_(map.next_draws()), me_(reclaim::join_without_nesting(map.domain_)) {}
 
   template <bool Writes>
   [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
@@ -1414,18 +1837,40 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     return map_->template locate<Writes>(key, hash);
   }
 
+  template <class Q>
+  [[nodiscard]] located look_up_other(const Q& key) {
+    const section in(map_->shared_);
+    return map_->locate_other(key);
+  }
+
+  bool erase_pinned(parameter<K> key, guard_type& guard) {
+    const std::uint64_t hash = hash_of(key);
+    for (sync::backoff backoff;; backoff.wait()) {
+      located at{};
+      {
+        const section in(map_->shared_);
+        at = map_->template locate<true>(key, hash);
+        if (at.place == nowhere) return false;
+        if (!remove_at(at)) continue;
+      }
+      retire_removed(guard, key, at);
+      return true;
+    }
+  }
+
   enum class found_there : std::uint8_t { as_it_is, replaced, changed };
 
-  // Adds the element if its key is not there, and says whether it did. Else `met(at, fresh)` says
-  // what it did with the one that is there: it was `changed` if the leaf was.
-  template <class Met>
-  bool put(parameter<K> key, parameter<V> value, const Met& met) {
-    auto guard = me_.pin();
-    const std::uint64_t hash = hash_of(key);
-    fresh_entry fresh;
+  // Adds the element that make(fresh) makes in `fresh` if its key is not there, and says whether it
+  // did. Else `met(at, fresh)` says what it did with the one that is there: it was `changed` if the
+  // leaf was. The key may be moved into the element that is made.
+  template <class Make, class Met>
+  bool put(guard_type& guard, fresh_entry& fresh, parameter<K> given, const Make& make,
+           const Met& met) {
+    const std::uint64_t hash = hash_of(given);
     // In a critical section no memory is asked for.
-    if constexpr (Synchronisation::is_coarse) fresh.make(key, value);
+    if constexpr (synchronisation::is_coarse) make(fresh);
     for (sync::backoff backoff;; backoff.wait()) {
+      const parameter<K> key = fresh.key_or(given);
       located at{};
       found_there done{};
       {
@@ -1434,8 +1879,9 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         if (at.place != nowhere) {
           done = met(at, fresh);
           if (done == found_there::as_it_is) return false;
-        } else if (at.places != leaf::all && put_at(at, key, value, hash, fresh)) {
-          return true;
+        } else if (at.places != leaf::all) {
+          if (!fresh.is_made()) make(fresh);
+          if (put_at(at, hash, fresh)) return true;
         }
       }
       if (at.place == nowhere) {
@@ -1446,10 +1892,25 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
       }
     }
   }
+  template <class Make>
+  bool add(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    return put(guard, fresh, key, make,
+               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+  template <class Make>
+  bool assign(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    fresh_entry fresh(*map_);
+    return put(guard, fresh, key, make, [&](const located& at, fresh_entry& made) {
+      if (!made.is_made()) make(made);
+      return replace_at(at, made) ? found_there::replaced : found_there::changed;
+    });
+  }
+
   // Puts an element into a leaf with room, unless the leaf was changed.
-  bool put_at(const located& at, parameter<K> key, parameter<V> value, std::uint64_t hash,
-              fresh_entry& fresh) {
-    if (!fresh.is_made()) fresh.make(key, value);
+  static bool put_at(const located& at, std::uint64_t hash, fresh_entry& fresh) {
     ASSAY_POINT("bt_map_insert_before_lock");
     leaf& node = *at.where.at;
     if (!node.lock.try_lock(at.where.seen)) return false;
@@ -1473,19 +1934,119 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     fresh.release();
     return true;
   }
-  // Puts the new element where `old` was found, at `at`, or says no, and in `at` what is there now.
-  // Others may change the rest of the leaf meanwhile.
-  bool exchange(parameter<K> key, std::uint64_t hash, const entry& old, located& at,
-                fresh_entry& fresh) {
-    for (sync::backoff backoff;; backoff.wait()) {
-      const section in(map_->shared_);
-      // It was found in another critical section.
-      if constexpr (Synchronisation::is_coarse) at = map_->template locate<true>(key, hash);
-      if (at.place == nowhere || !is_same(old, at.found)) return false;
-      if (replace_at(at, fresh)) return true;
-      at = map_->template locate<true>(key, hash);
+  // Removes the element from its leaf, unless the leaf was changed.
+  static bool remove_at(const located& at) {
+    leaf& node = *at.where.at;
+    ASSAY_POINT("bt_map_erase_before_lock");
+    if (!node.lock.try_lock(at.where.seen)) return false;
+    ASSAY_POINT("bt_map_erase_locked");
+    node.remove(at.place);
+    node.lock.unlock();
+    return true;
+  }
+  // What is left to do after that.
+  void retire_removed(guard_type& guard, parameter<K> key, const located& at) {
+    retire_entry(guard, at.found);
+    if (static_cast<std::size_t>(std::popcount(at.places)) <= least_elements) {
+      map_->balance_if_possible(key, stock_, guard);
     }
   }
+  // Removes all elements with first <= key <= last from the first leaf that has any.
+  entries<leaf_capacity> remove_from_one_leaf(parameter<K> first, parameter<K> last) {
+    entries<leaf_capacity> removed;
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(map_->shared_);
+      for (piece at = map_->piece_of(first);; at = map_->piece_after(words::key(*at.upto))) {
+        leaf& node = *at.where.at;
+        std::uint64_t doomed = 0;
+        removed.clear();
+        for (std::uint64_t left = node.places(); left != 0; left &= left - 1) {
+          const auto place = static_cast<std::size_t>(std::countr_zero(left));
+          const entry each = node.at(place);
+          const K& key = words::key(each.key);
+          if (map_->less_(key, first) || map_->less_(last, key)) continue;
+          removed.push(each);
+          doomed |= UINT64_C(1) << place;
+        }
+        ASSAY_POINT("bt_map_erase_range_before_lock");
+        if (doomed == 0) {
+          if (!node.lock.validate(at.where.seen)) break;
+          if (!at.upto || !map_->less_(words::key(*at.upto), last)) return removed;
+          continue;
+        }
+        if (!node.lock.try_lock(at.where.seen)) break;
+        for (; doomed != 0; doomed &= doomed - 1) {
+          node.remove(static_cast<std::size_t>(std::countr_zero(doomed)));
+        }
+        node.lock.unlock();
+        return removed;
+      }
+    }
+  }
+
+  // What is to become of the element with a key: it stays as it is, is replaced by a new one or
+  // added, or is removed.
+  enum class decision : std::uint8_t { keep, put, remove };
+
+  // Does what decide(held, fresh) says, and says whether there was an element with the key. `held`
+  // is that element, or nullptr; one that is to be put there is made in `fresh`. It is called with
+  // no lock held, and again when the element was changed meanwhile, so that its last answer is
+  // about what the map held when the call took effect.
+  template <class Decide>
+  bool alter(parameter<K> key, const Decide& decide) {
+    auto guard = me_.pin();
+    const std::uint64_t hash = hash_of(key);
+    fresh_entry fresh(*map_);
+    located at = look_up<true>(key, hash);
+    for (;;) {
+      const bool was_there = at.place != nowhere;
+      const entry old = at.found;
+      const decision decided = decide(was_there ? &old : nullptr, fresh);
+      if (decided == decision::keep) return was_there;
+      if (!carry_out(decided, guard, key, hash, at, fresh)) continue;
+      if (decided == decision::remove) {
+        retire_removed(guard, key, at);
+      } else if (was_there) {
+        retire_entry(guard, old);
+      }
+      return was_there;
+    }
+  }
+  // Does what was decided about what was found at `at`, or says no, and in `at` what is there now.
+  // Others may change the rest of the leaf meanwhile.
+  bool carry_out(decision decided, guard_type& guard, parameter<K> key, std::uint64_t hash,
+                 located& at, fresh_entry& fresh) {
+    const bool was_there = at.place != nowhere;
+    const entry old = at.found;
+    // With bt::coarse it was found in another critical section.
+    bool is_current = !synchronisation::is_coarse;
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_full = false;
+      {
+        const section in(map_->shared_);
+        if (!is_current) at = map_->template locate<true>(key, hash);
+        is_current = false;
+        const bool is_there = at.place != nowhere;
+        if (is_there != was_there || (was_there && !is_same(old, at.found))) return false;
+        is_full = !was_there && at.places == leaf::all;
+        if (!is_full && (decided == decision::remove ? remove_at(at)
+                         : was_there                 ? replace_at(at, fresh)
+                                                     : put_at(at, hash, fresh))) {
+          return true;
+        }
+      }
+      if (is_full) map_->balance(key, balance_reason::room, stock_, guard);
+    }
+  }
+  // Into `copy`, which is empty if there is no element.
+  static void copy_of(const entry* held, std::optional<V>& copy) {
+    static_assert(std::copy_constructible<V>,
+                  "extract() and exchange() of bt_map copy the value, which others can still read: "
+                  "keep std::shared_ptr of values that can only be moved.");
+    copy.reset();
+    if (held != nullptr) copy.emplace(words::value(held->key, held->value));
+  }
+
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
   // this thread is pinned; numbers that were replaced and put back make no difference.
   static bool is_same(const entry& old, const entry& now) {
@@ -1501,34 +2062,90 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
   }
 
   template <class Visit>
-  void visit_range(const K* first, const K* last, Visit& visit) {
+  [[gnu::always_inline]] static bool visit_at(const located& at, Visit& visit) {
+    if (at.place == nowhere) return false;
+    visit(words::key(at.found.key), words::value(at.found.key, at.found.value));
+    return true;
+  }
+
+  // Whether to go on after this element.
+  template <class Visit>
+  static bool goes_on(Visit& visit, const entry& met) {
+    const K& key = words::key(met.key);
+    const V& value = words::value(met.key, met.value);
+    if constexpr (std::is_same_v<decltype(visit(key, value)), bool>) {
+      return visit(key, value);
+    } else {
+      visit(key, value);
+      return true;
+    }
+  }
+
+  // What is in a leaf, in ascending order, and which leaf that is: `find_piece` says it.
+  template <class FindPiece>
+  piece read_piece(entries<leaf_capacity>& met, const FindPiece& find_piece) {
+    for (sync::backoff backoff;; backoff.wait()) {
+      met.clear();
+      {
+        const section in(map_->shared_);
+        const piece at = find_piece();
+        collect_racing(*at.where.at, met);
+        ASSAY_POINT("bt_map_range_leaf_read");
+        if (at.where.at->lock.validate(at.where.seen)) {
+          map_->sort(met);
+          return at;
+        }
+      }
+    }
+  }
+
+  template <class First, class Last, class Visit>
+  bool visit_ascending(const First* first, const Last* last, Visit& visit) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     entries<leaf_capacity> met;
     key_word bound{};  // what is at most this has been visited
     for (bool begins = true;; begins = false) {
-      if (!begins && last != nullptr && !map_->less_(words::key(bound), *last)) return;
-      piece at{};
-      for (sync::backoff backoff;; backoff.wait()) {
-        met.clear();
-        const section in(map_->shared_);
-        at = !begins ? map_->piece_after(words::key(bound))
-                     : (first != nullptr ? map_->piece_of(*first) : map_->first_piece());
-        collect_racing(*at.where.at, met);
-        ASSAY_POINT("bt_map_range_leaf_read");
-        if (at.where.at->lock.validate(at.where.seen)) break;
-      }
-      map_->sort(met);
+      if (!begins && last != nullptr && !map_->less_(words::key(bound), *last)) return true;
+      const piece at = read_piece(met, [&] {
+        if (!begins) return map_->piece_after(words::key(bound));
+        return first != nullptr ? map_->piece_of(*first) : map_->first_piece();
+      });
       for (const entry& each : met) {
         const K& key = words::key(each.key);
         if (begins ? first != nullptr && map_->less_(key, *first)
                    : !map_->less_(words::key(bound), key)) {
           continue;  // also what was joined to this leaf after it had been visited
         }
-        if (last != nullptr && map_->less_(*last, key)) return;
-        visit(key, words::value(each.key, each.value));
+        if (last != nullptr && map_->less_(*last, key)) return true;
+        if (!goes_on(visit, each)) return false;
       }
-      if (!at.upto) return;
+      if (!at.upto) return true;
       bound = *at.upto;
+    }
+  }
+
+  template <class First, class Last, class Visit>
+  bool visit_descending(const First* first, const Last* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    entries<leaf_capacity> met;
+    key_word bound{};  // what is above this has been visited
+    for (bool begins = true;; begins = false) {
+      if (!begins && first != nullptr && map_->less_(words::key(bound), *first)) return true;
+      const piece at = read_piece(met, [&] {
+        if (!begins) return map_->piece_of(words::key(bound));
+        return last != nullptr ? map_->piece_of(*last) : map_->last_piece();
+      });
+      for (std::size_t i = met.size(); i-- > 0;) {
+        const K& key = words::key(met[i].key);
+        if (begins ? last != nullptr && map_->less_(*last, key)
+                   : map_->less_(words::key(bound), key)) {
+          continue;  // also what was joined to this leaf after it had been visited
+        }
+        if (first != nullptr && map_->less_(key, *first)) return true;
+        if (!goes_on(visit, met[i])) return false;
+      }
+      if (!at.below) return true;
+      bound = *at.below;
     }
   }
 
@@ -1561,13 +2178,13 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for all
   // keys from some key on.
-  template <class Wanted>
-  std::optional<std::pair<K, V>> least(const K* from, const Wanted& wanted) {
+  template <class Q, class Wanted>
+  std::optional<std::pair<K, V>> least(const Q* from, const Wanted& wanted) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     bool is_found = false;
     entry found{};
     walk_undisturbed(
-        from, nullptr, [&] { is_found = false; }, [] {},
+        from, static_cast<const Q*>(nullptr), [&] { is_found = false; }, [] {},
         [&](const leaf& node) {
           entries<leaf_capacity> met;
           collect_racing(node, met);
@@ -1581,7 +2198,45 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
         });
     return element_of(is_found, found);
   }
+  // The greatest element for which `wanted(key)` holds, from the leaf of *from downwards, or from the
+  // last one. `wanted` holds for all keys up to some key.
+  template <class Q, class Wanted>
+  std::optional<std::pair<K, V>> greatest(const Q* from, const Wanted& wanted) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_found = false;
+      entry found{};
+      bool is_whole = false;
+      {
+        const section in(map_->shared_);
+        leaves_.clear();
+        // Leaves are hardly ever empty, but may be, where memory was missing to join them.
+        for (piece at = from != nullptr ? map_->piece_of(*from) : map_->last_piece();
+             leaves_.size() < leaves_.capacity(); at = map_->piece_of(words::key(*at.below))) {
+          leaves_.push_back(at.where);
+          ASSAY_POINT("bt_map_walk_step");
+          entries<leaf_capacity> met;
+          collect_racing(*at.where.at, met);
+          for (const entry& each : met) {
+            if (wanted(words::key(each.key)) && (!is_found || map_->before(found, each))) {
+              found = each;
+              is_found = true;
+            }
+          }
+          if (is_found || !at.below) {
+            is_whole = are_valid(leaves_);
+            break;
+          }
+        }
+      }
+      if (is_whole) return element_of(is_found, found);
+      if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
+    }
+  }
   static std::optional<std::pair<K, V>> element_of(bool is_found, const entry& found) {
+    static_assert(std::copy_constructible<K> && std::copy_constructible<V>,
+                  "this call of bt_map copies the element that it finds: use one that visits it "
+                  "where K or V can only be moved.");
     std::optional<std::pair<K, V>> element;
     if (is_found) element.emplace(words::key(found.key), words::value(found.key, found.value));
     return element;
@@ -1589,8 +2244,8 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
 
   // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
   // and more_room() makes room for more.
-  template <class Begin, class MoreRoom, class Each>
-  void walk_undisturbed(const K* first, const K* last, const Begin& begin,
+  template <class Q, class Begin, class MoreRoom, class Each>
+  void walk_undisturbed(const Q* first, const Q* last, const Begin& begin,
                         const MoreRoom& more_room, const Each& each) {
     sync::backoff backoff;
     for (unsigned attempt = 0;;) {
@@ -1633,18 +2288,19 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::handle {
     }
   }
 
+  static constexpr const K* no_key = nullptr;
+
   bt_map* map_;
   prepared stock_;
   std::vector<arrival> leaves_;  // of the walk that is going on
-  random::splitmix64 random_{reinterpret_cast<std::uintptr_t>(this)};
+  detail::random_draws random_;
   // Last, so that it leaves first: nothing above needs it.
-  typename Reclaim::participant me_;
+  typename domain::participant me_;
 };
 
-template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
+template <class K, class V, class Policies>
 template <std::forward_iterator Iterator>
-void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iterator first,
-                                                                            Iterator last) {
+void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
   const edge before = root_.load(memory_order_acquire);
   if (!types::is_leaf(before) || types::leaf_at(before)->places() != 0) {
     throw std::logic_error("bt_map::load_sorted: the map is not empty; clear() it before");
@@ -1665,7 +2321,7 @@ void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iter
     row.reserve(leaves);
     std::size_t done = 0;
     for (std::size_t i = 0; i < leaves && elements > 0; ++i) {
-      auto* const node = new leaf;
+      leaf* const node = make<leaf>();
       row.push_back({types::edge_to(node), {}});
       for (; done < (i + 1) * elements / leaves; ++done, ++first) {
         if (done > 0 && !less_(words::key(row[row.size() - (node->places() == 0 ? 2 : 1)].greatest),
@@ -1673,7 +2329,7 @@ void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iter
           throw std::invalid_argument("bt_map::load_sorted: the key at position " +
                                       std::to_string(done) + " is not above the one before it");
         }
-        fresh_entry fresh;
+        fresh_entry fresh(*this);
         fresh.make((*first).first, (*first).second);
         node->put(fresh.get());
         row.back().greatest = fresh.get().key;
@@ -1684,8 +2340,8 @@ void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iter
       const std::size_t nodes = spread(row.size(), internal_capacity);
       std::vector<made> above;
       above.reserve(nodes);
-      std::vector<std::unique_ptr<internal>> made_nodes;
-      for (std::size_t i = 0; i < nodes; ++i) made_nodes.push_back(std::make_unique<internal>());
+      std::vector<std::unique_ptr<internal, typename memory::deleter>> made_nodes;
+      for (std::size_t i = 0; i < nodes; ++i) made_nodes.emplace_back(make<internal>());
       for (std::size_t i = 0; i < nodes; ++i) {
         internal& node = *made_nodes[i].release();
         const std::size_t from = i * row.size() / nodes;
@@ -1706,13 +2362,13 @@ void bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::load_sorted(Iter
     throw;
   }
   if (row.empty()) return;
-  delete types::leaf_at(before);
+  memory::destroy(types::leaf_at(before));
   root_.store(row.front().node, memory_order_release);  // (1) of bt_node.h
 }
 
 // Looks at a tree at rest.
-template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
-class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
+template <class K, class V, class Policies>
+class bt_map<K, V, Policies>::checking {
  public:
   explicit checking(const bt_map& map) : less_(map.less_) {}
 
@@ -1802,15 +2458,14 @@ class bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::checking {
     }
   }
 
-  const Compare& less_;
+  const compare& less_;
   std::size_t leaves_depth_ = nowhere;
   [[no_unique_address]] std::conditional_t<words::has_key, bt::nothing,
                                            std::unordered_map<key_word, std::uint32_t>> owners_;
 };
 
-template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
-std::optional<std::string>
-bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::broken_invariant() const {
+template <class K, class V, class Policies>
+std::optional<std::string> bt_map<K, V, Policies>::broken_invariant() const {
   if (!node_lock::is_free(root_lock_.read())) return "the root is locked";
   checking check(*this);
   const char* fault = check.broken(root_.load(memory_order_acquire), nullptr, nullptr, 0);
@@ -1819,15 +2474,15 @@ bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::broken_invariant() co
   return fault;
 }
 
-template <class K, class V, class Reclaim, class Compare, class Synchronisation, class Settings>
-shape bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::shape() const {
+template <class K, class V, class Policies>
+shape bt_map<K, V, Policies>::shape() const {
   shape_sum sum;
   // Records may also have separators as owners.
   std::unordered_set<const void*> met;  // NOLINT(misc-const-correctness): with a key in the word
   const auto add_key = [&](const key_word& word) {
     if constexpr (!words::has_key) {
       if (!met.insert(word).second) return;
-      sum.add_bytes(sizeof(typename words::record_type));
+      sum.add_bytes(memory::template bytes_of<typename words::record_type>);
       sum.add_owned(word->key);
       sum.add_owned(word->value);
     } else {
@@ -1843,20 +2498,20 @@ shape bt_map<K, V, Reclaim, Compare, Synchronisation, Settings>::shape() const {
     const auto [to, depth] = to_do.back();
     to_do.pop_back();
     if (types::is_leaf(to)) {
-      sum.add_node(sizeof(leaf));
+      sum.add_node(memory::template bytes_of<leaf>);
       entries<leaf_capacity> held;
       collect(*types::leaf_at(to), held);
       sum.add_elements(held.size(), depth);
       for (const entry& each : held) {
         add_key(each.key);
         if constexpr (words::has_box) {
-          sum.add_bytes(sizeof(typename words::box_type));
+          sum.add_bytes(memory::template bytes_of<typename words::box_type>);
           sum.add_owned(each.value->value);
         }
       }
     } else {
       const internal& node = *types::internal_at(to);
-      sum.add_node(sizeof(internal));
+      sum.add_node(memory::template bytes_of<internal>);
       for (std::size_t i = 0; i < node.size(); ++i) {
         if (i > 0) add_key(node.key(i - 1));
         to_do.push_back({node.child(i), depth + 1});

@@ -86,6 +86,33 @@ inline constexpr bool is_hashable =
     (std::same_as<Compare, std::less<K>> || std::same_as<Compare, std::greater<K>> ||
      std::same_as<Compare, std::less<>> || std::same_as<Compare, std::greater<>>);
 
+// Whether Q is a type of keys to search by, next to K: `Compare` says that it takes such.
+template <class Q, class K, class Compare>
+concept other_key = requires { typename Compare::is_transparent; } && !std::same_as<Q, K> &&
+                    // Of numbers, K is made as everywhere: 1 is below -1 as an unsigned number.
+                    !(std::is_arithmetic_v<Q> && std::is_arithmetic_v<K>) &&
+                    std::predicate<const Compare&, const Q&, const K&> &&
+                    std::predicate<const Compare&, const K&, const Q&>;
+
+// Whether a key of type Q has the hash of the K that it is equal to: of strings the characters
+// count, not what holds them.
+template <class K>
+struct string_traits {
+  using view = void;
+};
+template <class C, class T, class A>
+struct string_traits<std::basic_string<C, T, A>> {
+  using view = std::basic_string_view<C, T>;
+};
+template <class C, class T>
+struct string_traits<std::basic_string_view<C, T>> {
+  using view = std::basic_string_view<C, T>;
+};
+template <class Q, class K>
+inline constexpr bool hashes_as =
+    std::same_as<Q, K> || (is_string<K> && (is_string<Q> || !std::is_class_v<Q>) &&
+                           std::convertible_to<const Q&, typename string_traits<K>::view>);
+
 // A number whose every bit depends on all bits of the key.
 template <class K>
 [[nodiscard]] inline std::uint64_t hash_of(const K& key) {
@@ -106,9 +133,10 @@ template <class K>
 // A key and value that are not words. The element and every separator that was made of it own it.
 template <class K, class V>
 struct record {
-  // One copy of each, which need not be movable.
-  // NOLINTNEXTLINE(modernize-pass-by-value)
-  record(const K& key_, const V& value_) : key(key_), value(value_) {}
+  // Both are made here, and need not be movable.
+  template <class Key, class... Args>
+  explicit record(std::in_place_t /*here*/, Key&& key_, Args&&... args)
+      : key(std::forward<Key>(key_)), value(std::forward<Args>(args)...) {}
 
   const K key;
   const V value;
@@ -123,6 +151,9 @@ struct record {
 
 template <class V>
 struct box {
+  template <class... Args>
+  explicit box(std::in_place_t /*here*/, Args&&... args) : value(std::forward<Args>(args)...) {}
+
   const V value;
 };
 
@@ -200,22 +231,53 @@ struct entry {
   [[no_unique_address]] typename Words::value_word value;
 };
 
+// The parts of the layout, which only experiments change: docs/guide/bt_map.md says what each
+// gains. They name another one in policies: `using layout = ...`.
+struct default_layout {
+  // Whether a leaf that is less than a quarter full is joined with a sibling, not only one of fewer
+  // than 3 elements, and whether a leaf that grows at one of its ends is split there, not in
+  // halves.
+  static constexpr bool keeps_leaves_full = true;
+  // For keys that can be hashed: whether leaves are searched by fingerprints of a byte, and whether
+  // elements are put in the line that their hash names.
+  static constexpr bool fingerprints = true;
+  static constexpr bool homes = true;
+  // Whether an update fetches the lines of a leaf as one that will write to them.
+  static constexpr bool fetches_to_write = true;
+  // The best vector instructions that are used where the processor has them.
+  static constexpr host::instruction_set most_instructions = host::instruction_set::avx512;
+};
+template <class Policies>
+struct layout_in {
+  using type = default_layout;
+};
+template <class Policies>
+  requires requires { typename Policies::layout; }
+struct layout_in<Policies> {
+  using type = typename Policies::layout;
+};
+template <class Policies>
+using layout_of = typename layout_in<Policies>::type;
+
 // The types that one map is made of.
-template <class K, class V, class Compare, class Lock, class Settings>
+template <class K, class V, class Policies>
 struct nodes {
+  using compare = typename Policies::compare;
+  using node_lock = typename Policies::synchronisation::node_lock;
+  using layout = layout_of<Policies>;
   using words = words_of<K, V>;
   using key_word = typename words::key_word;
   using value_word = typename words::value_word;
   using entry_type = entry<words>;
 
-  static constexpr std::size_t leaf_capacity = Settings::leaf_capacity;
-  static constexpr std::size_t internal_capacity = Settings::internal_capacity;
+  static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
+  static constexpr std::size_t internal_capacity = Policies::internal_capacity;
 
   // Whether leaves are searched by fingerprints, and internal nodes by vector instructions.
-  static constexpr bool has_fingerprints = Settings::fingerprints && is_hashable<K, Compare>;
+  static constexpr bool has_fingerprints = layout::fingerprints && is_hashable<K, compare>;
   static constexpr bool has_vectors =
       vector_search::serves<K> &&
-      (std::same_as<Compare, std::less<K>> || std::same_as<Compare, std::less<>>);
+      (std::same_as<compare, std::less<K>> || std::same_as<compare, std::less<>>);
 
   struct element {
     [[no_unique_address]] slot<key_word> key;
@@ -223,7 +285,7 @@ struct nodes {
   };
   static constexpr std::size_t per_line = sizeof(element) <= line ? line / sizeof(element) : 1;
   static constexpr std::size_t homes = leaf_capacity / per_line;
-  static constexpr bool has_homes = Settings::homes && has_fingerprints && homes > 1;
+  static constexpr bool has_homes = layout::homes && has_fingerprints && homes > 1;
 
   using edge = std::uintptr_t;  // the address of a node, and whether it is a leaf
 
@@ -244,13 +306,13 @@ struct nodes {
 };
 
 // Padded on purpose: elements begin a line.
-template <class K, class V, class Compare, class Lock, class Settings>
+template <class K, class V, class Policies>
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
-struct alignas(line) nodes<K, V, Compare, Lock, Settings>::leaf {
+struct alignas(line) nodes<K, V, Policies>::leaf {
   static constexpr std::uint64_t all =
       leaf_capacity == 64 ? ~UINT64_C(0) : (UINT64_C(1) << (leaf_capacity % 64U)) - 1U;
 
-  Lock lock;
+  node_lock lock;
   atomic<std::uint64_t> used{0};  // bit i: place i holds an element
   [[no_unique_address]] std::conditional_t<
       has_fingerprints, std::array<atomic<std::uint8_t>, leaf_capacity>, nothing> fingerprints{};
@@ -304,15 +366,15 @@ struct alignas(line) nodes<K, V, Compare, Lock, Settings>::leaf {
   }
 };
 
-template <class K, class V, class Compare, class Lock, class Settings>
-struct alignas(line) nodes<K, V, Compare, Lock, Settings>::internal {
+template <class K, class V, class Policies>
+struct alignas(line) nodes<K, V, Policies>::internal {
   static constexpr std::size_t most_keys = internal_capacity - 1;
 
   internal() {
     for (std::size_t i = 0; i < most_keys; ++i) clear_key(i);
   }
 
-  Lock lock;
+  node_lock lock;
   atomic<std::uint32_t> count{0};  // of children
   // Separators: child i holds keys that are above separator i - 1 and at most separator i. Those
   // that are not used are the greatest key there is where vector instructions look at all of them.
@@ -359,15 +421,20 @@ struct alignas(line) nodes<K, V, Compare, Lock, Settings>::internal {
   // The child in which `key` is, if it is anywhere: how many separators are below it. The answer is
   // below the capacity also if the node is being changed.
   template <host::instruction_set Set>
-  [[nodiscard]] std::size_t child_of(parameter<K> key, const Compare& less) const {
+  [[nodiscard]] std::size_t child_of(parameter<K> key, const compare& less) const {
     if constexpr (has_vectors) {
       return vector_search::count_less<Set, most_keys>(keys.data(), key);
     } else {
       return first_separator([&](const K& separator) { return less(separator, key); });
     }
   }
+  // The same for a key of another type than K.
+  template <class Q>
+  [[nodiscard]] std::size_t child_of_other(const Q& key, const compare& less) const {
+    return first_separator([&](const K& separator) { return less(separator, key); });
+  }
   // The same for the least key above `bound`: how many separators are not above it.
-  [[nodiscard]] std::size_t child_after(const K& bound, const Compare& less) const {
+  [[nodiscard]] std::size_t child_after(const K& bound, const compare& less) const {
     return first_separator([&](const K& separator) { return !less(bound, separator); });
   }
 

@@ -1,8 +1,10 @@
 // How the threads of a bt_map.h keep out of each other's way: a policy over one algorithm.
 //
 //     assay::bt_map<K, V> map;                                     // bt::optimistic, the default
-//     assay::bt_map<K, V, assay::reclaim::epochs, std::less<K>,
-//                   assay::bt::coarse<std::mutex>> locked;
+//     struct coarse : assay::bt_policies<K> {
+//       using synchronisation = assay::bt::coarse<std::mutex>;
+//     };
+//     assay::bt_map<K, V, coarse> locked;
 //
 //     optimistic             each node has a lock (locks/optimistic_lock.h), which searches only
 //                            read
@@ -107,7 +109,7 @@ struct coarse {
   };
 };
 
-// What the fifth parameter of bt_map may be: the three above.
+// What `synchronisation` of bt_map's policies may be: the three above.
 template <class T>
 concept synchronisation = requires(typename T::shared& shared, typename T::node_lock& lock) {
   typename T::section;
@@ -121,16 +123,16 @@ concept synchronisation = requires(typename T::shared& shared, typename T::node_
 // while others wait, and the new nodes' pages have been touched (guideline 2; the thesis makes six,
 // too). Three internal nodes are needed by a split below the root that replaces the parent, two
 // leaves by one of a leaf. Belongs to one thread.
-template <class Leaf, class Internal>
+template <class Leaf, class Internal, class Memory>
 class prepared_nodes {
  public:
   // Throws std::bad_alloc; what it has made by then stays.
-  void provide() {
+  void provide(const Memory& memory) {
     for (auto& each : leaves_) {
-      if (!each) each = std::make_unique<Leaf>();
+      if (!each) each.reset(memory.template make<Leaf>());
     }
     for (auto& each : internals_) {
-      if (!each) each = std::make_unique<Internal>();
+      if (!each) each.reset(memory.template make<Internal>());
     }
   }
 
@@ -142,8 +144,8 @@ class prepared_nodes {
   void use_internal(std::size_t i) { static_cast<void>(internals_[i].release()); }
 
  private:
-  std::array<std::unique_ptr<Leaf>, 3> leaves_;
-  std::array<std::unique_ptr<Internal>, 3> internals_;
+  std::array<std::unique_ptr<Leaf, typename Memory::deleter>, 3> leaves_;
+  std::array<std::unique_ptr<Internal, typename Memory::deleter>, 3> internals_;
 };
 
 }  // namespace assay::bt

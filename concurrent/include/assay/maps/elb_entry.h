@@ -230,15 +230,80 @@ struct element {
   friend bool operator==(const element&, const element&) = default;
 };
 
+// --- packing -------------------------------------------------------------------------------------
+
+// The number that has room for this many bits.
+template <unsigned Bits>
+using number_of = std::conditional_t<Bits <= 64, std::uint64_t, wide>;
+
+// A number of this many bits for each integer, in the same order: those with a sign are moved up by
+// half of their range. Throws std::out_of_range, with the name, if the integer does not fit.
+template <class T, unsigned Bits>
+number_of<Bits> pack_integer(T from, const char* name) {
+  using number = number_of<Bits>;
+  constexpr number offset = std::is_signed_v<T> ? number{1} << (Bits - 1) : 0;
+  const number up = static_cast<number>(from) + offset;
+  if constexpr (Bits < 8 * sizeof(number)) {
+    if (up >> Bits != 0) {
+      throw std::out_of_range(std::string("elb_tree: the ") + name + " " + std::to_string(from) +
+                              " does not fit into its " + std::to_string(Bits) + " bits");
+    }
+  }
+  return up;
+}
+template <class T, unsigned Bits>
+T unpack_integer(number_of<Bits> from) {
+  constexpr number_of<Bits> offset = std::is_signed_v<T> ? number_of<Bits>{1} << (Bits - 1) : 0;
+  return static_cast<T>(from - offset);
+}
+
+// How values become numbers of `bits` bits, in the same order: pack(value) and unpack(number). A
+// program may specialise it for a type of its own, such as a point in time:
+//
+//     template <>
+//     struct assay::elb::packing<minute> {
+//       static constexpr unsigned bits = 32;
+//       static std::uint64_t pack(minute from) { return from.since_start; }
+//       static minute unpack(std::uint64_t from) { return {static_cast<std::uint32_t>(from)}; }
+//     };
+template <class T>
+struct packing;
+
+template <std::integral T>
+struct packing<T> {
+  static constexpr unsigned bits = elb::bits<T>;
+  static std::uint64_t pack(T from) { return pack_integer<T, bits>(from, "element"); }
+  static T unpack(std::uint64_t from) { return unpack_integer<T, bits>(from); }
+};
+
 template <class K, class V, unsigned KeyBits, unsigned ValueBits>
-struct coding<element<K, V, KeyBits, ValueBits>> {
-  static_assert(0 < KeyBits && KeyBits <= bits<K> && 0 < ValueBits && ValueBits <= bits<V>,
+struct packing<element<K, V, KeyBits, ValueBits>> {
+  static_assert(0 < KeyBits && KeyBits <= elb::bits<K> && 0 < ValueBits &&
+                    ValueBits <= elb::bits<V>,
                 "key_bits or value_bits is 0, or more than the key or the value has");
   static_assert(KeyBits + ValueBits <= 127,
                 "a key and a value have together at most 127 bits: keep one of them in fewer, by "
                 "key_bits or value_bits of the settings");
   using entry = element<K, V, KeyBits, ValueBits>;
-  using word = word_of<KeyBits + ValueBits>;
+  static constexpr unsigned bits = KeyBits + ValueBits;
+  using number = number_of<bits>;
+
+  static number pack(const entry& from) {
+    return number{pack_integer<K, KeyBits>(from.key, "key")} << ValueBits |
+           number{pack_integer<V, ValueBits>(from.value, "value")};
+  }
+  static entry unpack(number from) {
+    constexpr number values = (number{1} << ValueBits) - 1;
+    return {unpack_integer<K, KeyBits>(static_cast<number_of<KeyBits>>(from >> ValueBits)),
+            unpack_integer<V, ValueBits>(static_cast<number_of<ValueBits>>(from & values))};
+  }
+};
+
+template <class K, class V, unsigned KeyBits, unsigned ValueBits>
+struct coding<element<K, V, KeyBits, ValueBits>> {
+  using entry = element<K, V, KeyBits, ValueBits>;
+  using packed_entry = packing<entry>;
+  using word = word_of<packed_entry::bits>;
 
   static word encode(const entry& from) {
     const word all = packed(from);
@@ -252,34 +317,13 @@ struct coding<element<K, V, KeyBits, ValueBits>> {
   static word first(const entry& lo) { return packed(lo) + 1; }
   static word last(const entry& hi) { return std::min<word>(packed(hi), read_only<word> - 2) + 1; }
   static entry decode(word held) {
-    const word all = (held - 1) >> unused;
-    return {whole<K, KeyBits>(all >> ValueBits),
-            whole<V, ValueBits>(all & ((word{1} << ValueBits) - 1))};
+    using number = typename packed_entry::number;
+    return packed_entry::unpack(static_cast<number>((held - 1) >> unused));
   }
 
  private:
-  static constexpr unsigned unused = 8 * sizeof(word) - 1 - KeyBits - ValueBits;
-  // Numbers with a sign are moved up by half of their range, so that they keep their order.
-  template <class T, unsigned Bits>
-  static constexpr word offset = std::is_signed_v<T> ? word{1} << (Bits - 1) : 0;
-
-  static word packed(const entry& from) {
-    return (part<KeyBits>(from.key, "key") << ValueBits | part<ValueBits>(from.value, "value"))
-           << unused;
-  }
-  template <unsigned Bits, class T>
-  static word part(T from, const char* name) {
-    const word up = static_cast<word>(from) + offset<T, Bits>;
-    if (up >> Bits != 0) {
-      throw std::out_of_range(std::string("elb_tree: the ") + name + " " + std::to_string(from) +
-                              " does not fit into its " + std::to_string(Bits) + " bits");
-    }
-    return up;
-  }
-  template <class T, unsigned Bits>
-  static T whole(word from) {
-    return static_cast<T>(from - offset<T, Bits>);
-  }
+  static constexpr unsigned unused = 8 * sizeof(word) - 1 - packed_entry::bits;
+  static word packed(const entry& from) { return word{packed_entry::pack(from)} << unused; }
 };
 
 }  // namespace assay::elb

@@ -4,7 +4,7 @@
 //     assay::elb_tree<std::uint64_t> jobs;
 //
 //     auto handle = jobs.attach();                  // in each thread
-//     handle.insert(42);                            // 42 was not in it, as the caller knows
+//     handle.insert(42);                            // true; false if 42 is there
 //     handle.search(40, 50);                        // std::optional(42)
 //     handle.erase(0, 100);                         // std::optional(42): the smallest
 //
@@ -20,8 +20,12 @@
 // Let O be the entries that were in the tree all the time from the beginning of a call to its end,
 // and U those that were in it at any moment between (Bonnichsen 2016, section A.3).
 //
-// - insert(e) adds e if it is not in U (theorem A.16). The caller must make sure that it is not:
-//   otherwise e may be in the tree twice. Debug builds abort if they see it.
+// - insert(e) adds e and returns true, or returns false because e was in the tree at some moment
+//   of the call. Between two calls that return true for the same entry, an erase has removed it: of
+//   two that run at the same time, exactly one returns true (see "One insert of an entry").
+// - insert_new(e) adds e if it is not in U (theorem A.16). The caller must make sure that it is not,
+//   and that no other thread is adding it: otherwise e may be in the tree twice. Debug builds abort
+//   if they see it.
 // - search(lo, hi) returns an entry in [lo, hi] that is in U (A.13), or none, if there is none in O
 //   (A.12).
 // - erase(lo, hi) removes an entry in [lo, hi] that is in U, and no entry of [lo, hi] in O is smaller
@@ -64,6 +68,14 @@
 // need not say by which balancing: all ways from the root to it pass the grandparent, whose status
 // says it.
 //
+// One insert of an entry
+// ----------------------
+// Two threads that insert e at the same time may find different places free, and neither sees the
+// other. So insert(e) takes one of the leaf's 64 *claims* before it looks, and gives it back when
+// its entry is in a place; e always has the same claim. A thread that cannot get its claim, as the
+// other one is stopped, does not wait for long: it writes e as the leaf's *wish* and closes the
+// leaf. The entries of a closed leaf are those in its places and its wish.
+//
 // docs/guide/elb_trees.md lists how this differs from the thesis, and mistakes in its listings.
 //
 // Why it is right
@@ -88,6 +100,17 @@
 //    not do in a status: a thread that finds the parent replaced does not protect it, and could
 //    clear, too late, the status of a new parent at the same address. A status of the same parent
 //    that was cleared and set again may be cleared at any time, by (4).
+// 6. *A leaf may be closed before a balancing begins*, by an insert that makes a wish. Its entries
+//    are what (3) reads, only earlier. Whoever meets it and wants to change it balances it.
+// 7. *insert(e) adds e only where it is not.* A thread that has the claim looks at all places and
+//    then fills one. Meanwhile no other insert(e) fills a place of this leaf, by the claim; nor one
+//    of a leaf that takes its place, as the exchange succeeds only before that place is closed, and
+//    the new leaf is made of what was in all places when they were closed. A wish counts from when
+//    it is read-only, which it becomes after all places: then it is decided whether e is in one.
+// 8. *insert() is lock-free.* It tries again if the leaf was closed or is to be balanced, which is
+//    another operation's progress or a step of its own; if another place was filled; or if there
+//    was a wish already, which is completed when it has closed the leaf. A thread that is stopped
+//    with a claim is in the way of each other thread once: then the leaf is replaced.
 //
 // Memory order
 // ------------
@@ -104,6 +127,8 @@
 //     the thread that retires the child finds the announcement.
 // (d) Words of leaves are changed by acquire and release too (elb_entry.h). A thread that makes a
 //     word read-only, or finds it read-only, reads the entry that stays.
+// (e) A claim is taken by acquire and given back by release. So a thread that has it sees what the
+//     threads that had it before have put into places.
 //
 // Reclamation
 // -----------
@@ -122,6 +147,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
@@ -131,12 +157,13 @@
 #include <utility>
 
 #include "assay/base/atomics.h"
+#include "assay/base/backoff.h"
+#include "assay/base/draw.h"
 #include "assay/base/instruction_set.h"
 #include "assay/base/point.h"
 #include "assay/maps/elb_entry.h"
 #include "assay/maps/shape.h"
 #include "assay/maps/vector_search.h"
-#include "assay/random/splitmix64.h"
 #include "assay/reclaim/checks.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/hazard_pointers.h"
@@ -157,6 +184,8 @@ struct elb_nodes {
   static constexpr std::size_t sparse = std::max<std::size_t>(1, Entries / 8);
   // An internal node with at most this many children is joined with its sibling.
   static constexpr std::size_t sparse_internal = std::max<std::size_t>(1, Children / 8);
+  // How often an insert tries to get a claim before it closes the leaf.
+  static constexpr unsigned patience = 64;
 };
 // The three layouts of the thesis: for multimaps (section 5.5.2), where a leaf is split above 26
 // entries and joined up to 4; for queues (5.5.3); and for a database (5.5.1), with nodes of 4096
@@ -231,6 +260,26 @@ class elb_tree {
   static constexpr std::size_t line = 64;
   struct alignas(line) leaf {
     std::array<place, leaf_capacity> places{};
+    // Bit i is set while an insert has claim i.
+    atomic<std::uint64_t> claims{0};
+    // The entry of an insert that did not get its claim; read-only if the leaf is closed.
+    place wish{};
+
+    // After all places are read-only, so that nobody sees a wish that counts beside places that
+    // change.
+    void close() {
+      for (place& each : places) {
+        ASSAY_POINT("elb_close_leaf");
+        each.make_read_only();
+      }
+      wish.make_read_only();
+    }
+    [[nodiscard]] bool is_closed() const { return (wish.load() & read_only) != 0; }
+    // The wish, if it counts; else 0.
+    [[nodiscard]] word granted() const {
+      const word held = wish.load();
+      return (held & read_only) != 0 ? entry_in(held) : 0;
+    }
   };
   struct alignas(line) internal {
     internal(std::uint32_t height_, std::uint64_t number_) : height(height_), number(number_) {
@@ -298,6 +347,8 @@ class elb_tree {
   };
 
  public:
+  using value_type = Entry;
+
   // As far as the allocator and the reclamation of memory are.
   static constexpr bool lock_free = place::lock_free;
 
@@ -306,12 +357,30 @@ class elb_tree {
   // knows that it is done.
   class handle {
    public:
-    // Adds the entry, which must not be in the tree, and which no other thread may be adding: see
-    // "Promises". Lock-free. Throws std::bad_alloc, and std::out_of_range for a number that cannot
-    // be an entry (elb_entry.h), with nothing added.
-    void insert(Entry entry) {
+    // Adds the entry and returns true, or returns false if it is in the tree; of two calls at the
+    // same time one returns true. Lock-free. Throws std::bad_alloc, and std::out_of_range for a
+    // number that cannot be an entry (elb_entry.h), with nothing added.
+    bool insert(Entry entry) {
       const word coded = coding::encode(entry);
-      tree_->by_vectors([&]<set Set>() { tree_->template insert_as<Set>(coded, me_); });
+      return tree_->by_vectors(
+          [&]<set Set>() { return tree_->template insert_as<Set>(coded, me_); });
+    }
+
+    // Inserts the entries from `first` to `last`, one after the other, and returns how many of them
+    // were not there. Lock-free, if the iterators are. Throws as insert() and what the iterators
+    // throw, with the entries before added.
+    template <std::input_iterator From, std::sentinel_for<From> To>
+    std::size_t insert_range(From first, To last) {
+      std::size_t added = 0;
+      for (; first != last; ++first) added += insert(*first) ? 1U : 0U;
+      return added;
+    }
+
+    // Adds the entry, which must not be in the tree, and which no other thread may be adding: see
+    // "Promises". Saves what insert() does to know it. Lock-free. Throws as insert().
+    void insert_new(Entry entry) {
+      const word coded = coding::encode(entry);
+      tree_->by_vectors([&]<set Set>() { tree_->template insert_new_as<Set>(coded, me_); });
     }
 
     // Removes the smallest entry in [lo, hi] and returns it; "Promises" says what that means while
@@ -367,17 +436,12 @@ class elb_tree {
     }
 
     elb_tree* tree_;
-    random::splitmix64 random_;
+    detail::random_draws random_;
     typename Reclaim::participant me_;
   };
 
-  // Throws std::bad_alloc.
-  elb_tree() {
-    auto first = std::make_unique<leaf>();
-    auto root = make_internal(1);
-    root->add(first.release(), greatest);
-    above_.add(root.release(), greatest);
-  }
+  // An empty tree. Throws std::bad_alloc.
+  elb_tree() { above_.add(empty_root().release(), greatest); }
   elb_tree(const elb_tree&) = delete;
   elb_tree& operator=(const elb_tree&) = delete;
   // At rest, with no handle left. Deletes everything.
@@ -391,6 +455,29 @@ class elb_tree {
   template <class Visit>
   void for_each(Visit&& visit) const {
     for_each_leaf(root(), [&](const leaf& node) { visit_in(node, 1, greatest, visit); });
+  }
+
+  // Whether there is no entry. At rest. Looks at one leaf after the other until one has an entry,
+  // which is seldom many, as leaves with few entries are joined.
+  [[nodiscard]] bool empty() const { return !has_entries(root()); }
+
+  // How many entries there are. At rest. Reads all of them; approximate_size() of a handle reads few
+  // and runs at any time. Throws std::bad_alloc.
+  [[nodiscard]] std::size_t size() const {
+    std::size_t counted = 0;
+    for_each([&counted](const Entry&) { ++counted; });
+    return counted;
+  }
+
+  // Removes and frees all. Handles stay valid. At rest. Time linear in the number of entries. Throws
+  // std::bad_alloc, with nothing removed.
+  void clear() {
+    internal* const fresh = empty_root().release();
+    auto* const old = static_cast<internal*>(above_.child(0));
+    // Nobody else is here: what they read later happens after this call.
+    above_.children[0].store(fresh, memory_order_relaxed);
+    above_.status.store(0, memory_order_relaxed);
+    delete_below(old);
   }
 
   // What is wrong with the tree, if anything is: the order of entries and separators (theorem
@@ -523,26 +610,99 @@ class elb_tree {
     seen.wanted = is_better ? where : seen.wanted;
   }
 
+  // What became of an entry that was to be put into a leaf.
+  enum class outcome : std::uint8_t { added, present, closed, full };
+
+  // Again and again while others fill the places that were free.
   template <set Set>
-  void insert_as(word entry, typename Reclaim::participant& me) {
+  static outcome put_in(leaf& node, word entry) {
+    for (;;) {
+      const view seen = look_at<Set>(node, entry, entry);
+      if (seen.is_closed) return outcome::closed;
+      if (seen.wanted != leaf_capacity) return outcome::present;
+      if (seen.used > Settings::dense || seen.free == leaf_capacity) return outcome::full;
+      ASSAY_POINT("elb_insert_before_exchange");
+      word expected = 0;
+      if (node.places[seen.free].exchange(expected, entry)) return outcome::added;
+    }
+  }
+
+  template <set Set>
+  void insert_new_as(word entry, typename Reclaim::participant& me) {
     for (;;) {
       auto guard = me.pin();
       whereabouts at;
       if (!descend<Set>(entry, 0, at, guard)) continue;
       leaf& node = *static_cast<leaf*>(at.child);
-      // Again and again while others fill the places that were free.
-      for (;;) {
-        const view seen = look_at<Set>(node, entry, entry);
-        if (seen.is_closed) break;  // descend() helps
-        misuse::require(seen.wanted == leaf_capacity, inserted_twice);
-        if (seen.used > Settings::dense || seen.free == leaf_capacity) {
-          balance(entry, &node, guard);
-          break;
-        }
-        ASSAY_POINT("elb_insert_before_exchange");
-        word expected = 0;
-        if (node.places[seen.free].exchange(expected, entry)) return;
+      const outcome put = put_in<Set>(node, entry);
+      misuse::require(put != outcome::present, inserted_twice);
+      if (put == outcome::added || put == outcome::present) return;
+      balance(entry, &node, guard);
+    }
+  }
+
+  template <set Set>
+  bool insert_as(word entry, typename Reclaim::participant& me) {
+    const std::uint64_t claim = claim_of(entry);
+    std::optional<bool> added;
+    while (!added) {
+      auto guard = me.pin();
+      whereabouts at;
+      if (!descend<Set>(entry, 0, at, guard)) continue;
+      leaf& node = *static_cast<leaf*>(at.child);
+      if (take(node, claim)) {
+        const outcome put = put_in<Set>(node, entry);
+        node.claims.fetch_and(~claim, memory_order_release);  // (e)
+        if (put == outcome::added || put == outcome::present) return put == outcome::added;
+      } else {
+        added = insert_by_closing(node, entry);
       }
+      if (!added) balance(entry, &node, guard);
+    }
+    replace_closed(entry, me);
+    return *added;
+  }
+
+  static std::uint64_t claim_of(word entry) {
+    constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15;  // mixes all bits into the highest
+    std::uint64_t mixed = static_cast<std::uint64_t>(entry) * odd;
+    if constexpr (sizeof(word) > 8) mixed += static_cast<std::uint64_t>(entry >> 64U) * odd;
+    return std::uint64_t{1} << (mixed >> 58U);
+  }
+  static bool take(leaf& node, std::uint64_t claim) {
+    for (unsigned tried = 0; tried < Settings::patience; ++tried) {
+      if ((node.claims.fetch_or(claim, memory_order_acquire) & claim) == 0) {  // (e)
+        ASSAY_POINT("elb_insert_claimed");
+        return true;
+      }
+      sync::backoff::pause();
+    }
+    return false;
+  }
+
+  // Closes the leaf, with the entry as its wish. Answers whether that has added the entry; nothing
+  // if the wish was another's or the leaf was closed before.
+  [[gnu::noinline]] static std::optional<bool> insert_by_closing(leaf& node, word entry) {
+    word met = 0;
+    const bool is_mine = node.wish.exchange(met, entry);
+    node.close();
+    if (!is_mine) return std::nullopt;
+    return std::ranges::none_of(
+        node.places, [entry](const place& each) { return entry_in(each.load()) == entry; });
+  }
+  // Until the leaf for `entry` is not closed. Without memory others do it later.
+  void replace_closed(word entry, typename Reclaim::participant& me) {
+    try {
+      for (;;) {
+        auto guard = me.pin();
+        whereabouts at;
+        if (!descend<set::scalar>(entry, 0, at, guard)) continue;
+        leaf& node = *static_cast<leaf*>(at.child);
+        if (!node.is_closed()) return;
+        balance(entry, &node, guard);
+      }
+    } catch (const std::bad_alloc&) {
+      return;
     }
   }
 
@@ -560,8 +720,8 @@ class elb_tree {
       leaf& node = *static_cast<leaf*>(at.child);
       for (;;) {
         view seen = look_at<Set>(node, lo, hi, start);
-        if (seen.is_closed) break;
-        if (seen.used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at))) {
+        if (seen.is_closed ||
+            (seen.used <= Settings::sparse && (at.parent->size > 1 || !is_real_root(at)))) {
           balance(lo, &node, guard);
           break;
         }
@@ -593,6 +753,7 @@ class elb_tree {
           const word held = entry_in(each.load());
           if (lo <= held && held <= hi) return held;
         }
+        if (const word held = node.granted(); lo <= held && held <= hi) return held;
       }
       if (at.upto >= hi) return 0;
       lo = at.upto + 1;
@@ -615,19 +776,22 @@ class elb_tree {
   // A leaf may be closed: what it holds, it held when it was in the tree.
   template <class Visit>
   static void visit_in(const leaf& node, word lo, word hi, Visit& visit) {
-    std::array<word, leaf_capacity> held;
+    std::array<word, leaf_capacity + 1> held;
     auto end = held.begin();
-    for (const place& each : node.places) {
-      if (const word found = entry_in(each.load()); lo <= found && found <= hi) *end++ = found;
-    }
+    const auto take = [&](word found) {
+      if (lo <= found && found <= hi) *end++ = found;
+    };
+    for (const place& each : node.places) take(entry_in(each.load()));
+    take(node.granted());
     std::sort(held.begin(), end);
-    // One that was erased and inserted again meanwhile may have been met in two places.
+    // One that was erased and inserted again meanwhile may have been met in two places, and a wish
+    // may have been in one before.
     end = std::unique(held.begin(), end);
     for (auto each = held.begin(); each != end; ++each) visit(coding::decode(*each));
   }
 
   // Knuth, Estimating the efficiency of backtrack programs (1975).
-  std::uint64_t estimate(random::splitmix64& random, typename Reclaim::participant& me) {
+  std::uint64_t estimate(detail::random_draws& random, typename Reclaim::participant& me) {
     constexpr int ways = 64;
     double sum = 0;
     for (int done = 0; done < ways;) {
@@ -842,10 +1006,7 @@ class elb_tree {
       ASSAY_POINT("elb_close_internal");
       return close(node, step);
     }
-    for (place& each : static_cast<leaf*>(child)->places) {
-      ASSAY_POINT("elb_close_leaf");
-      each.make_read_only();
-    }
+    static_cast<leaf*>(child)->close();
     return 0;
   }
   // The child is closed.
@@ -880,19 +1041,29 @@ class elb_tree {
 
   template <std::size_t N>
   struct entries {
-    std::array<word, N * leaf_capacity> all;
+    std::array<word, N*(leaf_capacity + 1)> all;
     std::size_t size = 0;
   };
+  std::unique_ptr<internal> empty_root() {
+    auto root = make_internal(1);
+    root->add(std::make_unique<leaf>().release(), greatest);
+    return root;
+  }
   // The entries of closed leaves, without order.
   template <std::size_t N>
   static entries<N> entries_of(const std::array<const leaf*, N>& nodes) {
     entries<N> found;
     for (const leaf* const node : nodes) {
       if (node == nullptr) continue;
+      const std::size_t before = found.size;
       for (const place& each : node->places) {
         const word entry = entry_in(each.load());
         if (entry != 0) found.all[found.size++] = entry;
       }
+      const word wish = node->granted();
+      const auto* const own = found.all.data() + before;
+      const auto* const end = found.all.data() + found.size;
+      if (wish != 0 && std::find(own, end, wish) == end) found.all[found.size++] = wish;
     }
     return found;
   }
@@ -1029,7 +1200,25 @@ class elb_tree {
     }
     std::sort(entries.begin(), end);
     if (std::adjacent_find(entries.begin(), end) != end) return "an entry is in a leaf twice";
+    if (node.wish.load() != 0 || node.claims.load(memory_order_acquire) != 0) {
+      return "an insert into a leaf is unfinished";
+    }
     return std::nullopt;
+  }
+  [[nodiscard]] static bool has_entries(const internal& node) {
+    for (std::size_t i = 0; i < node.size; ++i) {
+      if (node.height > 1) {
+        if (has_entries(*static_cast<const internal*>(node.child(i)))) return true;
+        continue;
+      }
+      const auto& below = *static_cast<const leaf*>(node.child(i));
+      if (below.granted() != 0) return true;
+      if (std::ranges::any_of(below.places,
+                              [](const place& each) { return entry_in(each.load()) != 0; })) {
+        return true;
+      }
+    }
+    return false;
   }
   template <class Visit>
   static void for_each_leaf(const internal& node, const Visit& visit) {

@@ -87,10 +87,10 @@ class plain_handle {
     return map_->lower_bound(key);
   }
   template <class K>
-  auto next(const K& key)
-    requires requires(Map& map) { map.next(key); }
+  auto upper_bound(const K& key)
+    requires requires(Map& map) { map.upper_bound(key); }
   {
-    return map_->next(key);
+    return map_->upper_bound(key);
   }
   auto minimum()
     requires requires(Map& map) { map.minimum(); }

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "assay/base/sanitizers.h"
+#include "assay/rig/interfere/preemption.h"
 #include "assay/rig/memory.h"
-#include "assay/rig/preemption.h"
 #include "assay/rig/recorder.h"
 #include "assay/rig/stress.h"
 #include "assay/subject/subject.h"

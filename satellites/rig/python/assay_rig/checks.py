@@ -229,7 +229,8 @@ def _own_function(line: str, program: str) -> bool:
 def _own_place(line: str) -> tuple[str, str] | None:
     """Return function and place of a frame, if it is in sources that are neither Assay's nor a library's."""
     place = _PLACE.fullmatch(line)
-    return (place[1], place[2]) if place and not re.search("^/usr/|/native/assay/", place[2]) else None
+    own = place and not re.search("^/usr/|/(native|include)/assay/", place[2])
+    return (place[1], place[2]) if place and own else None
 
 
 def _summarised(summary: str, said: Sequence[str]) -> str:

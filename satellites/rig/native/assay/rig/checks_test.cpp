@@ -26,7 +26,7 @@
 #include "assay/rig/progress.h"
 #include "assay/rig/recorder.h"
 #include "assay/rig/stress.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/watchdog.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
 #include "assay/subject/test_maps.h"

@@ -15,9 +15,9 @@
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
-#include "assay/rig/disturbance.h"
 #include "assay/rig/entry_histories.h"
-#include "assay/rig/preemption.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
 #include "assay/subject/any_entry_set.h"
 #include "tests/maps/elb_test_variants.h"
 
@@ -103,7 +103,7 @@ TEST_P(elb_among_threads, holds_what_was_inserted_and_not_erased) {
     std::vector<sums> parts(threads);
     {
       const disturb_at_points disturbed;
-      sync::crew crew(threads);
+      measure::crew crew(threads);
       crew.run(
           [&](unsigned self) { parts[self] = update(*set, self, 6400 / slowdown, keys, seed); });
     }

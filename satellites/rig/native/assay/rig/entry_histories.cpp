@@ -12,8 +12,8 @@
 
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
-#include "assay/rig/preemption.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
 
 namespace assay::rig {
 namespace {
@@ -324,7 +324,7 @@ entry_history record_entries(any_entry_set& set, const entry_recording& asked,
   std::vector<std::vector<entry_call>> parts(asked.threads);
   {
     const disturb_at_points disturbed;
-    sync::crew crew(asked.threads);
+    measure::crew crew(asked.threads);
     crew.run(
         [&](unsigned self) { parts[self] = call_recorder(set, asked, self, clock, start).act(); });
   }

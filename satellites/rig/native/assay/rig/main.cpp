@@ -17,6 +17,7 @@
 #include <random>
 #include <string>
 
+#include "assay/host/transactions.h"
 #include "assay/input/bad_request.h"
 #include "assay/input/command_line.h"
 #include "assay/input/message.h"
@@ -262,6 +263,7 @@ int exit_status(const std::string& name, const options& chosen, int (*run)(const
 }  // namespace
 
 int main(int argc, char** argv) try {
+  assay::host::obey_transactions_setting();
   CLI::App app("Checks concurrent maps: model, linearizability, owners, progress, stress, memory.");
   app.require_subcommand(1);
   app.footer(

@@ -15,11 +15,11 @@
 
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/allocated.h"
-#include "assay/rig/disturbance.h"
+#include "assay/rig/interfere/disturbance.h"
 #include "assay/rig/map_failures.h"
 #include "assay/rig/questions.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/allocated.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 namespace {
@@ -53,7 +53,7 @@ std::optional<std::string> play_round(const subject_entry& subject, const rememb
   const auto map = watch.over(build_as(types, asked.keys, threads));
   const auto about = asked_about::of(subject, types, asked.keys, true);
   const std::uint64_t seed = random::derive_seed(asked.seed, round);
-  sync::crew crew(threads);
+  measure::crew crew(threads);
   crew.run([&](unsigned i) {
     random::splitmix64 draw(random::derive_seed(seed, i));
     const auto handle = map->attach();
@@ -122,7 +122,7 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
   const auto about = asked_about::of(subject, subject.types.front(), asked.keys, true);
   const auto keys = about.keys.size();
   std::vector<std::unique_ptr<any_handle>> handles(threads);
-  sync::crew crew(threads);
+  measure::crew crew(threads);
   crew.run([&](unsigned i) { handles[i] = map->attach(); });
   std::uint64_t performed = 0;
   std::vector<std::uint64_t> bytes;

@@ -26,7 +26,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/rig/ends.h"
 #include "assay/rig/history.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 namespace {

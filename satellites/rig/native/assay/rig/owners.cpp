@@ -17,15 +17,15 @@
 
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
 #include "assay/rig/ends.h"
 #include "assay/rig/history.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
+#include "assay/rig/interfere/yields.h"
 #include "assay/rig/map_failures.h"
-#include "assay/rig/owner_log.h"
-#include "assay/rig/preemption.h"
 #include "assay/rig/randomness.h"
-#include "assay/rig/watchdog.h"
-#include "assay/rig/yields.h"
+#include "assay/rig/watch/owner_log.h"
+#include "assay/rig/watch/watchdog.h"
 #include "assay/subject/operations.h"
 
 namespace assay::rig {
@@ -190,7 +190,7 @@ std::uint64_t unreserved(const subject_entry& subject, std::uint64_t number) {
 // Each is the size before the insert. Other processes only make inserts longer, so that the shortest of
 // several tells.
 std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog& watch,
-                                         sync::crew& crew) {
+                                         measure::crew& crew) {
   constexpr std::size_t most = 1024;
   constexpr int times = 6;
   constexpr auto enough = std::chrono::milliseconds(30);
@@ -332,7 +332,8 @@ bool concerns_one_key(operation kind) {
 // The first value that a thread stores is often a value of a key that stays, or of one that many
 // read. No round has a mask if the map has operations of its own, which may calculate with values.
 std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const shape& drawn) {
-  constexpr std::array<std::string_view, 3> storing{"contains", "insert_or_assign", "update"};
+  constexpr std::array<std::string_view, 5> storing{"contains", "extract", "insert_or_assign",
+                                                    "update", "upsert"};
   const bool stores_only = std::ranges::all_of(subject.operations, [&](operation kind) {
     if (kind <= operation::iterate || extra_facts_of(kind).visits) return true;
     if (extra_facts_of(kind).as_history != nullptr && !concerns_one_key(kind)) return true;
@@ -910,7 +911,7 @@ std::string wrong_at_rest(any_map& map, const round& of,
   return "";
 }
 
-std::string play_round(round& of, std::uint64_t seed, watchdog& watch, sync::crew& crew,
+std::string play_round(round& of, std::uint64_t seed, watchdog& watch, measure::crew& crew,
                        owned& sums) {
   const shape& is = of.is;
   of.staying.resize(is.keys.size());
@@ -1006,7 +1007,7 @@ void follow(player& mine, any_map& map, const lead& leader, std::uint64_t number
 // and the others search it meanwhile. They do not wait for each other, as on busy processors that takes
 // milliseconds each time. Says which map was wrong, if any.
 std::unique_ptr<map_in_round> play_batch(std::vector<std::unique_ptr<map_in_round>> maps,
-                                         std::uint64_t seed, sync::crew& crew, owned& sums) {
+                                         std::uint64_t seed, measure::crew& crew, owned& sums) {
   const shape& common = maps.front()->of.is;
   const unsigned threads = common.owners.threads;
   const auto all = [&](auto act) {
@@ -1061,7 +1062,7 @@ constexpr const char* many_at_once =
 
 // Until its time is over or a map was wrong, which it then leaves in `of`.
 std::string play_round_of_many(round& of, const std::function<shape()>& draw_next, splitmix64& draw,
-                               watchdog& watch, sync::crew& crew, owned& sums) {
+                               watchdog& watch, measure::crew& crew, owned& sums) {
   const std::size_t most_maps = of.subject.one_at_a_time ? 1 : 128;
   const auto end =
       steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(of.is.duration);
@@ -1101,7 +1102,7 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
 owned check_owners(const subject_entry& subject, const owning& asked) {
   watchdog watch({.check = "owners", .map = subject.name, .seed = asked.seed});
   const extra_kinds extra(subject);
-  sync::crew crew(most_threads(subject));
+  measure::crew crew(most_threads(subject));
   splitmix64 draw(asked.seed);
   owned sums;
   const auto begin = steady_clock::now();

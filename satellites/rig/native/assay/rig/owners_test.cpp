@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "assay/rig/owner_log.h"
 #include "assay/rig/test_maps.h"
+#include "assay/rig/watch/owner_log.h"
 #include "assay/subject/subject.h"
 #include "assay/subject/test_maps.h"
 

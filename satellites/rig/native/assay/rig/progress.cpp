@@ -25,13 +25,13 @@
 #include "assay/input/message.h"
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
-#include "assay/rig/disturbance.h"
 #include "assay/rig/history.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
 #include "assay/rig/map_failures.h"
-#include "assay/rig/preemption.h"
 #include "assay/rig/questions.h"
-#include "assay/rig/thread_state.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/thread_state.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 namespace {
@@ -352,7 +352,7 @@ void take_note(const char* point) {
 
 // Runs `act_in(i, handle)` in all threads, each with a handle of its own.
 template <class Act>
-void in_all(sync::crew& crew, any_map& map, Act act_in) {
+void in_all(measure::crew& crew, any_map& map, Act act_in) {
   crew.start([&map, act_in](unsigned i) {
     const auto handle = map.attach();
     act_in(i, *handle);
@@ -368,7 +368,7 @@ std::vector<std::string> names_passed(const subject_entry& subject, std::uint64_
   const auto map = watch.over(build_as(types, about.keys.size(), threads));
   stage on{.point = {}, .passed_by = 0};
   const hooked noted(take_note);
-  sync::crew crew(threads);
+  measure::crew crew(threads);
   in_all(crew, *map, [&](unsigned i, any_handle& handle) {
     random::splitmix64 draw(random::derive_seed(seed, i));
     actor me{.on = &on,
@@ -419,7 +419,7 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
     const std::vector<operation>& afterwards =
         asked.others.empty() ? subject.operations : asked.others;
     onlooker looking(on, watch, afterwards);
-    sync::crew crew(threads);
+    measure::crew crew(threads);
     in_all(crew, *map, [&](unsigned i, any_handle& handle) {
       const std::uint64_t seed = random::derive_seed(asked.seed, i);
       actor me{.on = &on,

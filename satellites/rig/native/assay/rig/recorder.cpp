@@ -24,11 +24,11 @@
 #include "assay/measure/crew.h"
 #include "assay/random/splitmix64.h"
 #include "assay/rig/clock.h"
-#include "assay/rig/disturbance.h"
 #include "assay/rig/ends.h"
-#include "assay/rig/preemption.h"
+#include "assay/rig/interfere/disturbance.h"
+#include "assay/rig/interfere/preemption.h"
 #include "assay/rig/questions.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/watchdog.h"
 
 namespace assay::rig {
 namespace {
@@ -546,7 +546,7 @@ class recorder {
   watchdog watch_;
   std::optional<served_map> served_;
   std::array<part, most_threads> parts_;
-  sync::crew threads_;
+  measure::crew threads_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@
 #include <stdexcept>
 
 #include "assay/rig/history.h"
-#include "assay/rig/watchdog.h"
+#include "assay/rig/watch/watchdog.h"
 #include "assay/subject/subject.h"
 
 namespace assay::rig {

@@ -1,0 +1,42 @@
+#include <cstdint>
+#include <libcuckoo/cuckoohash_map.hh>
+#include <optional>
+
+#include "assay/maps/concept.h"
+#include "assay/maps/plain_handle.h"
+#include "assay/subject/subject.h"
+
+template <class K, class V>
+class libcuckoo_hash_map {
+ public:
+  static constexpr bool size_is_atomic = false;
+
+  bool insert(assay::parameter<K> key, assay::parameter<V> value) {
+    return map_.insert(key, value);
+  }
+  bool erase(assay::parameter<K> key) { return map_.erase(key); }
+  [[gnu::always_inline]] std::optional<V> find(assay::parameter<K> key) {
+    std::optional<V> found;
+    map_.find_fn(key, [&found](const V& value) { found = value; });
+    return found;
+  }
+
+  // The sum of a counter for each lock, read one after the other.
+  std::uint64_t size() { return map_.size(); }
+
+  auto attach() { return assay::plain_handle(*this); }
+
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& [key, value] : map_.lock_table()) visit(key, value);
+  }
+
+ private:
+  libcuckoo::cuckoohash_map<K, V> map_;
+};
+
+static const assay::subject_template<libcuckoo_hash_map> registered{
+    "libcuckoo_hash_map",
+    "libcuckoo's cuckoohash_map: each key in one of two buckets of 4 slots, under both buckets' "
+    "locks; its size is not atomic",
+    "at once"};
