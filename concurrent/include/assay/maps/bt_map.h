@@ -1348,7 +1348,7 @@ class bt_map {
   [[no_unique_address]] typename synchronisation::shared shared_;
   // Written when handles come and go.
   alignas(64) domain domain_;
-  atomic<std::uint64_t> handles_{0};  // attached so far
+  atomic<std::uint64_t> handles_{0};   // attached so far
   implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
 };
 
