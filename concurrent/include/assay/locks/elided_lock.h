@@ -45,6 +45,7 @@
 #ifndef ASSAY_LOCKS_ELIDED_LOCK_H_
 #define ASSAY_LOCKS_ELIDED_LOCK_H_
 
+#include <chrono>
 #include <mutex>
 #include <type_traits>
 
@@ -58,8 +59,8 @@ namespace detail {
 
 // What both elided locks share: sections that have the lock to themselves. They need only is_free() from
 // `Self`.
-template <class Self, class Lock, class Observer>
-class elided_exclusive {
+template <class Self, class Lock, class Observer, class Form, class Readers>
+class alignas(64) elided_exclusive {
  public:
   elided_exclusive(const elided_exclusive&) = delete;
   elided_exclusive& operator=(const elided_exclusive&) = delete;
@@ -96,6 +97,29 @@ class elided_exclusive {
         this, [this] { return self().is_free(); }, [this] { return try_take(); });
   }
 
+  // Enters a section if that is possible before `end`, where `Lock` has such a function. Where there are
+  // transactions, it may return some 10 us later than try_lock_until() of `Lock`.
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& end)
+    requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_until(end)); }
+  {
+    use_.wanted(this);
+    if (!transaction::available()) [[likely]] {
+      if (!lock_.try_lock_until(end)) return false;
+      use_.taken();
+      return true;
+    }
+    return elision_.enter_in_time(
+        this, [this] { return self().is_free(); }, [&] { return Clock::now() < end; },
+        [&] { return lock_.try_lock_until(end) && (taken(), true); });
+  }
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time)
+    requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_for(time)); }
+  {
+    return try_lock_until(end_of(time));
+  }
+
   // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
   // lock(). As wait-free as unlock() of `Lock`.
   void unlock() {
@@ -110,9 +134,19 @@ class elided_exclusive {
   }
 
  protected:
-  elision<Observer> elision_;
-  alignas(64) Lock lock_;
+  // Those that share the lock are on a line of their own, where there are such: they do not abort those
+  // who read without it.
+  elision<Observer, Form> elision_;
+  [[no_unique_address]] alignas(Form::template alignment<Readers>) Readers readers_{};
+  alignas(Form::template alignment<Lock>) Lock lock_;
   [[no_unique_address]] lock_use use_;
+
+  template <class Rep, class Period>
+  static std::chrono::steady_clock::time_point end_of(
+      const std::chrono::duration<Rep, Period>& time) {
+    using std::chrono::steady_clock;
+    return steady_clock::now() + std::chrono::ceil<steady_clock::duration>(time);
+  }
 
  private:
   friend Self;
@@ -140,11 +174,16 @@ class elided_exclusive {
   }
 };
 
+struct no_readers {};
+
 }  // namespace detail
 
-// `Lock` has lock(), try_lock() and unlock(); `Observer` has what elision_unobserved has (elision.h).
-template <class Lock = std::mutex, class Observer = elision_unobserved>
-class elided_lock : public detail::elided_exclusive<elided_lock<Lock, Observer>, Lock, Observer> {
+// `Lock` has lock(), try_lock() and unlock(); `Observer` has what elision_unobserved has, `Form` is
+// elision_apart or elision_compact (elision.h). Over a std::mutex, which has 40 bytes in glibc on x86-64, it
+// has 256 bytes, or 64 if it is compact; in builds with checks up to 64 more.
+template <class Lock = std::mutex, class Observer = elision_unobserved, class Form = elision_apart>
+class elided_lock : public detail::elided_exclusive<elided_lock<Lock, Observer, Form>, Lock,
+                                                    Observer, Form, detail::no_readers> {
   static_assert(
       requires(Lock lock) { lock.lock(), lock.unlock(), static_cast<bool>(lock.try_lock()); },
       "elided_lock needs a lock: a type with lock(), try_lock() and unlock(), such as std::mutex.");
@@ -154,9 +193,14 @@ class elided_lock : public detail::elided_exclusive<elided_lock<Lock, Observer>,
       "the second parameter of an elided lock is not an observer: it needs the functions of "
       "elision_unobserved");
 
-  friend detail::elided_exclusive<elided_lock, Lock, Observer>;
+  friend detail::elided_exclusive<elided_lock, Lock, Observer, Form, detail::no_readers>;
   [[nodiscard]] bool is_free() const noexcept { return this->elision_.is_open(); }
 };
+
+// For many locks, each in a node of a structure, whose sections seldom meet. elision_compact says what it
+// gives up.
+template <class Lock = std::mutex, class Observer = elision_unobserved>
+using compact_elided_lock = elided_lock<Lock, Observer, elision_compact>;
 
 }  // namespace assay::sync::inline ASSAY_ABI
 

@@ -69,6 +69,32 @@ inline void seed_elision(std::uint64_t seed) noexcept { next_elision_seed = seed
 
 }  // namespace assay::sync
 
+namespace assay::sync::inline ASSAY_ABI {
+
+// The form of an elided lock. Apart: what transactions read shares no cache line with what others write,
+// and the lock learns whether they pay.
+struct elision_apart {
+  using tuning = elision_tuning;
+  template <class T>
+  static constexpr std::size_t alignment = std::max(std::size_t{64}, alignof(T));
+};
+
+// Compact: all of it in one cache line. It learns nothing: each section tries three transactions, as in
+// the listing, however little they gain. And whoever waits for the lock, shares it or gives it back
+// writes the line, and so aborts all transactions of that moment.
+struct elision_compact {
+  struct tuning {
+    static unsigned attempts() noexcept { return 3; }
+    static bool pays() noexcept { return true; }
+    static void taken_inside() noexcept {}
+    static void record(std::uint64_t /*sections*/, std::uint64_t /*ns*/) noexcept {}
+  };
+  template <class T>
+  static constexpr std::size_t alignment = alignof(T);
+};
+
+}  // namespace assay::sync::inline ASSAY_ABI
+
 namespace assay::sync::inline ASSAY_ABI::detail {
 
 // What a thread knows of its own sections. Transactions write it, too: an abort undoes that.
@@ -129,7 +155,8 @@ class eliding_thread {
 
   // Called after each section. Once in 64 or so, at random, it reports the number of sections to the lock:
   // where a thread uses several locks, to each of them in proportion.
-  void ended(elision_tuning& tuning) noexcept {
+  template <class Tuning>
+  void ended(Tuning& tuning) noexcept {
     if (until_record_-- != 0) return;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     tuning.record(of_record_,
@@ -176,8 +203,8 @@ inline thread_local constinit eliding_thread eliding_thread::current_{};
 // that back after it. Where transactions do not pay, this cost is all that they bring. So the lock is
 // then left dormant: no transaction runs concurrently with a dormant lock's holder, who need not announce
 // itself. The lock opens again when a section ends in which transactions were found to pay after all.
-template <class Observer>
-class alignas(64) elision {
+template <class Observer, class Form>
+class elision {
  public:
   // The lock's own state. Transactions subscribe to is_open(); the others are for a thread that has the
   // lock to itself, or shares it and so knows that the answer stays.
@@ -234,6 +261,22 @@ class alignas(64) elision {
     }
     if (elide(me, lock, attempts_now(me), free, free)) return true;
     if (!try_take()) return false;
+    fell_back(me);
+    return true;
+  }
+
+  // As enter(), and returns false where `take` does, which waits for a limited time: `in_time` says whether
+  // that is not over.
+  template <class Free, class InTime, class Take>
+  bool enter_in_time(const void* lock, const Free& free, const InTime& in_time, const Take& take) {
+    eliding_thread& me = eliding_thread::current();
+    if (me.elides()) {
+      enter_inside(me, lock, free);
+      return true;
+    }
+    const auto ready = [&] { return free() || (in_time() && became_free(free)); };
+    if (elide(me, lock, attempts_now(me), free, ready)) return true;
+    if (!take()) return false;
     fell_back(me);
     return true;
   }
@@ -317,10 +360,10 @@ class alignas(64) elision {
     return false;
   }
 
-  elision_tuning tuning_;
+  [[no_unique_address]] typename Form::tuning tuning_;
   // Written by who has the lock to itself. On a line of its own: a record of a time, or whoever waits
   // for the lock, would abort those who have read this.
-  alignas(64) atomic<state> state_{state::open};
+  alignas(Form::template alignment<atomic<state>>) atomic<state> state_{state::open};
 };
 
 // Finds misuse, in builds that do.
