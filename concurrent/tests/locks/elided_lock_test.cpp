@@ -1,6 +1,7 @@
 // Elided locks, and elided shared locks by both of their sides. Where there are transactions, or
-// under assay-rtm, the same tests run in transactions, and those that need them run, too. Built once
-// more with elision_test_tuning.h before it, for locks that fall dormant and open all the time.
+// under assay-rtm, the same tests run in transactions, and those that need them run, too. Built
+// once more with elision_test_tuning.h before it, for locks that fall dormant and open all the
+// time.
 
 #include "assay/locks/elided_lock.h"
 
@@ -445,7 +446,8 @@ TEST(elided_shared_in_transactions, is_opened_by_readers_where_nobody_writes) {
 }
 #endif
 
-// What is arbitrary comes from its owner: the same again with the same seed, and different for each thread.
+// What is arbitrary comes from its owner: the same again with the same seed, and different for each
+// thread.
 TEST(seeds_of_elision, are_repeated_by_the_number_that_they_are_drawn_from) {
   const auto draw = [](std::uint64_t seed) {
     seed_elision(seed);
@@ -544,7 +546,8 @@ TEST(elided_shared, readers_are_elided) {
   EXPECT_GT(counts.at("commits"), 5U);
 }
 
-// --- those that wait for a limited time -----------------------------------------------------------
+// --- those that wait for a limited time
+// -----------------------------------------------------------
 
 using std::chrono::hours;
 using std::chrono::microseconds;

@@ -1,22 +1,24 @@
-// elided_lock.h for readers and writers. Sections that only read always run concurrently. Where there
-// are transactions, they also run concurrently with sections that write, unless they conflict.
+// elided_lock.h for readers and writers. Sections that only read always run concurrently. Where
+// there are transactions, they also run concurrently with sections that write, unless they
+// conflict.
 //
 //     assay::sync::elided_shared_lock<> lock;           // over a std::shared_mutex
 //
 //     { const std::shared_lock reading(lock); sum = low + high; }
 //     { const std::scoped_lock writing(lock); ++low; --high; }
 //
-// A reader of a std::shared_mutex writes the lock, to count itself in and out, and the line that this
-// is in goes from one processor to the other. An elided reader writes nothing.
+// A reader of a std::shared_mutex writes the lock, to count itself in and out, and the line that
+// this is in goes from one processor to the other. An elided reader writes nothing.
 //
-// All that elided_lock.h says of sections and rules holds here, too. Of readers builds without NDEBUG
-// find that more unlock it than have it.
+// All that elided_lock.h says of sections and rules holds here, too. Of readers builds without
+// NDEBUG find that more unlock it than have it.
 //
 // Why it is right. As in elided_lock.h, for each of the two words. A section that writes reads
 // in its transaction that nobody has or shares the lock, a section that reads only that nobody has
-// it. So the state keeps all transactions apart from a holder that writes, and `readers_` those that
-// write from holders that read, each by the same fence (1). The state stays while anybody shares the
-// lock: those who found it dormant are not counted, neither in nor out, and no transaction meets them.
+// it. So the state keeps all transactions apart from a holder that writes, and `readers_` those
+// that write from holders that read, each by the same fence (1). The state stays while anybody
+// shares the lock: those who found it dormant are not counted, neither in nor out, and no
+// transaction meets them.
 
 #ifndef ASSAY_LOCKS_ELIDED_SHARED_LOCK_H_
 #define ASSAY_LOCKS_ELIDED_SHARED_LOCK_H_
@@ -32,9 +34,9 @@
 
 namespace assay::sync::inline ASSAY_ABI {
 
-// `Lock` has what std::shared_mutex has, `Observer` and `Form` are as of elided_lock. lock() enters a
-// section that reads and writes. Over a std::shared_mutex, which has 56 bytes in glibc on x86-64, it has 320
-// bytes, or 64 if it is compact; in builds with checks up to 64 more.
+// `Lock` has what std::shared_mutex has, `Observer` and `Form` are as of elided_lock. lock() enters
+// a section that reads and writes. Over a std::shared_mutex, which has 56 bytes in glibc on x86-64,
+// it has 320 bytes, or 64 if it is compact; in builds with checks up to 64 more.
 template <class Lock = std::shared_mutex, class Observer = elision_unobserved,
           class Form = elision_apart>
 class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lock, Observer, Form>,
@@ -64,8 +66,8 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
     }
   }
 
-  // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may have
-  // the lock to itself for a moment, to open it (elision.h).
+  // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may
+  // have the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
     if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock_shared()) return false;
