@@ -30,11 +30,11 @@
 //   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
 // - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
 //   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one
-//   moment, the versions that they were read at
-//   (locks/optimistic_lock.h has the argument for several locks).
-// - range, iterate and visit_range, and their relatives, visit in ascending order, or descending, one leaf after the other, each as it was at one
-//   moment. What is there all the time is visited once, what is never there is not visited, and
-//   nothing is visited twice.
+//   moment, the versions that they were read at (locks/optimistic_lock.h has the argument for
+//   several locks).
+// - range, iterate, visit_range, visit_all and the descending ones visit in order, one leaf after
+//   the other, each as it was at one moment. What is there all the time is visited once, what is
+//   never there is not visited, and nothing is visited twice.
 //
 // No operation is lock-free: each waits while another thread holds a lock that it needs. A search
 // waits while the leaf, or an internal node on its way, is being changed. Any operation can starve:
@@ -204,6 +204,10 @@ class bt_map {
   using guard_type = typename domain::guard;
   using set = host::instruction_set;
 
+  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
+  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
+  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
+
  public:
   using key_type = K;
   using mapped_type = V;
@@ -272,7 +276,37 @@ class bt_map {
   // What a call promises stands at the handle's. Visits and other functions that a call is given
   // may call the map so, too.
   ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert, (parameter<K> key, V&& value) requires(moves_values),
+                 (key, std::move(value)))
+  ASSAY_IMPLICIT(insert, (K && key, V&& value) requires(moves_keys),
+                 (std::move(key), std::move(value)))
+  template <class... Args>
+  ASSAY_IMPLICIT(try_emplace, (parameter<K> key, Args&&... args),
+                 (key, std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(try_emplace, (K && key, Args&&... args) requires(moves_keys),
+                 (std::move(key), std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(emplace, (Args && ... args), (std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(get_or_emplace, (parameter<K> key, Args&&... args),
+                 (key, std::forward<Args>(args)...))
+  template <class F, class... Args>
+  ASSAY_IMPLICIT(emplace_and_visit, (parameter<K> key, F f, Args&&... args),
+                 (key, std::move(f), std::forward<Args>(args)...))
   ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, V&& value) requires(moves_values),
+                 (key, std::move(value)))
+  ASSAY_IMPLICIT(insert_or_assign, (K && key, V&& value) requires(moves_keys),
+                 (std::move(key), std::move(value)))
+  ASSAY_IMPLICIT(exchange, (parameter<K> key, parameter<V> value), (key, value))
+  template <class Make, class Change>
+  ASSAY_IMPLICIT(upsert, (parameter<K> key, Make make, Change change),
+                 (key, std::move(make), std::move(change)))
+  ASSAY_IMPLICIT(extract, (parameter<K> key), (key))
+  template <class F>
+  ASSAY_IMPLICIT(erase_if, (parameter<K> key, F f), (key, std::move(f)))
+  ASSAY_IMPLICIT(erase_range, (parameter<K> first, parameter<K> last), (first, last))
   template <class F>
   ASSAY_IMPLICIT(update, (parameter<K> key, F f), (key, std::move(f)))
   ASSAY_IMPLICIT(erase, (parameter<K> key), (key))
@@ -409,10 +443,6 @@ class bt_map {
   };
   template <std::size_t N>
   using entries = inline_vector<entry, N>;
-
-  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
-  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
-  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
 
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -1348,7 +1378,7 @@ class bt_map {
   [[no_unique_address]] typename synchronisation::shared shared_;
   // Written when handles come and go.
   alignas(64) domain domain_;
-  atomic<std::uint64_t> handles_{0};  // attached so far
+  atomic<std::uint64_t> handles_{0};   // attached so far
   implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
 };
 
