@@ -1439,49 +1439,33 @@ class bt_map<K, V, Policies>::handle {
   // whether the element was added.
   template <class... Args>
   std::pair<V, bool> get_or_emplace(parameter<K> key, Args&&... args) {
-    static_assert(std::copy_constructible<V>,
-                  "bt_map's get_or_emplace() copies the value: use emplace_and_visit() for values "
-                  "that can only be moved.");
-    auto guard = me_.pin();
-    fresh_entry fresh(*map_);
-    std::optional<V> value;
-    entry there{};
-    const bool is_added = put(
-        guard, fresh, key,
-        [&](fresh_entry& made) {
-          made.make(key, std::forward<Args>(args)...);
-          // Here, so that nothing has changed if it fails.
-          value.emplace(words::value(made.get().key, made.get().value));
-        },
-        [&](const located& at, fresh_entry& /*made*/) {
-          there = at.found;
-          return found_there::as_it_is;
-        });
-    if (!is_added) value.emplace(words::value(there.key, there.value));
-    return {*std::move(value), is_added};
+    return add_and_copy(key,
+                        [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class... Args>
+  std::pair<V, bool> get_or_emplace(K&& key, Args&&... args)
+    requires(moves_keys)
+  {
+    return add_and_copy(
+        key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
   }
 
-  // As try_emplace(), and then calls visit(value) with a reference to the value that the key has,
-  // be it old or new; says whether the element was added. `visit` is called once, with no lock
-  // held; others may have replaced the value by then. What it throws passes, and an element that
-  // was added stays.
+  // As try_emplace(), and then calls visit(key, value) with references to the key's element, be it
+  // old or new; says whether the element was added. `visit` is called once, with no lock held;
+  // others may have replaced the value by then. What it throws passes, and an element that was
+  // added stays.
   template <class Visit, class... Args>
   bool emplace_and_visit(parameter<K> key, Visit visit, Args&&... args) {
-    auto guard = me_.pin();
-    fresh_entry fresh(*map_);
-    entry there{};
-    const bool is_added = put(
-        guard, fresh, key,
-        [&](fresh_entry& made) {
-          made.make(key, std::forward<Args>(args)...);
-          there = made.get();
-        },
-        [&](const located& at, fresh_entry& /*made*/) {
-          there = at.found;
-          return found_there::as_it_is;
-        });
-    visit(words::value(there.key, there.value));
-    return is_added;
+    return add_and_visit(key, visit,
+                         [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class Visit, class... Args>
+  bool emplace_and_visit(K&& key, Visit visit, Args&&... args)
+    requires(moves_keys)
+  {
+    return add_and_visit(key, visit, [&](fresh_entry& fresh) {
+      fresh.make(std::move(key), std::forward<Args>(args)...);
+    });
   }
 
   // Adds the element, or gives the element with its key this value; says whether it added it. Where
@@ -1643,9 +1627,7 @@ class bt_map<K, V, Policies>::handle {
           each[i].is_found = at.place != nowhere;
           each[i].found = at.found;
         }
-        found[i].reset();
-        if (each[i].is_found)
-          found[i].emplace(words::value(each[i].found.key, each[i].found.value));
+        copy_of(each[i].is_found ? &each[i].found : nullptr, found[i]);
       }
       keys = keys.subspan(now.size());
       found = found.subspan(now.size());
@@ -1807,7 +1789,7 @@ class bt_map<K, V, Policies>::handle {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     const located at = look_up_other(key);
     std::optional<V> found;
-    if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    copy_of(at.place != nowhere ? &at.found : nullptr, found);
     return found;
   }
   template <bt::other_key<K, compare> Q>
@@ -1928,6 +1910,44 @@ class bt_map<K, V, Policies>::handle {
     fresh_entry fresh(*map_);
     return put(guard, fresh, key, make,
                [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+  // The same, with the element that has the key then: `there` is good until the guard ends.
+  template <class Make>
+  bool add_or_find(guard_type& guard, parameter<K> key, const Make& make, entry& there) {
+    fresh_entry fresh(*map_);
+    return put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          make(made);
+          there = made.get();
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+  }
+  template <class Make>
+  std::pair<V, bool> add_and_copy(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    std::optional<V> value;
+    entry there{};
+    const bool is_added = add_or_find(
+        guard, key,
+        [&](fresh_entry& fresh) {
+          make(fresh);
+          copy_of(&fresh.get(), value);  // here, so that nothing has changed if it fails
+        },
+        there);
+    if (!is_added) copy_of(&there, value);
+    return {*std::move(value), is_added};
+  }
+  template <class Visit, class Make>
+  bool add_and_visit(parameter<K> key, Visit& visit, const Make& make) {
+    auto guard = me_.pin();
+    entry there{};
+    const bool is_added = add_or_find(guard, key, make, there);
+    visit(words::key(there.key), words::value(there.key, there.value));
+    return is_added;
   }
   template <class Make>
   bool assign(parameter<K> key, const Make& make) {
@@ -2070,9 +2090,10 @@ class bt_map<K, V, Policies>::handle {
   }
   // Into `copy`, which is empty if there is no element.
   static void copy_of(const entry* held, std::optional<V>& copy) {
-    static_assert(std::copy_constructible<V>,
-                  "extract() and exchange() of bt_map copy the value, which others can still read: "
-                  "keep std::shared_ptr of values that can only be moved.");
+    static_assert(
+        std::copy_constructible<V>,
+        "this call of bt_map copies the value, which others may read: use one that visits "
+        "it, or keep std::shared_ptr of values that can only be moved.");
     copy.reset();
     if (held != nullptr) copy.emplace(words::value(held->key, held->value));
   }
