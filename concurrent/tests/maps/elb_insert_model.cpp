@@ -17,7 +17,7 @@
 
 namespace assay {
 
-struct frees_at_once {
+struct frees_at_once : reclaim::hazard_pointers_settings {
   static constexpr std::size_t nodes_between_scans = 1;
   static constexpr std::size_t records_per_chunk = 4;
 };

@@ -30,11 +30,11 @@
 //   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
 // - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
 //   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one
-//   moment, the versions that they were read at
-//   (locks/optimistic_lock.h has the argument for several locks).
-// - range, iterate and visit_range, and their relatives, visit in ascending order, or descending, one leaf after the other, each as it was at one
-//   moment. What is there all the time is visited once, what is never there is not visited, and
-//   nothing is visited twice.
+//   moment, the versions that they were read at (locks/optimistic_lock.h has the argument for
+//   several locks).
+// - range, iterate, visit_range, visit_all and the descending ones visit in order, one leaf after
+//   the other, each as it was at one moment. What is there all the time is visited once, what is
+//   never there is not visited, and nothing is visited twice.
 //
 // No operation is lock-free: each waits while another thread holds a lock that it needs. A search
 // waits while the leaf, or an internal node on its way, is being changed. Any operation can starve:
@@ -204,6 +204,10 @@ class bt_map {
   using guard_type = typename domain::guard;
   using set = host::instruction_set;
 
+  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
+  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
+  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
+
  public:
   using key_type = K;
   using mapped_type = V;
@@ -272,7 +276,37 @@ class bt_map {
   // What a call promises stands at the handle's. Visits and other functions that a call is given
   // may call the map so, too.
   ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert, (parameter<K> key, V&& value) requires(moves_values),
+                 (key, std::move(value)))
+  ASSAY_IMPLICIT(insert, (K && key, V&& value) requires(moves_keys),
+                 (std::move(key), std::move(value)))
+  template <class... Args>
+  ASSAY_IMPLICIT(try_emplace, (parameter<K> key, Args&&... args),
+                 (key, std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(try_emplace, (K && key, Args&&... args) requires(moves_keys),
+                 (std::move(key), std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(emplace, (Args && ... args), (std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(get_or_emplace, (parameter<K> key, Args&&... args),
+                 (key, std::forward<Args>(args)...))
+  template <class F, class... Args>
+  ASSAY_IMPLICIT(emplace_and_visit, (parameter<K> key, F f, Args&&... args),
+                 (key, std::move(f), std::forward<Args>(args)...))
   ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, V&& value) requires(moves_values),
+                 (key, std::move(value)))
+  ASSAY_IMPLICIT(insert_or_assign, (K && key, V&& value) requires(moves_keys),
+                 (std::move(key), std::move(value)))
+  ASSAY_IMPLICIT(exchange, (parameter<K> key, parameter<V> value), (key, value))
+  template <class Make, class Change>
+  ASSAY_IMPLICIT(upsert, (parameter<K> key, Make make, Change change),
+                 (key, std::move(make), std::move(change)))
+  ASSAY_IMPLICIT(extract, (parameter<K> key), (key))
+  template <class F>
+  ASSAY_IMPLICIT(erase_if, (parameter<K> key, F f), (key, std::move(f)))
+  ASSAY_IMPLICIT(erase_range, (parameter<K> first, parameter<K> last), (first, last))
   template <class F>
   ASSAY_IMPLICIT(update, (parameter<K> key, F f), (key, std::move(f)))
   ASSAY_IMPLICIT(erase, (parameter<K> key), (key))
@@ -409,10 +443,6 @@ class bt_map {
   };
   template <std::size_t N>
   using entries = inline_vector<entry, N>;
-
-  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
-  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
-  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
 
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -1409,49 +1439,33 @@ class bt_map<K, V, Policies>::handle {
   // whether the element was added.
   template <class... Args>
   std::pair<V, bool> get_or_emplace(parameter<K> key, Args&&... args) {
-    static_assert(std::copy_constructible<V>,
-                  "bt_map's get_or_emplace() copies the value: use emplace_and_visit() for values "
-                  "that can only be moved.");
-    auto guard = me_.pin();
-    fresh_entry fresh(*map_);
-    std::optional<V> value;
-    entry there{};
-    const bool is_added = put(
-        guard, fresh, key,
-        [&](fresh_entry& made) {
-          made.make(key, std::forward<Args>(args)...);
-          // Here, so that nothing has changed if it fails.
-          value.emplace(words::value(made.get().key, made.get().value));
-        },
-        [&](const located& at, fresh_entry& /*made*/) {
-          there = at.found;
-          return found_there::as_it_is;
-        });
-    if (!is_added) value.emplace(words::value(there.key, there.value));
-    return {*std::move(value), is_added};
+    return add_and_copy(key,
+                        [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class... Args>
+  std::pair<V, bool> get_or_emplace(K&& key, Args&&... args)
+    requires(moves_keys)
+  {
+    return add_and_copy(
+        key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
   }
 
-  // As try_emplace(), and then calls visit(value) with a reference to the value that the key has,
-  // be it old or new; says whether the element was added. `visit` is called once, with no lock
-  // held; others may have replaced the value by then. What it throws passes, and an element that
-  // was added stays.
+  // As try_emplace(), and then calls visit(key, value) with references to the key's element, be it
+  // old or new; says whether the element was added. `visit` is called once, with no lock held;
+  // others may have replaced the value by then. What it throws passes, and an element that was
+  // added stays.
   template <class Visit, class... Args>
   bool emplace_and_visit(parameter<K> key, Visit visit, Args&&... args) {
-    auto guard = me_.pin();
-    fresh_entry fresh(*map_);
-    entry there{};
-    const bool is_added = put(
-        guard, fresh, key,
-        [&](fresh_entry& made) {
-          made.make(key, std::forward<Args>(args)...);
-          there = made.get();
-        },
-        [&](const located& at, fresh_entry& /*made*/) {
-          there = at.found;
-          return found_there::as_it_is;
-        });
-    visit(words::value(there.key, there.value));
-    return is_added;
+    return add_and_visit(key, visit,
+                         [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class Visit, class... Args>
+  bool emplace_and_visit(K&& key, Visit visit, Args&&... args)
+    requires(moves_keys)
+  {
+    return add_and_visit(key, visit, [&](fresh_entry& fresh) {
+      fresh.make(std::move(key), std::forward<Args>(args)...);
+    });
   }
 
   // Adds the element, or gives the element with its key this value; says whether it added it. Where
@@ -1613,9 +1627,7 @@ class bt_map<K, V, Policies>::handle {
           each[i].is_found = at.place != nowhere;
           each[i].found = at.found;
         }
-        found[i].reset();
-        if (each[i].is_found)
-          found[i].emplace(words::value(each[i].found.key, each[i].found.value));
+        copy_of(each[i].is_found ? &each[i].found : nullptr, found[i]);
       }
       keys = keys.subspan(now.size());
       found = found.subspan(now.size());
@@ -1777,7 +1789,7 @@ class bt_map<K, V, Policies>::handle {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     const located at = look_up_other(key);
     std::optional<V> found;
-    if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    copy_of(at.place != nowhere ? &at.found : nullptr, found);
     return found;
   }
   template <bt::other_key<K, compare> Q>
@@ -1898,6 +1910,44 @@ class bt_map<K, V, Policies>::handle {
     fresh_entry fresh(*map_);
     return put(guard, fresh, key, make,
                [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+  // The same, with the element that has the key then: `there` is good until the guard ends.
+  template <class Make>
+  bool add_or_find(guard_type& guard, parameter<K> key, const Make& make, entry& there) {
+    fresh_entry fresh(*map_);
+    return put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          make(made);
+          there = made.get();
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+  }
+  template <class Make>
+  std::pair<V, bool> add_and_copy(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    std::optional<V> value;
+    entry there{};
+    const bool is_added = add_or_find(
+        guard, key,
+        [&](fresh_entry& fresh) {
+          make(fresh);
+          copy_of(&fresh.get(), value);  // here, so that nothing has changed if it fails
+        },
+        there);
+    if (!is_added) copy_of(&there, value);
+    return {*std::move(value), is_added};
+  }
+  template <class Visit, class Make>
+  bool add_and_visit(parameter<K> key, Visit& visit, const Make& make) {
+    auto guard = me_.pin();
+    entry there{};
+    const bool is_added = add_or_find(guard, key, make, there);
+    visit(words::key(there.key), words::value(there.key, there.value));
+    return is_added;
   }
   template <class Make>
   bool assign(parameter<K> key, const Make& make) {
@@ -2040,9 +2090,10 @@ class bt_map<K, V, Policies>::handle {
   }
   // Into `copy`, which is empty if there is no element.
   static void copy_of(const entry* held, std::optional<V>& copy) {
-    static_assert(std::copy_constructible<V>,
-                  "extract() and exchange() of bt_map copy the value, which others can still read: "
-                  "keep std::shared_ptr of values that can only be moved.");
+    static_assert(
+        std::copy_constructible<V>,
+        "this call of bt_map copies the value, which others may read: use one that visits "
+        "it, or keep std::shared_ptr of values that can only be moved.");
     copy.reset();
     if (held != nullptr) copy.emplace(words::value(held->key, held->value));
   }
