@@ -65,8 +65,8 @@ inline constexpr std::size_t retires_per_guard = 256;
 // A type of node to state the concept with.
 struct any_node {};
 
-// What is done to a node instead of `delete`: a function object that can be moved. It is called once
-// with the node, by any thread of the domain. It does not throw nor use the domain.
+// What is done to a node instead of `delete`: a function object that can be moved. It is called
+// once with the node, by any thread of the domain. It does not throw nor use the domain.
 template <class D, class T>
 concept deleter_of =
     !std::is_function_v<T> && std::move_constructible<D> && std::is_invocable_v<D&, T*>;
@@ -82,8 +82,8 @@ concept deleter_of =
 //   domain.join()
 //       a participant for the calling thread. By any thread. Lock-free. Throws std::bad_alloc
 //   participant.pin()
-//       a guard. By the thread that joined; while it has another guard only if `nests` is true: then
-//       both are the same guard, which ends when the last of them does. Lock-free. Throws
+//       a guard. By the thread that joined; while it has another guard only if `nests` is true:
+//       then both are the same guard, which ends when the last of them does. Lock-free. Throws
 //       std::bad_alloc, with nothing changed
 //   participant.pin_to_read()
 //       a guard that protects as others do and retires nothing. As pin(), but allocates nothing and
@@ -100,9 +100,9 @@ concept deleter_of =
 //       deletes `node` once no thread can hold it, or hands it to the deleter. This thread has
 //       unlinked it, and nobody else retires it. Its destructor must not throw nor use the domain.
 //       Wait-free, apart from destructors and the allocator. Never fails for the first
-//       retires_per_guard nodes of a guard. A deleter that is trivially copied and at most as large as
-//       a pointer needs no memory; for any other one this throws std::bad_alloc, or what moving it
-//       throws, with nothing retired
+//       retires_per_guard nodes of a guard. A deleter that is trivially copied and at most as large
+//       as a pointer needs no memory; for any other one this throws std::bad_alloc, or what moving
+//       it throws, with nothing retired
 //   guard.retire(function)
 //       calls function() once all guards that are open now have ended, as retire(node, deleter)
 //       without a node. Only where `protects` is everything

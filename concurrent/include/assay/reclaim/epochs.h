@@ -294,17 +294,17 @@ class basic_epochs<Settings>::guard : public read_guard {
   // or passed to `deleter` (deleter_of, concept.h). Frees at most two nodes, retired long before.
   // Wait-free but for their destructors and the allocator. Never fails if the deleter is trivially
   // copied and at most as large as a pointer; otherwise throws std::bad_alloc, or what moving it
-  // throws, with nothing retired. Beyond retires_per_guard in one guard a node for which there is no
-  // memory is leaked.
+  // throws, with nothing retired. Beyond retires_per_guard in one guard a node for which there is
+  // no memory is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
     misuse::require(node != nullptr, "a null pointer is retired");
     add(node, std::move(deleter));
   }
 
-  // Calls function() once, when all guards that are open now have ended: by any thread of the domain,
-  // or at the domain's end. It does not throw nor use the domain. Costs, progress and errors are those
-  // of retire(node, deleter).
+  // Calls function() once, when all guards that are open now have ended: by any thread of the
+  // domain, or at the domain's end. It does not throw nor use the domain. Costs, progress and
+  // errors are those of retire(node, deleter).
   template <class F>
     requires std::invocable<F&>
   void retire(F function) noexcept(detail::fits<F>) {
@@ -404,8 +404,8 @@ static_assert(policy<epochs>);
 }
 
 // The calling thread's participant of the default domain. The thread joins by its first call, which
-// may throw std::bad_alloc, and leaves as it ends: not for destructors of other thread-local objects.
-// After the first call wait-free.
+// may throw std::bad_alloc, and leaves as it ends: not for destructors of other thread-local
+// objects. After the first call wait-free.
 [[nodiscard]] inline epochs::participant& default_participant() {
   thread_local epochs::participant joined = default_domain().join();
   return joined;

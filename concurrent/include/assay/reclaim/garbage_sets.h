@@ -8,17 +8,17 @@
 //     guard.retire(node);                      // into the thread's open set
 //
 // When a thread's set of garbage is full, the thread notes every other thread's count of operations
-// with the set. The set is freed as a whole once all these counts have changed: each thread has then
-// begun another operation, and holds nothing from before.
+// with the set. The set is freed as a whole once all these counts have changed: each thread has
+// then begun another operation, and holds nothing from before.
 //
 // It takes little to do, and waits for everybody. A thread that does nothing between two operations
 // holds up the garbage of all others as one inside an operation does, until it begins the next or
 // its participant is destroyed. With more threads than processors garbage therefore grows with the
 // time for which threads wait for a processor. epochs.h does without that.
 //
-// Unlike ssmem's, a set goes back to the allocator of the process, not to a list of the thread's own
-// from which nobody else can take, and memory is not taken 32 MB at a time for each thread. What
-// ASCYLIB takes is therefore more than what this policy takes.
+// Unlike ssmem's, a set goes back to the allocator of the process, not to a list of the thread's
+// own from which nobody else can take, and memory is not taken 32 MB at a time for each thread.
+// What ASCYLIB takes is therefore more than what this policy takes.
 //
 // Promises:
 // - protect, retire and the end of a guard are wait-free; pin and join are wait-free and lock-free,
@@ -29,14 +29,15 @@
 //   domain at its end.
 //
 // Why it is right. Thread P retires a node N, which it has unlinked, and later closes the set: it
-// passes the heavy fence (3) and reads R's count as k (4). It frees the set after it has read another
-// count of R's (5), m. R's guards are numbered by its counts, and (5) reads no older count than (4).
+// passes the heavy fence (3) and reads R's count as k (4). It frees the set after it has read
+// another count of R's (5), m. R's guards are numbered by its counts, and (5) reads no older count
+// than (4).
 //    - A guard of R before number m ended before R stored m (1), with release, so that (5) comes
 //      after all that it read.
-//    - Guard m or a later one: (4) did not read m. So (3) came before this guard's light fence (2), which
-//      comes before all that it reads: it sees N unlinked, and does not reach it.
-// A thread whose count is `left`, or whose record (4) does not meet, has no guard, and the next one is
-// as guard m above.
+//    - Guard m or a later one: (4) did not read m. So (3) came before this guard's light fence (2),
+//      which comes before all that it reads: it sees N unlinked, and does not reach it.
+// A thread whose count is `left`, or whose record (4) does not meet, has no guard, and the next one
+// is as guard m above.
 
 #ifndef ASSAY_RECLAIM_GARBAGE_SETS_H_
 #define ASSAY_RECLAIM_GARBAGE_SETS_H_
@@ -85,8 +86,8 @@ class basic_garbage_sets {
     // Wait-free: only the next guard tells others that this one has ended.
     ~read_guard() { record_->use.unpin(); }
 
-    // What `source` holds. The node, and all that is reached through it, stays until the guard ends.
-    // Wait-free.
+    // What `source` holds. The node, and all that is reached through it, stays until the guard
+    // ends. Wait-free.
     template <class T>
     T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
       return source.load(memory_order_acquire);  // pairs with the store that linked the node

@@ -73,7 +73,7 @@ template <class Settings>
 class basic_hazard_pointers {
  public:
   static constexpr protection protects = protection::named;
-  // Each guard has all the slots: two at a time would overwrite each other's. Debug builds check it.
+  // Each guard has all slots, so that two at a time would share them. Debug builds check it.
   static constexpr bool nests = false;
   using participant = detail::participant<basic_hazard_pointers>;
   class read_guard;
@@ -205,11 +205,11 @@ template <class Settings>
 class basic_hazard_pointers<Settings>::guard : public read_guard {
  public:
   // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
-  // `deleter` (deleter_of, concept.h). The node's address as a void* is the one that others protect.
-  // Wait-free but for destructors and the allocator. Never fails if the deleter is trivially copied
-  // and at most as large as a pointer; otherwise throws std::bad_alloc, or what moving it throws,
-  // with nothing retired. Beyond retires_per_guard in one guard a node for which there is no memory
-  // is leaked.
+  // `deleter` (deleter_of, concept.h). The node's address as a void* is the one that others
+  // protect. Wait-free but for destructors and the allocator. Never fails if the deleter is
+  // trivially copied and at most as large as a pointer; otherwise throws std::bad_alloc, or what
+  // moving it throws, with nothing retired. Beyond retires_per_guard in one guard a node for which
+  // there is no memory is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
     misuse::require(node != nullptr, "a null pointer is retired");

@@ -9,8 +9,8 @@
 //     assay::reclaim::basic_epochs<counted> domain;
 //
 // The policy calls the observer's functions while it works, on the thread that works. They are
-// wait-free, throw nothing and call nothing of the policy. Those of `no_observer` are empty and cost
-// nothing.
+// wait-free, throw nothing and call nothing of the policy. Those of `no_observer` are empty and
+// cost nothing.
 
 #ifndef ASSAY_RECLAIM_OBSERVER_H_
 #define ASSAY_RECLAIM_OBSERVER_H_

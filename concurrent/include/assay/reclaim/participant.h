@@ -30,8 +30,8 @@ class participant {
   }
 
   // Until the guard that this returns ends, what it protects is not freed. By the thread that
-  // joined. While another guard of this participant is open, only where Policy::nests: then both are
-  // one guard, which ends when the last of them does. Lock-free. May throw std::bad_alloc, with
+  // joined. While another guard of this participant is open, only where Policy::nests: then both
+  // are one guard, which ends when the last of them does. Lock-free. May throw std::bad_alloc, with
   // nothing changed.
   typename Policy::guard pin() { return typename Policy::guard(*domain_, checked_record()); }
 

@@ -2,7 +2,8 @@
 //
 //     retired_list waiting;
 //     if (waiting.full()) waiting.add(*spares.take());
-//     retired::make(node, std::default_delete<T>(), [&](auto... parts) { waiting.push(parts...); });
+//     const auto push = [&waiting](auto... parts) { waiting.push(parts...); };
+//     retired::make(node, std::default_delete<T>(), push);
 //     ready.splice(waiting);                     // all of `waiting`, at once
 //     ready.pop(spares).destroy();               // the block that this empties becomes a spare
 //
@@ -42,8 +43,8 @@ struct retired {
   void (*call)(void* node, word deleter);
   word deleter;  // the bytes of one that fits
 
-  // Calls put(node, call, deleter), whose arguments are in registers. Throws std::bad_alloc and what
-  // moving the deleter throws, unless it fits, and has then called nothing.
+  // Calls put(node, call, deleter), whose arguments are in registers. Throws std::bad_alloc and
+  // what moving the deleter throws, unless it fits, and has then called nothing.
   template <class T, class F, class Put>
   static void make(T* node, F deleter, const Put& put) noexcept(fits<F>) {
     if constexpr (fits<F>) {
