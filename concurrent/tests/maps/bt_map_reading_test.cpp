@@ -1,5 +1,5 @@
-// How bt_map is read: in place, in both directions, from a key on, and by keys of other types. Alone
-// against std::map, and among threads that balance the tree meanwhile.
+// How bt_map is read: in place, in both directions, from a key on, and by keys of other types.
+// Alone against std::map, and among threads that balance the tree meanwhile.
 
 #include <gtest/gtest.h>
 

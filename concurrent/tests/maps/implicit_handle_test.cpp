@@ -89,7 +89,7 @@ TEST(implicit_handles, have_all_that_change_elements) {
   EXPECT_FALSE(map.try_emplace(key, 3U, 'x'));
   EXPECT_TRUE(map.emplace("f", "y"));
   EXPECT_EQ(map.get_or_emplace(key, "z"), std::pair(std::string("c"), false));
-  const auto ignore = [](const std::string& /*value*/) {};
+  const auto ignore = [](const std::string& /*key*/, const std::string& /*value*/) {};
   EXPECT_TRUE(map.emplace_and_visit("g", ignore, "z"));
   EXPECT_EQ(map.exchange(key, "d"), "c");
   EXPECT_TRUE(map.upsert(

@@ -63,6 +63,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory_resource>
 #include <optional>
@@ -145,6 +146,45 @@ inline history_event range_event(std::uint64_t first, std::uint64_t last,
 inline std::optional<element> element_at(const elements& held, elements::const_iterator at) {
   return at == held.end() ? std::nullopt : std::optional<element>(*at);
 }
+inline std::optional<element> element_before(const elements& held, elements::const_iterator at) {
+  return at == held.begin() ? std::nullopt : std::optional<element>(*std::prev(at));
+}
+
+// A find that is given the value where it is: visit(key, f) calls f(key, value) if the key is there.
+struct visit {
+  static constexpr std::string_view name = "visit";
+  template <class Map>
+  using visitor = void (*)(const typename Map::key_type& key,
+                           const typename Map::value_type& value);
+
+  template <class Map>
+  static std::optional<std::uint64_t> ask(Map& map, const question& asked)
+    requires requires(visitor<Map> seen) {
+      { map.handle.visit(map.key(1), seen) } -> std::same_as<bool>;
+    }
+  {
+    std::optional<std::uint64_t> seen;
+    map.handle.visit(map.key(asked.key),
+                     [&](const typename Map::key_type& /*key*/,
+                         const typename Map::value_type& value) { seen = map.number(value); });
+    return seen;
+  }
+  static std::optional<std::uint64_t> right(const elements& held, const question& asked) {
+    const auto at = held.find(asked.key);
+    return at == held.end() ? std::nullopt : std::optional(at->second);
+  }
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<std::uint64_t>& answered) {
+    if (!answered) return {.succeeded = false};
+    return {.seen = element(asked.key, *answered)};
+  }
+  static history_event as_history(const question& asked,
+                                  const std::optional<std::uint64_t>* answered) {
+    return {.operation = "find",
+            .asked = asked,
+            .answered = answered == nullptr ? std::optional<std::uint64_t>() : *answered};
+  }
+};
 
 struct contains {
   static constexpr std::string_view name = "contains";
@@ -340,6 +380,53 @@ struct upper_bound {
   }
 };
 
+// The element of the greatest key that is at most the question's.
+struct floor {
+  static constexpr std::string_view name = "floor";
+  static std::optional<element> ask(auto& map, const question& asked)
+    requires requires { map.pair(map.handle.floor(map.key(1))); }
+  {
+    return map.pair(map.handle.floor(map.key(asked.key)));
+  }
+  static std::optional<element> right(const elements& held, const question& asked) {
+    return element_before(held, held.upper_bound(asked.key));
+  }
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<element>& answered) {
+    return {.succeeded = answered.has_value(),
+            .seen = answered,
+            .wrong = answered && answered->first > asked.key};
+  }
+  static history_event as_history(const question& asked, const std::optional<element>* answered) {
+    const bool any = answered != nullptr && *answered;
+    return range_event(any ? (*answered)->first : 0, asked.key, answered);
+  }
+};
+
+// The element of the greatest key that is below the question's.
+struct predecessor {
+  static constexpr std::string_view name = "predecessor";
+  static std::optional<element> ask(auto& map, const question& asked)
+    requires requires { map.pair(map.handle.predecessor(map.key(1))); }
+  {
+    return map.pair(map.handle.predecessor(map.key(asked.key)));
+  }
+  static std::optional<element> right(const elements& held, const question& asked) {
+    return element_before(held, held.lower_bound(asked.key));
+  }
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<element>& answered) {
+    return {.succeeded = answered.has_value(),
+            .seen = answered,
+            .wrong = answered && answered->first >= asked.key};
+  }
+  static history_event as_history(const question& asked, const std::optional<element>* answered) {
+    if (asked.key == 0) return range_event(UINT64_MAX, 0, answered);  // of no key
+    const bool any = answered != nullptr && *answered;
+    return range_event(any ? (*answered)->first : 0, asked.key - 1, answered);
+  }
+};
+
 // The elements of the least key and of the greatest.
 struct minimum {
   static constexpr std::string_view name = "minimum";
@@ -508,12 +595,12 @@ template <class Operation>
 template <class... Some, class... More>
 operations<Some..., More...> joined(operations<Some...>, operations<More...>);
 
-using assays_own =
-    operations<extra_operations::contains, extra_operations::insert_or_assign,
-               extra_operations::update, extra_operations::upsert, extra_operations::extract,
-               extra_operations::lower_bound, extra_operations::upper_bound, extra_operations::minimum,
-               extra_operations::maximum, extra_operations::range_snapshot,
-               extra_operations::find_many, extra_operations::clone>;
+using assays_own = operations<
+    extra_operations::contains, extra_operations::visit, extra_operations::insert_or_assign,
+    extra_operations::update, extra_operations::upsert, extra_operations::extract,
+    extra_operations::lower_bound, extra_operations::upper_bound, extra_operations::floor,
+    extra_operations::predecessor, extra_operations::minimum, extra_operations::maximum,
+    extra_operations::range_snapshot, extra_operations::find_many, extra_operations::clone>;
 
 template <class Map>
 [[nodiscard]] constexpr auto all_operations() {

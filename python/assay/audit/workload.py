@@ -42,7 +42,10 @@ def rejected_engine(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-_SEARCHES = frozenset({"find", "contains", "find_many", "lower_bound", "upper_bound", "minimum", "maximum"})
+_SEARCHES = frozenset(
+    {"find", "contains", "visit", "find_many", "lower_bound", "upper_bound"}
+    | {"floor", "predecessor", "minimum", "maximum"}
+)
 
 
 @rule("mix-without-finds", "Nothing is searched for", "satellites/rig/docs/rig.md")

@@ -291,9 +291,15 @@ class bt_map {
   template <class... Args>
   ASSAY_IMPLICIT(get_or_emplace, (parameter<K> key, Args&&... args),
                  (key, std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(get_or_emplace, (K && key, Args&&... args) requires(moves_keys),
+                 (std::move(key), std::forward<Args>(args)...))
   template <class F, class... Args>
   ASSAY_IMPLICIT(emplace_and_visit, (parameter<K> key, F f, Args&&... args),
                  (key, std::move(f), std::forward<Args>(args)...))
+  template <class F, class... Args>
+  ASSAY_IMPLICIT(emplace_and_visit, (K && key, F f, Args&&... args) requires(moves_keys),
+                 (std::move(key), std::move(f), std::forward<Args>(args)...))
   ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
   ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, V&& value) requires(moves_values),
                  (key, std::move(value)))

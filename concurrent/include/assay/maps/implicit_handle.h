@@ -1,5 +1,5 @@
-// Calls to a map by threads that have not attached a handle: each thread has one of its own for each
-// map that it has called, made at its first call.
+// Calls to a map by threads that have not attached a handle: each thread has one of its own for
+// each map that it has called, made at its first call.
 //
 //     prices.find(7);  // instead of auto handle = prices.attach(); ... handle.find(7);
 //
@@ -102,8 +102,8 @@ class implicit_handles {
     std::vector<entry*> entries;  // of threads that have not ended
   };
 
-  // A handle of a thread, and whose it is. Only the thread uses it; its handle is ended by the first
-  // of thread and map that ends, with the registry's lock held.
+  // A handle of a thread, and whose it is. Only the thread uses it; its handle is ended by the
+  // first of thread and map that ends, with the registry's lock held.
   struct entry {
     std::uint64_t map;
     std::shared_ptr<registry> registered;

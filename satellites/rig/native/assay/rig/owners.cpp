@@ -332,8 +332,8 @@ bool concerns_one_key(operation kind) {
 // The first value that a thread stores is often a value of a key that stays, or of one that many
 // read. No round has a mask if the map has operations of its own, which may calculate with values.
 std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const shape& drawn) {
-  constexpr std::array<std::string_view, 5> storing{"contains", "extract", "insert_or_assign",
-                                                    "update", "upsert"};
+  constexpr std::array<std::string_view, 6> storing{"contains", "extract", "insert_or_assign",
+                                                    "update",   "upsert",  "visit"};
   const bool stores_only = std::ranges::all_of(subject.operations, [&](operation kind) {
     if (kind <= operation::iterate || extra_facts_of(kind).visits) return true;
     if (extra_facts_of(kind).as_history != nullptr && !concerns_one_key(kind)) return true;
