@@ -1673,6 +1673,8 @@ class bt_map<K, V, Policies>::handle {
   // A second map with all elements, as of one moment, which is as small as it can be. They are
   // copied twice. Throws std::bad_alloc and what comparisons and copies throw.
   std::unique_ptr<bt_map> clone() {
+    static_assert(std::copy_constructible<K> && std::copy_constructible<V>,
+                  "bt_map's clone() copies all elements: K or V can only be moved.");
     std::vector<std::pair<K, V>> elements;
     snapshot([&](const K& key, const V& value) { elements.emplace_back(key, value); });
     auto copy = std::make_unique<bt_map>(
