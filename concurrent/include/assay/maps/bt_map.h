@@ -109,8 +109,6 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -1348,7 +1346,7 @@ class bt_map {
   [[no_unique_address]] typename synchronisation::shared shared_;
   // Written when handles come and go.
   alignas(64) domain domain_;
-  atomic<std::uint64_t> handles_{0};  // attached so far
+  atomic<std::uint64_t> handles_{0};   // attached so far
   implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
 };
 
@@ -2298,229 +2296,12 @@ class bt_map<K, V, Policies>::handle {
   typename domain::participant me_;
 };
 
-template <class K, class V, class Policies>
-template <std::forward_iterator Iterator>
-void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
-  const edge before = root_.load(memory_order_acquire);
-  if (!types::is_leaf(before) || types::leaf_at(before)->places() != 0) {
-    throw std::logic_error("bt_map::load_sorted: the map is not empty; clear() it before");
-  }
-  // Nodes of one level, and the greatest key below each, which separates it from the next.
-  struct made {
-    edge node;
-    key_word greatest;
-  };
-  std::vector<made> row;
-  try {
-    const auto spread = [](std::size_t items, std::size_t capacity) {
-      const std::size_t each = nearly_full(capacity);
-      return std::max<std::size_t>((items + each - 1) / each, 1);
-    };
-    const auto elements = static_cast<std::size_t>(std::distance(first, last));
-    const std::size_t leaves = spread(elements, leaf_capacity);
-    row.reserve(leaves);
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < leaves && elements > 0; ++i) {
-      leaf* const node = make<leaf>();
-      row.push_back({types::edge_to(node), {}});
-      for (; done < (i + 1) * elements / leaves; ++done, ++first) {
-        if (done > 0 && !less_(words::key(row[row.size() - (node->places() == 0 ? 2 : 1)].greatest),
-                               (*first).first)) {
-          throw std::invalid_argument("bt_map::load_sorted: the key at position " +
-                                      std::to_string(done) + " is not above the one before it");
-        }
-        fresh_entry fresh(*this);
-        fresh.make((*first).first, (*first).second);
-        node->put(fresh.get());
-        row.back().greatest = fresh.get().key;
-        fresh.release();
-      }
-    }
-    while (row.size() > 1) {
-      const std::size_t nodes = spread(row.size(), internal_capacity);
-      std::vector<made> above;
-      above.reserve(nodes);
-      std::vector<std::unique_ptr<internal, typename memory::deleter>> made_nodes;
-      for (std::size_t i = 0; i < nodes; ++i) made_nodes.emplace_back(make<internal>());
-      for (std::size_t i = 0; i < nodes; ++i) {
-        internal& node = *made_nodes[i].release();
-        const std::size_t from = i * row.size() / nodes;
-        const std::size_t size = (i + 1) * row.size() / nodes - from;
-        for (std::size_t child = 0; child < size; ++child) {
-          node.set_child(child, row[from + child].node);
-          if (child + 1 == size) break;
-          node.set_key(child, row[from + child].greatest);
-          own_separator(row[from + child].greatest);
-        }
-        node.set_size(size);
-        above.push_back({types::edge_to(&node), row[from + size - 1].greatest});
-      }
-      row = std::move(above);
-    }
-  } catch (...) {
-    for (const made& each : row) delete_tree(each.node);
-    throw;
-  }
-  if (row.empty()) return;
-  memory::destroy(types::leaf_at(before));
-  root_.store(row.front().node, memory_order_release);  // (1) of bt_node.h
-}
-
-// Looks at a tree at rest.
-template <class K, class V, class Policies>
-class bt_map<K, V, Policies>::checking {
- public:
-  explicit checking(const bt_map& map) : less_(map.less_) {}
-
-  // Checks the nodes below `to`, whose keys are above *below and at most *upto.
-  [[nodiscard]] const char* broken(edge to, const K* below, const K* upto, std::size_t depth) {
-    return types::is_leaf(to) ? broken_leaf(*types::leaf_at(to), below, upto, depth)
-                              : broken_internal(*types::internal_at(to), below, upto, depth);
-  }
-  [[nodiscard]] const char* broken_owners() const {
-    if constexpr (!words::has_key) {
-      for (const auto& [word, owners] : owners_) {
-        if (word->owners.load(memory_order_relaxed) != owners)
-          return "a record's owners are not as many as lead to it";
-      }
-    }
-    return nullptr;
-  }
-
- private:
-  const char* broken_leaf(const leaf& node, const K* below, const K* upto, std::size_t depth) {
-    if (!node_lock::is_free(node.lock.read())) return "a leaf is locked or obsolete";
-    if (leaves_depth_ == nowhere) leaves_depth_ = depth;
-    if (depth != leaves_depth_) return "leaves are not equally deep";
-    if ((node.places() & ~leaf::all) != 0) return "a leaf uses places that it does not have";
-    entries<leaf_capacity> met;
-    collect(node, met);
-    for (const entry& each : met) {
-      count(each.key);
-      if (!is_between(words::key(each.key), below, upto))
-        return "a leaf's key is in the wrong place";
-    }
-    if constexpr (types::has_fingerprints) {
-      for (std::size_t i = 0; i < leaf_capacity; ++i) {
-        if ((node.places() >> i) % 2 == 1 &&
-            node.fingerprints[i].load(memory_order_relaxed) !=
-                leaf::fingerprint(leaf::hash_of_word(node.at(i).key))) {
-          return "a fingerprint is wrong";
-        }
-      }
-    }
-    std::sort(met.begin(), met.end(), [this](const entry& one, const entry& other) {
-      return less_(words::key(one.key), words::key(other.key));
-    });
-    for (std::size_t i = 1; i < met.size(); ++i) {
-      if (!less_(words::key(met[i - 1].key), words::key(met[i].key))) return "a key is there twice";
-    }
-    return nullptr;
-  }
-
-  const char* broken_internal(const internal& node, const K* below, const K* upto,
-                              std::size_t depth) {
-    if (!node_lock::is_free(node.lock.read())) return "an internal node is locked or obsolete";
-    const std::size_t size = node.size();
-    if (size < 2) return "an internal node has fewer than 2 children";
-    if (size > internal_capacity) return "an internal node has more children than room";
-    if constexpr (types::has_vectors) {
-      for (std::size_t i = size - 1; i < internal::most_keys; ++i) {
-        if (node.key(i) != std::numeric_limits<K>::max())
-          return "an unused separator is not the greatest key";
-      }
-    }
-    std::array<key_word, internal_capacity> keys;
-    for (std::size_t i = 0; i + 1 < size; ++i) {
-      keys[i] = node.key(i);
-      count(keys[i]);
-      if (!is_between(words::key(keys[i]), i == 0 ? below : &words::key(keys[i - 1]), upto))
-        return "separators do not ascend";
-    }
-    for (std::size_t i = 0; i < size; ++i) {
-      if (const char* const fault =
-              broken(node.child(i), i == 0 ? below : &words::key(keys[i - 1]),
-                     i + 1 == size ? upto : &words::key(keys[i]), depth + 1)) {
-        return fault;
-      }
-    }
-    return nullptr;
-  }
-
-  [[nodiscard]] bool is_between(const K& key, const K* below, const K* upto) const {
-    return (below == nullptr || less_(*below, key)) && (upto == nullptr || !less_(*upto, key));
-  }
-  void count(const key_word& word) {
-    if constexpr (!words::has_key) {
-      ++owners_[word];
-    } else {
-      static_cast<void>(word);
-    }
-  }
-
-  const compare& less_;
-  std::size_t leaves_depth_ = nowhere;
-  [[no_unique_address]] std::conditional_t<words::has_key, bt::nothing,
-                                           std::unordered_map<key_word, std::uint32_t>> owners_;
-};
-
-template <class K, class V, class Policies>
-std::optional<std::string> bt_map<K, V, Policies>::broken_invariant() const {
-  if (!node_lock::is_free(root_lock_.read())) return "the root is locked";
-  checking check(*this);
-  const char* fault = check.broken(root_.load(memory_order_acquire), nullptr, nullptr, 0);
-  if (fault == nullptr) fault = check.broken_owners();
-  if (fault == nullptr) return std::nullopt;
-  return fault;
-}
-
-template <class K, class V, class Policies>
-shape bt_map<K, V, Policies>::shape() const {
-  shape_sum sum;
-  // Records may also have separators as owners.
-  std::unordered_set<const void*> met;  // NOLINT(misc-const-correctness): with a key in the word
-  const auto add_key = [&](const key_word& word) {
-    if constexpr (!words::has_key) {
-      if (!met.insert(word).second) return;
-      sum.add_bytes(memory::template bytes_of<typename words::record_type>);
-      sum.add_owned(word->key);
-      sum.add_owned(word->value);
-    } else {
-      static_cast<void>(word);
-    }
-  };
-  struct part {
-    edge to;
-    std::uint64_t depth;
-  };
-  std::vector<part> to_do{{root_.load(memory_order_acquire), 1}};
-  while (!to_do.empty()) {
-    const auto [to, depth] = to_do.back();
-    to_do.pop_back();
-    if (types::is_leaf(to)) {
-      sum.add_node(memory::template bytes_of<leaf>);
-      entries<leaf_capacity> held;
-      collect(*types::leaf_at(to), held);
-      sum.add_elements(held.size(), depth);
-      for (const entry& each : held) {
-        add_key(each.key);
-        if constexpr (words::has_box) {
-          sum.add_bytes(memory::template bytes_of<typename words::box_type>);
-          sum.add_owned(each.value->value);
-        }
-      }
-    } else {
-      const internal& node = *types::internal_at(to);
-      sum.add_node(memory::template bytes_of<internal>);
-      for (std::size_t i = 0; i < node.size(); ++i) {
-        if (i > 0) add_key(node.key(i - 1));
-        to_do.push_back({node.child(i), depth + 1});
-      }
-    }
-  }
-  return sum.sum();
-}
-
 }  // namespace assay
+
+// The members that are defined apart from it.
+// NOLINTBEGIN(misc-header-include-cycle)
+#include "assay/maps/bt_invariants.h"
+#include "assay/maps/bt_load.h"
+// NOLINTEND(misc-header-include-cycle)
 
 #endif  // ASSAY_MAPS_BT_MAP_H_
