@@ -100,7 +100,7 @@ class place<wide> {
   [[nodiscard]] wide load() const noexcept {
     __m128i met;
     // Keeps its place among other accesses of the compiler's; the processor's loads acquire.
-    if (Set != host::instruction_set::scalar || loads_are_whole) {
+    if (Set != host::instruction_set::scalar || loads_are_whole()) {
       asm volatile("vmovdqa %1, %0" : "=x"(met) : "m"(word_) : "memory");
     } else {
       wide held = 0;
@@ -156,7 +156,8 @@ class place<wide> {
 
  private:
 #if ASSAY_OWN_WIDE_ATOMICS
-  static inline const bool loads_are_whole = __builtin_cpu_supports("avx") != 0;
+  // A word that the compiler's library has set before any constructor runs.
+  static bool loads_are_whole() noexcept { return __builtin_cpu_supports("avx") != 0; }
 #endif
 #if ASSAY_THREAD_SANITIZER
   void acquired() const noexcept {

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 int main() {
-  assay::elb_priority_queue<unsigned, unsigned> events;
-  auto handle = events.attach();
-  handle.push(30, 1);
-  handle.push(10, 2);
-  while (const auto event = handle.try_pop())
-    std::printf("time %u: event %u\n", event->first, event->second);
+  assay::elb_priority_queue<unsigned> times;
+  auto handle = times.attach();
+  handle.push(30);
+  handle.push(10);
+  handle.push(10);
+  while (const auto time = handle.try_pop()) std::printf("%u\n", *time);
 }
