@@ -433,8 +433,8 @@ void wait_at_gate(const char* point) {
   }
 }
 
-// Two threads insert 3: the other one has found a place, and waits, when this one frees the place of
-// 9, which comes before, and inserts.
+// Two threads insert 3: the other one has found a place, and waits, when this one frees the place
+// of 9, which comes before, and inserts.
 template <class Insert>
 void insert_by_two(small_tree<std::uint64_t>& tree, const Insert& insert) {
   auto mine = tree.attach();

@@ -15,8 +15,8 @@
 //     // while no call runs
 //     orders.for_each([](std::uint32_t customer, std::uint32_t order) { ... });
 //
-// A key with a value is there once. If several threads insert the same one at the same time, exactly
-// one insert returns true (elb_tree.h, "One insert of an entry").
+// A key with a value is there once. If several threads insert the same one at the same time,
+// exactly one insert returns true (elb_tree.h, "One insert of an entry").
 //
 // Its calls are not linearizable. An answer is right about what was there all the time from the
 // beginning of the call to its end; what came or went meanwhile it may or may not see. elb_tree.h
@@ -115,8 +115,8 @@ class elb_multimap {
     }
 
     // Adds that value of the key, which is not there and which no other thread is adding, as the
-    // caller knows: else it may be there twice, and debug builds abort if they see it. It saves what
-    // insert() does to know it.
+    // caller knows: else it may be there twice, and debug builds abort if they see it. It saves
+    // what insert() does to know it.
     void insert_new(K key, V value) { in_.insert_new({key, value}); }
 
     // A value of the key, if it has any.
@@ -140,8 +140,8 @@ class elb_multimap {
     }
 
     // Calls visit(value) for the values of the key, in ascending order: for all that are there all
-    // the time, and for some that come or go. `visit` calls nothing of this handle; what it throws is
-    // passed on.
+    // the time, and for some that come or go. `visit` calls nothing of this handle; what it throws
+    // is passed on.
     template <class Visit>
     void visit(K key, Visit&& visit) {
       in_.visit({key, least}, {key, most}, [&](const entry& each) { visit(each.value); });

@@ -17,26 +17,27 @@
 // Elements
 // --------
 // An element is packed into a word, together with a number that tells it from equal ones (its tie
-// bits). Elements of up to 32 bits make words of 64 bits; others make words of 128, which take twice
-// the memory and more time. Integers are elements, and elb::element; a type of one's own is one by a
-// specialisation of elb::packing (elb_entry.h), which says its order, too.
+// bits). Elements of up to 32 bits make words of 64 bits; others make words of 128, which take
+// twice the memory and more time. Integers are elements, and elb::element; a type of one's own is
+// one by a specialisation of elb::packing (elb_entry.h), which says its order, too.
 //
-// A queue holds at most 2^t - 1 elements that are equal, where t, the number of tie bits, is what an
-// element leaves of 63 or 127 bits: for 32 bits, 2^31 - 1. A program whose elements are all
+// A queue holds at most 2^t - 1 elements that are equal, where t, the number of tie bits, is what
+// an element leaves of 63 or 127 bits: for 32 bits, 2^31 - 1. A program whose elements are all
 // different, for example because each has a number of its own, needs no tie bits:
 //
 //     struct unequal : assay::elb_queue_settings {
 //       static constexpr unsigned tie_bits = 0;
 //     };
 //
-// The caller of push() must then know that no equal element is there or being pushed: else it may be
-// there twice or once, and debug builds abort if they see it.
+// The caller of push() must then know that no equal element is there or being pushed: else it may
+// be there twice or once, and debug builds abort if they see it.
 //
 // Promises
 // --------
 // Its calls are not linearizable. A pop does not pass over what was pushed before it began, but it
 // may pass over what is pushed meanwhile: if one thread pushes in ascending order while another
-// pops, a later element may be popped before an earlier one. Equal elements are popped in any order.
+// pops, a later element may be popped before an earlier one. Equal elements are popped in any
+// order.
 //
 // Every call on a handle is lock-free, as far as elb_tree.h says: apart from the allocator, and
 // with reclaim::epochs from threads that stall and hold up the freeing of memory. Each goes down
@@ -46,6 +47,7 @@
 #ifndef ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
 #define ASSAY_MAPS_ELB_PRIORITY_QUEUE_H_
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -141,8 +143,8 @@ class elb_priority_queue {
   static constexpr bool lock_free = tree::lock_free;
 
   // A thread's access. Only the thread that attached it calls it, and not within a call to it. It
-  // is destroyed before the queue is, outside its calls, by that thread or by one that knows that it
-  // is done. Debug builds abort, with a message, where they see that this is broken.
+  // is destroyed before the queue is, outside its calls, by that thread or by one that knows that
+  // it is done. Debug builds abort, with a message, where they see that this is broken.
   //
   // A call throws std::bad_alloc, with nothing changed.
   class handle {
@@ -179,14 +181,14 @@ class elb_priority_queue {
     [[gnu::always_inline]] std::optional<T> try_pop() { return of(in_.erase(0, highest)); }
 
     // The same, but returns any element of the first leaf: among the elements that were there all
-    // the time, as many as a leaf holds, less one, may come before. Threads that call it at the same
-    // time seldom want the same element; threads that call try_pop() always do.
+    // the time, as many as a leaf holds, less one, may come before. Threads that call it at the
+    // same time seldom want the same element; threads that call try_pop() always do.
     [[gnu::always_inline]] std::optional<T> try_pop_near() {
       return of(in_.erase_near(0, highest));
     }
 
-    // Pops up to n elements, one after the other, writes them to `to`, and returns how many. It ends
-    // early when a pop finds none. Throws as try_pop(), and what the iterator throws: then the
+    // Pops up to n elements, one after the other, writes them to `to`, and returns how many. It
+    // ends early when a pop finds none. Throws as try_pop(), and what the iterator throws: then the
     // element that could not be written is lost.
     template <std::output_iterator<T> To>
     std::size_t try_pop_n(std::size_t n, To to) {

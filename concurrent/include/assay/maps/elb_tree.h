@@ -23,13 +23,13 @@
 // - insert(e) adds e and returns true, or returns false because e was in the tree at some moment
 //   of the call. Between two calls that return true for the same entry, an erase has removed it: of
 //   two that run at the same time, exactly one returns true (see "One insert of an entry").
-// - insert_new(e) adds e if it is not in U (theorem A.16). The caller must make sure that it is not,
-//   and that no other thread is adding it: otherwise e may be in the tree twice. Debug builds abort
-//   if they see it.
+// - insert_new(e) adds e if it is not in U (theorem A.16). The caller must make sure that it is
+//   not, and that no other thread is adding it: otherwise e may be in the tree twice. Debug builds
+//   abort if they see it.
 // - search(lo, hi) returns an entry in [lo, hi] that is in U (A.13), or none, if there is none in O
 //   (A.12).
-// - erase(lo, hi) removes an entry in [lo, hi] that is in U, and no entry of [lo, hi] in O is smaller
-//   (A.15), or it answers that there was none in O (A.14). No other call returns what it has
+// - erase(lo, hi) removes an entry in [lo, hi] that is in U, and no entry of [lo, hi] in O is
+//   smaller (A.15), or it answers that there was none in O (A.14). No other call returns what it has
 //   removed.
 //
 // Each of them is lock-free, with two exceptions: the allocator may take locks, and with
@@ -461,16 +461,16 @@ class elb_tree {
   // which is seldom many, as leaves with few entries are joined.
   [[nodiscard]] bool empty() const { return !has_entries(root()); }
 
-  // How many entries there are. At rest. Reads all of them; approximate_size() of a handle reads few
-  // and runs at any time. Throws std::bad_alloc.
+  // How many entries there are. At rest. Reads all of them; approximate_size() of a handle reads
+  // few and runs at any time. Throws std::bad_alloc.
   [[nodiscard]] std::size_t size() const {
     std::size_t counted = 0;
     for_each([&counted](const Entry&) { ++counted; });
     return counted;
   }
 
-  // Removes and frees all. Handles stay valid. At rest. Time linear in the number of entries. Throws
-  // std::bad_alloc, with nothing removed.
+  // Removes and frees all. Handles stay valid. At rest. Time linear in the number of entries.
+  // Throws std::bad_alloc, with nothing removed.
   void clear() {
     internal* const fresh = empty_root().release();
     auto* const old = static_cast<internal*>(above_.child(0));
@@ -577,10 +577,10 @@ class elb_tree {
     }
     return seen;
   }
-  // Turns bits for numbers of 64 bits into bits for places. Where a place is two numbers, the bit of
-  // its upper one counts. Upper parts that equal an end of the range may belong to words outside of
-  // it, which want() sorts out. Free places, whose upper part equals the lowest entries' upper part,
-  // are removed here.
+  // Turns bits for numbers of 64 bits into bits for places. Where a place is two numbers, the bit
+  // of its upper one counts. Upper parts that equal an end of the range may belong to words outside
+  // of it, which want() sorts out. Free places, whose upper part equals the lowest entries' upper
+  // part, are removed here.
   static vector_search::sorted_words of_places(vector_search::sorted_words found) {
     if constexpr (place::numbers == 2) {
       constexpr std::uint64_t uppers = 0xaaaa'aaaa'aaaa'aaaa;
@@ -815,8 +815,8 @@ class elb_tree {
 
   // --- the way down ------------------------------------------------------------------------------
 
-  // Goes down to the node of that height below which `entry` belongs. If it meets a balancing on its
-  // way, it helps and answers false, and must be called again.
+  // Goes down to the node of that height below which `entry` belongs. If it meets a balancing on
+  // its way, it helps and answers false, and must be called again.
   template <set Set>
   [[nodiscard]] bool descend(word entry, std::uint32_t height, whereabouts& at, guard_type& guard) {
     return descend_by([entry](const internal& node) { return node.template child_of<Set>(entry); },
