@@ -436,7 +436,9 @@ def elision() -> None:
         print(f"\n{what} transactions: time of a section, elided lock / std::mutex")
         for group in ("one thread", "two threads, one counter", "two threads, a counter each"):
             goal = goals.get(group, "") if mode else ""
-            figure(group + goal, compared(variants_of(done["locks", mode], group), "elided", "mutex"))
+            variants = variants_of(done["locks", mode], group)
+            figure(group + goal, compared(variants, "elided", "mutex"))
+            figure(f"{group}, compact lock", compared(variants, "compact", "mutex"))
         calls = variants_of(done["locks", mode], "a call")
         figure(
             "transaction::begin() and commit(), ns", compared(calls, "asks for a transaction", "counts", sub)

@@ -119,6 +119,7 @@ fixture::figures figures_of(const fixture::settings& settings) {
   fixture::turns all;
   add_lock<std::mutex>(all, "mutex", two);
   add_lock<probe::elided_lock<std::mutex>>(all, "elided", two);
+  add_lock<sync::compact_elided_lock<std::mutex, probe::elision_observer>>(all, "compact", two);
   all.add("a call", "counts", [](std::uint64_t) { return ns_of_call<false>(); });
   all.add("a call", "asks for a transaction", [](std::uint64_t) { return ns_of_call<true>(); });
   fixture::figures found = all.run(settings.rounds, settings.seed);

@@ -1,5 +1,6 @@
-// An elided lock under relacy, which falls dormant and opens at random: sections that are transactions,
-// and sections that have taken the lock, count in two words. What must hold: each finds both words alike, and no count is lost.
+// An elided lock under relacy, which falls dormant and opens at random: sections that are
+// transactions, and sections that have taken the lock, count in two words. What must hold: each
+// finds both words alike, and no count is lost.
 
 #include <array>
 #include <mutex>

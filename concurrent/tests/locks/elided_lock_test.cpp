@@ -1,6 +1,7 @@
 // Elided locks, and elided shared locks by both of their sides. Where there are transactions, or
-// under assay-rtm, the same tests run in transactions, and those that need them run, too. Built once
-// more with elision_test_tuning.h before it, for locks that fall dormant and open all the time.
+// under assay-rtm, the same tests run in transactions, and those that need them run, too. Built
+// once more with elision_test_tuning.h before it, for locks that fall dormant and open all the
+// time.
 
 #include "assay/locks/elided_lock.h"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +69,13 @@ class elided : public testing::Test {
  protected:
   Lock lock_;
 };
+template <class Lock = std::mutex>
+using compact_lock = compact_elided_lock<Lock, probe::elision_observer>;
+template <class Lock = std::shared_mutex>
+using compact_shared_lock = compact_elided_shared_lock<Lock, probe::elision_observer>;
+
 using locks = testing::Types<probe::elided_lock<>, probe::elided_lock<spin_lock>,
-                             probe::elided_shared_lock<>>;
+                             probe::elided_shared_lock<>, compact_lock<>, compact_shared_lock<>>;
 TYPED_TEST_SUITE(elided, locks);
 
 template <class Lock>
@@ -79,6 +86,27 @@ class elided_in_transactions : public elided<Lock> {
   }
 };
 TYPED_TEST_SUITE(elided_in_transactions, locks);
+
+#if !ASSAY_CHECKS && !defined(TESTS_LOCKS_ELISION_TEST_TUNING_H_) && defined(__x86_64__)
+static_assert(sizeof(std::mutex) == 40 && sizeof(std::shared_mutex) == 56);
+static_assert(sizeof(elided_lock<>) == 256 && sizeof(elided_shared_lock<>) == 320);
+static_assert(sizeof(compact_elided_lock<>) == 64 && alignof(compact_elided_lock<>) == 64);
+static_assert(sizeof(compact_elided_shared_lock<>) == 64);
+#endif
+
+// Made before any code runs.
+constinit elided_lock<> of_static_storage;
+constinit compact_elided_shared_lock<> compact_of_static_storage;
+
+TEST(elided_unobserved, counts_nothing) {
+  std::uint64_t word = 0;
+  const auto counts = counts_of([&] {
+    const std::scoped_lock held(of_static_storage, compact_of_static_storage);
+    ++word;
+  });
+  EXPECT_EQ(word, 1U);
+  EXPECT_EQ(counts.at("commits") + counts.at("fallbacks"), 0U);
+}
 
 // Words that threads change together, on pages of their own.
 struct far_apart {
@@ -367,7 +395,13 @@ TYPED_TEST(elided_in_transactions, is_taken_where_one_inside_of_it_is_held) {
 }
 
 #ifdef TESTS_LOCKS_ELISION_TEST_TUNING_H_
-TYPED_TEST(elided_in_transactions, tries_none_until_a_section_has_ended_in_which_they_pay) {
+template <class Lock>
+class elided_and_dormant : public elided_in_transactions<Lock> {};
+using learning_locks = testing::Types<probe::elided_lock<>, probe::elided_lock<spin_lock>,
+                                      probe::elided_shared_lock<>>;
+TYPED_TEST_SUITE(elided_and_dormant, learning_locks);
+
+TYPED_TEST(elided_and_dormant, tries_none_until_a_section_has_ended_in_which_they_pay) {
   std::uint64_t word = 0;
   const auto enter = [&] {
     const std::scoped_lock held(this->lock_);
@@ -382,7 +416,7 @@ TYPED_TEST(elided_in_transactions, tries_none_until_a_section_has_ended_in_which
   EXPECT_EQ(word, 3U);
 }
 
-TYPED_TEST(elided_in_transactions, is_entered_inside_of_another_one_though_it_is_dormant) {
+TYPED_TEST(elided_and_dormant, is_entered_inside_of_another_one_though_it_is_dormant) {
   TypeParam dormant;
   elision_tuning::steered = 0;
   {
@@ -412,7 +446,8 @@ TEST(elided_shared_in_transactions, is_opened_by_readers_where_nobody_writes) {
 }
 #endif
 
-// What is arbitrary comes from its owner: the same again with the same seed, and different for each thread.
+// What is arbitrary comes from its owner: the same again with the same seed, and different for each
+// thread.
 TEST(seeds_of_elision, are_repeated_by_the_number_that_they_are_drawn_from) {
   const auto draw = [](std::uint64_t seed) {
     seed_elision(seed);
@@ -509,6 +544,119 @@ TEST(elided_shared, readers_are_elided) {
   EXPECT_EQ(sum, 150U);
   EXPECT_EQ(counts.at("commits") + counts.at("fallbacks"), 50U);
   EXPECT_GT(counts.at("commits"), 5U);
+}
+
+// --- those that wait for a limited time
+// -----------------------------------------------------------
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+template <class Lock>
+class elided_timed : public elided<Lock> {};
+using timed_locks =
+    testing::Types<probe::elided_lock<std::timed_mutex>,
+                   probe::elided_shared_lock<std::shared_timed_mutex>,
+                   compact_lock<std::timed_mutex>, compact_shared_lock<std::shared_timed_mutex>>;
+TYPED_TEST_SUITE(elided_timed, timed_locks);
+
+template <class Lock>
+concept timed =
+    requires(Lock& lock) { lock.try_lock_for(hours(1)), lock.try_lock_until(steady_clock::now()); };
+template <class Lock>
+concept shared_timed = requires(Lock& lock) {
+  lock.try_lock_shared_for(hours(1)), lock.try_lock_shared_until(steady_clock::now());
+};
+static_assert(timed<elided_lock<std::timed_mutex>> && !timed<elided_lock<>>);
+static_assert(timed<elided_shared_lock<std::shared_timed_mutex>>);
+static_assert(shared_timed<elided_shared_lock<std::shared_timed_mutex>>);
+static_assert(!timed<elided_shared_lock<>> && !shared_timed<elided_shared_lock<>>);
+
+TYPED_TEST(elided_timed, is_not_entered_while_it_is_held_when_time_is_over) {
+  const std::unique_lock held(this->lock_);
+  leave_transactions();
+  std::jthread([&] {
+    EXPECT_FALSE(this->lock_.try_lock_for(microseconds(1)));
+    EXPECT_FALSE(this->lock_.try_lock_for(hours(-1)));
+    EXPECT_FALSE(this->lock_.try_lock_until(steady_clock::now()));
+    EXPECT_FALSE(this->lock_.try_lock_until(std::chrono::system_clock::now()));
+  }).join();
+}
+
+TYPED_TEST(elided_timed, is_entered_at_once_if_it_is_free) {
+  EXPECT_TRUE(this->lock_.try_lock_until(steady_clock::now() - hours(1)));
+  this->lock_.unlock();
+  EXPECT_TRUE(std::unique_lock(this->lock_, hours(1)).owns_lock());
+  EXPECT_TRUE(std::unique_lock(this->lock_, steady_clock::now()).owns_lock());
+}
+
+TYPED_TEST(elided_timed, is_entered_when_its_holder_leaves_in_time) {
+  bool entered = false;
+  std::jthread waiting;
+  {
+    const std::scoped_lock held(this->lock_);
+    leave_transactions();
+    waiting = std::jthread([&] {
+      const std::unique_lock late(this->lock_, hours(1));
+      entered = late.owns_lock();
+    });
+  }
+  waiting.join();
+  EXPECT_TRUE(entered);
+}
+
+TYPED_TEST(elided_timed, loses_no_increment_of_who_waits_for_a_limited_time) {
+  constexpr std::uint64_t rounds = 100;
+  std::uint64_t counter = 0;
+  run_threads(3, [&](unsigned i) {
+    for (std::uint64_t n = 0; n < rounds; ++n) {
+      while (!this->lock_.try_lock_for(microseconds(i))) std::this_thread::yield();
+      ++counter;
+      this->lock_.unlock();
+    }
+  });
+  EXPECT_EQ(counter, 3 * rounds);
+}
+
+// An outer section that is a transaction is begun again under its lock, as it cannot wait.
+TYPED_TEST(elided_timed, is_entered_inside_of_another_one) {
+  TypeParam inner;
+  std::uint64_t word = 0;
+  run_threads(2, [&](unsigned i) {
+    for (unsigned n = 0; n < 100; ++n) {
+      const std::scoped_lock outer(this->lock_);
+      if (i == 0) leave_transactions();
+      const std::unique_lock within(inner, hours(1));
+      ASSERT_TRUE(within.owns_lock());
+      ++word;
+    }
+  });
+  EXPECT_EQ(word, 200U);
+}
+
+template <class Lock>
+class elided_shared_timed : public elided<Lock> {};
+using shared_timed_locks = testing::Types<probe::elided_shared_lock<std::shared_timed_mutex>,
+                                          compact_shared_lock<std::shared_timed_mutex>>;
+TYPED_TEST_SUITE(elided_shared_timed, shared_timed_locks);
+
+TYPED_TEST(elided_shared_timed, is_shared_in_time_or_not_at_all) {
+  {
+    const std::shared_lock reading(this->lock_, hours(1));
+    EXPECT_TRUE(reading.owns_lock());
+    leave_transactions();
+    std::jthread([&] {
+      EXPECT_TRUE(std::shared_lock(this->lock_, steady_clock::now()).owns_lock());
+      EXPECT_FALSE(this->lock_.try_lock_for(microseconds(1)));
+    }).join();
+  }
+  const std::scoped_lock writing(this->lock_);
+  leave_transactions();
+  std::jthread([&] {
+    EXPECT_FALSE(this->lock_.try_lock_shared_for(microseconds(1)));
+    EXPECT_FALSE(this->lock_.try_lock_shared_until(steady_clock::now()));
+  }).join();
 }
 
 // --- misuse -------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // An elided shared lock under relacy, which falls dormant and opens at random: readers and writers
-// that are transactions, and such as have taken or share the lock. What must hold: each finds both words alike, and no count is lost.
+// that are transactions, and such as have taken or share the lock. What must hold: each finds both
+// words alike, and no count is lost.
 
 #include <array>
 #include <mutex>

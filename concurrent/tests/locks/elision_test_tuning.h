@@ -1,6 +1,6 @@
-// elision_tuning.h for tests and models: it says at random whether transactions pay, each time anew, or
-// what a test has it say. So a lock falls dormant and opens again all the time, which takes the real one
-// thousands of sections.
+// elision_tuning.h for tests and models: it says at random whether transactions pay, each time
+// anew, or what a test has it say. So a lock falls dormant and opens again all the time, which
+// takes the real one thousands of sections.
 //
 // Included before what uses elided locks.
 

@@ -15,8 +15,8 @@ struct timed {
   elision_tuning tuning;
   std::uint64_t now = 1;
 
-  // Some windows in which a section takes as long as `ns_of` says of the number of attempts. Returns
-  // how often each number was chosen.
+  // Some windows in which a section takes as long as `ns_of` says of the number of attempts.
+  // Returns how often each number was chosen.
   template <class Cost>
   std::map<unsigned, unsigned> chosen(unsigned windows, const Cost& ns_of) {
     std::map<unsigned, unsigned> times;

@@ -1,5 +1,5 @@
-// Tests of elided locks obey ASSAY_TRANSACTIONS, as the laboratory's programs do: before main(), which is
-// GoogleTest's.
+// Tests of elided locks obey ASSAY_TRANSACTIONS, as the laboratory's programs do: before main(),
+// which is GoogleTest's.
 
 #include "assay/host/transactions.h"
 

@@ -174,7 +174,7 @@ auto operations() {
        [](handle& map, number key, number value) -> answer {
          number now = 0;
          const bool is_added = map.emplace_and_visit(
-             K(key), [&](const V& met) { now = static_cast<number>(met); }, value);
+             K(key), [&](const K&, const V& met) { now = static_cast<number>(met); }, value);
          return 2 * now + (is_added ? 1 : 0);
        },
        add_or_get},
@@ -438,6 +438,14 @@ TYPED_TEST(bt_map_of_movables, takes_them_in_and_gives_them_back) {
     met.emplace(static_cast<number>(key), static_cast<number>(value));
   });
   EXPECT_EQ(met, model);
+  for (const auto& [key, value] : model) {
+    number seen = 0;
+    const auto see = [&](const K&, const V& held) { seen = static_cast<number>(held); };
+    EXPECT_TRUE(handle.visit(K(key), see));
+    EXPECT_EQ(seen, value);
+    EXPECT_FALSE(handle.emplace_and_visit(K(key), see, 200U));
+    EXPECT_EQ(seen, value);
+  }
   EXPECT_EQ(handle.erase_range(K(20), K(79)), static_cast<std::uint64_t>(std::distance(
                                                   model.lower_bound(20), model.upper_bound(79))));
 }
@@ -451,7 +459,7 @@ TEST(values_that_can_only_be_moved, are_replaced_by_what_a_function_makes_of_the
   EXPECT_FALSE(handle.upsert(1, [] { return movable(5); }, next));
   EXPECT_TRUE(handle.update(1, next));
   number seen = 0;
-  const auto see = [&](const movable& held) { seen = static_cast<number>(held); };
+  const auto see = [&](number, const movable& held) { seen = static_cast<number>(held); };
   EXPECT_FALSE(handle.emplace_and_visit(1, see, 9U));
   EXPECT_EQ(seen, 7U);
   EXPECT_TRUE(handle.emplace_and_visit(2, see, 9U));
@@ -630,7 +638,7 @@ TYPED_TEST(bt_map_changed_by_threads, adds_each_key_for_one_of_them) {
         }
         default:
           is_added = handle.emplace_and_visit(
-              K(key), [&](const V& held) { now = static_cast<number>(held); }, self);
+              K(key), [&](const K&, const V& held) { now = static_cast<number>(held); }, self);
       }
       if (is_added) {
         ++added[key];

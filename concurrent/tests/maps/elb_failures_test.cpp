@@ -14,7 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "assay/maps/elb_tree.h"
 #include "assay/random/splitmix64.h"
+#include "assay/reclaim/hazard_pointers.h"
 #include "assay/subject/any_entry_set.h"
 #include "tests/maps/elb_test_variants.h"
 #include "tests/reclaim/reclaim_test_allocations.h"
@@ -134,6 +136,28 @@ TEST_P(elb_without_memory, is_helped_by_others) {
   }
   EXPECT_EQ(set->walk(), std::vector(model.begin(), model.end()));
   EXPECT_EQ(set->broken_invariant(), std::nullopt);
+}
+
+// Every insert closes its leaf, and what it has added counts before the leaf is replaced.
+struct never_claims : elb_nodes<6> {
+  static constexpr unsigned patience = 0;
+};
+TEST(elb_without_memory_test, an_insert_that_has_closed_its_leaf_has_added_its_entry) {
+  if (!allocations_fail) GTEST_SKIP() << "this sanitizer keeps allocation to itself";
+  elb_tree<number, reclaim::hazard_pointers, never_claims> tree;
+  auto handle = tree.attach();
+  EXPECT_TRUE(handle.insert(3));
+  allocations.fail_after(0);
+  EXPECT_TRUE(handle.insert(5));
+  allocations.never_fail();
+  EXPECT_NE(tree.broken_invariant(), std::nullopt);
+  EXPECT_EQ(tree.size(), 2U);
+  EXPECT_EQ(handle.search(5, 9), 5U);
+  EXPECT_FALSE(handle.insert(5));
+  EXPECT_EQ(handle.erase(5, 5), 5U);
+  EXPECT_EQ(handle.erase(5, 5), std::nullopt);
+  EXPECT_EQ(tree.size(), 1U);
+  EXPECT_EQ(tree.broken_invariant(), std::nullopt);
 }
 
 // Inserts entries of its own and erases those of all, with allocations that fail now and then.

@@ -77,6 +77,29 @@ TEST(implicit_handles, have_all_operations) {
   EXPECT_EQ(map.broken_invariant(), std::nullopt);
 }
 
+TEST(implicit_handles, have_all_that_change_elements) {
+  words map;
+  const std::string key("a");
+  std::string moved("value");
+  EXPECT_TRUE(map.insert(key, std::move(moved)));
+  EXPECT_FALSE(map.insert(std::string("a"), std::string("other")));
+  EXPECT_FALSE(map.insert_or_assign(key, std::string("b")));
+  EXPECT_FALSE(map.insert_or_assign(std::string("a"), std::string("c")));
+  EXPECT_TRUE(map.try_emplace("e", 3U, 'x'));
+  EXPECT_FALSE(map.try_emplace(key, 3U, 'x'));
+  EXPECT_TRUE(map.emplace("f", "y"));
+  EXPECT_EQ(map.get_or_emplace(key, "z"), std::pair(std::string("c"), false));
+  const auto ignore = [](const std::string& /*value*/) {};
+  EXPECT_TRUE(map.emplace_and_visit("g", ignore, "z"));
+  EXPECT_EQ(map.exchange(key, "d"), "c");
+  EXPECT_TRUE(map.upsert(
+      "h", [] { return std::string("made"); }, [](const std::string& value) { return value; }));
+  EXPECT_EQ(map.extract("h"), "made");
+  EXPECT_TRUE(map.erase_if(key, [](const std::string& value) { return value == "d"; }));
+  EXPECT_EQ(map.erase_range("e", "f"), 2U);
+  EXPECT_EQ(map.size(), 1U);
+}
+
 TEST(implicit_handles, take_keys_of_other_types) {
   words map;
   for (const char* word : {"a", "b", "c"}) map.insert(word, word);

@@ -87,11 +87,11 @@ TYPED_TEST(reclaim_memory, is_not_needed_to_read) {
 // And no memory for a large deleter.
 TYPED_TEST(reclaim_memory, that_is_lacking_leaves_a_node_with_its_owner) {
   int deleted = 0;
+  int unlinked = 0;
   {
     TypeParam domain;
     auto me = domain.join();
     auto guard = me.pin();
-    int unlinked = 0;
     const auto deleter = [&deleted, &unlinked](const int* node) { deleted += node == &unlinked; };
     if constexpr (frees<TypeParam>) {
       allocations.fail_after(0);

@@ -102,6 +102,7 @@ TYPED_TEST(reclaim, retires_any_type) {
     auto guard = me.pin();
     guard.retire(static_cast<base*>(new derived));
     guard.retire(new std::vector<int>(10));
+    guard.retire(static_cast<const int*>(new int(10)));
   }
   this->expect_live(1);
 }
@@ -138,11 +139,11 @@ struct counted_state {
 
 TYPED_TEST(reclaim, keeps_the_state_of_a_deleter) {
   std::array<int, 1000> pool{};
+  int calls = 0;  // a pointer to it fits
   const int expected = frees<TypeParam> ? 1 : 0;
   {
     TypeParam domain;
     auto me = domain.join();
-    int calls = 0;  // a pointer to it fits
     for (std::size_t i = 0; i < pool.size(); ++i) {
       const auto of_one_word = [&calls](int* node) { ++*node, ++calls; };
       static_assert(

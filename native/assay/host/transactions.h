@@ -1,5 +1,5 @@
-// Which transactions of the processor a program of the laboratory uses: as ASSAY_TRANSACTIONS in its
-// environment says, from which trials get it by the setting `transactions`.
+// Which transactions of the processor a program of the laboratory uses: as ASSAY_TRANSACTIONS in
+// its environment says, from which trials get it by the setting `transactions`.
 
 #ifndef ASSAY_HOST_TRANSACTIONS_H_
 #define ASSAY_HOST_TRANSACTIONS_H_
@@ -12,9 +12,9 @@
 
 namespace assay::host {
 
-// Obeys ASSAY_TRANSACTIONS: `none` leaves available transactions unused, and with `rtm` a program that
-// does not have them ends with a message. Call it at the beginning of main(), before any lock is used
-// and any thread is started.
+// Obeys ASSAY_TRANSACTIONS: `none` leaves available transactions unused, and with `rtm` a program
+// that does not have them ends with a message. Call it at the beginning of main(), before any lock
+// is used and any thread is started.
 inline void obey_transactions_setting() {
   namespace transaction = sync::transaction;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread has been started

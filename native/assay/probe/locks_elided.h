@@ -1,5 +1,5 @@
-// Whether the process has made an elided lock that is counted (elided_locks.h): trials then say what share
-// of such sections ran as transactions, 0 where there are none.
+// Whether the process has made an elided lock that is counted (elided_locks.h): trials then say
+// what share of such sections ran as transactions, 0 where there are none.
 
 #ifndef ASSAY_PROBE_LOCKS_ELIDED_H_
 #define ASSAY_PROBE_LOCKS_ELIDED_H_

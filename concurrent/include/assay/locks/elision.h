@@ -1,23 +1,24 @@
-// What elided_lock.h and elided_shared_lock.h have in common: how a section begins in a transaction,
-// how often that is tried, and when the lock is taken instead.
+// What elided_lock.h and elided_shared_lock.h have in common: how a section begins in a
+// transaction, how often that is tried, and when the lock is taken instead.
 //
 // It is the lock of Bonnichsen (2016, listing 4.1), which is Afek, Levy and Morrison's (2014) with
 // another answer to the lemming effect (Dice et al. 2009): a transaction that fails takes the lock,
 // which makes all others fail, which take the lock. So
 //  - who finds the lock held waits until it is free before it tries, and does not count that;
-//  - who could neither commit nor take the lock at once waits for a random time, the longer the more
-//    often that happened to this thread (truncated exponential backoff: Anderson 1990).
+//  - who could neither commit nor take the lock at once waits for a random time, the longer the
+//    more often that happened to this thread (truncated exponential backoff: Anderson 1990).
 //
-// The listing's `delay` has the signs of both its steps wrong: min(delay + 1, 0) after a failure and
-// max(delay - 1, b) after a section leave it at 0 and at b. What the text says is
-// min(delay + 1, b) where the lock could not be had, and max(delay - 1, 0) when a section has ended.
+// The listing's `delay` has the signs of both its steps wrong: min(delay + 1, 0) after a failure
+// and max(delay - 1, b) after a section leave it at 0 and at b. What the text says is
+// min(delay + 1, b) where the lock could not be had, and max(delay - 1, 0) when a section has
+// ended.
 //
 // Three things are different here. The listing looks whether the lock is held when a transaction
-// commits; here it is read when one begins (early subscription). So no transaction runs concurrently with
-// a holder of the lock, and it meets nothing that the section could not meet without transactions
-// (Dice et al. 2014 show what can happen otherwise). The listing begins again for ever; here the
-// lock itself is waited for after a few rounds, so that a section begins as surely as under the
-// lock. And its three attempts are where elision_tuning.h begins.
+// commits; here it is read when one begins (early subscription). So no transaction runs
+// concurrently with a holder of the lock, and it meets nothing that the section could not meet
+// without transactions (Dice et al. 2014 show what can happen otherwise). The listing begins again
+// for ever; here the lock itself is waited for after a few rounds, so that a section begins as
+// surely as under the lock. And its three attempts are where elision_tuning.h begins.
 
 #ifndef ASSAY_LOCKS_ELISION_H_
 #define ASSAY_LOCKS_ELISION_H_
@@ -38,8 +39,8 @@
 
 namespace assay::sync {
 
-// What an elided lock tells its observer: nothing, here. Another observer has the same functions. Any
-// thread calls them, never in a transaction, and they throw nothing.
+// What an elided lock tells its observer: nothing, here. Another observer has the same functions.
+// Any thread calls them, never in a transaction, and they throw nothing.
 struct elision_unobserved {
   // A lock was made, other than by constant initialisation.
   static void created() noexcept {}
@@ -60,14 +61,40 @@ concept elision_observer = requires(transaction::cause cause) {
   T::created(), T::attempted(), T::committed(), T::found_held(), T::aborted(cause), T::fell_back();
 };
 
-// Threads draw how long they wait after a failure, and when they look at the clock. What a section does
-// does not depend on it. The thread that is the n-th to draw does so from a seed that is mixed of this
-// one and n. Threads that have drawn before keep their own. Call it before locks are used to have the
-// draws of a process come from a seed that somebody recorded.
+// Threads draw how long they wait after a failure, and when they look at the clock. What a section
+// does does not depend on it. The thread that is the n-th to draw does so from a seed that is mixed
+// of this one and n. Threads that have drawn before keep their own. Call it before locks are used
+// to have the draws of a process come from a seed that somebody recorded.
 inline std::atomic<std::uint64_t> next_elision_seed{0};
 inline void seed_elision(std::uint64_t seed) noexcept { next_elision_seed = seed; }
 
 }  // namespace assay::sync
+
+namespace assay::sync::inline ASSAY_ABI {
+
+// The form of an elided lock. Apart: what transactions read shares no cache line with what others
+// write, and the lock learns whether they pay.
+struct elision_apart {
+  using tuning = elision_tuning;
+  template <class T>
+  static constexpr std::size_t alignment = std::max(std::size_t{64}, alignof(T));
+};
+
+// Compact: all of it in one cache line. It learns nothing: each section tries three transactions,
+// as in the listing, however little they gain. And whoever waits for the lock, shares it or gives
+// it back writes the line, and so aborts all transactions of that moment.
+struct elision_compact {
+  struct tuning {
+    static unsigned attempts() noexcept { return 3; }
+    static bool pays() noexcept { return true; }
+    static void taken_inside() noexcept {}
+    static void record(std::uint64_t /*sections*/, std::uint64_t /*ns*/) noexcept {}
+  };
+  template <class T>
+  static constexpr std::size_t alignment = alignof(T);
+};
+
+}  // namespace assay::sync::inline ASSAY_ABI
 
 namespace assay::sync::inline ASSAY_ABI::detail {
 
@@ -118,7 +145,8 @@ class eliding_thread {
     }
   }
 
-  // For the next thread that draws. Steele, Lea and Flood (2014): seeds that differ by little give states that differ by much. Not 0.
+  // For the next thread that draws. Steele, Lea and Flood (2014): seeds that differ by little give
+  // states that differ by much. Not 0.
   [[nodiscard]] static std::uint64_t next_seed() noexcept {
     std::uint64_t seed = ++next_elision_seed;
     seed *= 0x9e3779b97f4a7c15U;
@@ -127,9 +155,10 @@ class eliding_thread {
     return (seed ^ seed >> 31U) | 1U;
   }
 
-  // Called after each section. Once in 64 or so, at random, it reports the number of sections to the lock:
-  // where a thread uses several locks, to each of them in proportion.
-  void ended(elision_tuning& tuning) noexcept {
+  // Called after each section. Once in 64 or so, at random, it reports the number of sections to
+  // the lock: where a thread uses several locks, to each of them in proportion.
+  template <class Tuning>
+  void ended(Tuning& tuning) noexcept {
     if (until_record_-- != 0) return;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     tuning.record(of_record_,
@@ -169,18 +198,20 @@ class eliding_thread {
 
 inline thread_local constinit eliding_thread eliding_thread::current_{};
 
-// The elision of one lock, where there are transactions. `free` says whether no holder of the lock is
-// in the way. A transaction subscribes to it: it reads the answer, and so aborts when that changes.
+// The elision of one lock, where there are transactions. `free` says whether no holder of the lock
+// is in the way. A transaction subscribes to it: it reads the answer, and so aborts when that
+// changes.
 //
-// Whoever takes an open lock announces it before the section, by a store and a full fence, and takes
-// that back after it. Where transactions do not pay, this cost is all that they bring. So the lock is
-// then left dormant: no transaction runs concurrently with a dormant lock's holder, who need not announce
-// itself. The lock opens again when a section ends in which transactions were found to pay after all.
-template <class Observer>
-class alignas(64) elision {
+// Whoever takes an open lock announces it before the section, by a store and a full fence, and
+// takes that back after it. Where transactions do not pay, this cost is all that they bring. So the
+// lock is then left dormant: no transaction runs concurrently with a dormant lock's holder, who
+// need not announce itself. The lock opens again when a section ends in which transactions were
+// found to pay after all.
+template <class Observer, class Form>
+class elision {
  public:
-  // The lock's own state. Transactions subscribe to is_open(); the others are for a thread that has the
-  // lock to itself, or shares it and so knows that the answer stays.
+  // The lock's own state. Transactions subscribe to is_open(); the others are for a thread that has
+  // the lock to itself, or shares it and so knows that the answer stays.
   [[nodiscard]] bool is_open() const noexcept {
     return state_.load(memory_order_acquire) == state::open;  // (3) with (2)
   }
@@ -238,6 +269,22 @@ class alignas(64) elision {
     return true;
   }
 
+  // As enter(), and returns false where `take` does, which waits for a limited time: `in_time` says
+  // whether that is not over.
+  template <class Free, class InTime, class Take>
+  bool enter_in_time(const void* lock, const Free& free, const InTime& in_time, const Take& take) {
+    eliding_thread& me = eliding_thread::current();
+    if (me.elides()) {
+      enter_inside(me, lock, free);
+      return true;
+    }
+    const auto ready = [&] { return free() || (in_time() && became_free(free)); };
+    if (elide(me, lock, attempts_now(me), free, ready)) return true;
+    if (!take()) return false;
+    fell_back(me);
+    return true;
+  }
+
   // Leaves a section. False: the calling thread has the lock itself, and gives it back after this.
   bool leave(const void* lock) noexcept {
     eliding_thread& me = eliding_thread::current();
@@ -272,8 +319,8 @@ class alignas(64) elision {
     Observer::fell_back();
   }
 
-  // All that is elided is in one transaction, and what cannot be ends it: the outermost lock is taken
-  // then, as this abort is not one that may succeed again.
+  // All that is elided is in one transaction, and what cannot be ends it: the outermost lock is
+  // taken then, as this abort is not one that may succeed again.
   template <class Free>
   static void enter_inside(eliding_thread& me, const void* lock, const Free& free) {
     static_cast<void>(transaction::begin());  // an abort goes back to the outermost
@@ -317,10 +364,10 @@ class alignas(64) elision {
     return false;
   }
 
-  elision_tuning tuning_;
-  // Written by who has the lock to itself. On a line of its own: a record of a time, or whoever waits
-  // for the lock, would abort those who have read this.
-  alignas(64) atomic<state> state_{state::open};
+  [[no_unique_address]] typename Form::tuning tuning_;
+  // Written by who has the lock to itself. On a line of its own: a record of a time, or whoever
+  // waits for the lock, would abort those who have read this.
+  alignas(Form::template alignment<atomic<state>>) atomic<state> state_{state::open};
 };
 
 // Finds misuse, in builds that do.

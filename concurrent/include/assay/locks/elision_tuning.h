@@ -5,24 +5,26 @@
 //     const unsigned attempts = tuning.attempts();         // 0: transactions do not pay here
 //     ... a section with at most so many ...
 //     tuning.record(sections, now_ns);                     // sometimes: so many have ended by now
-//     tuning.pays();                                       // whether to let transactions run at all
+//     tuning.pays();                                       // whether to let transactions run at
+//     all
 //
 // Whether a transaction pays depends on what the section does, on who else does it, and on the
 // processor, and it changes: no number is right for all. So each lock measures (Diegues and Romano
 // 2014, who climb a hill by processor cycles; libomp's adaptive lock judges by failures alone, and
 // does not see that a transaction which commits may cost more than it gains). A choice holds for a
 // window of some sections, and its cost is the time that passed, over the sections of all threads
-// that ended in it. How long single sections take would not do: where transactions fail, threads wait
-// at random, seldom and long, and whoever looks at a few sections sees the short ones of the others.
-// The shorter one of a choice's last two windows counts, as in the other a thread may have lost its
-// processor, or have had other things to do. After each choice was tried twice, the cheapest one is
-// taken. One window in 32 goes to the other choices by turns, as they may have become better: their
-// cost is bounded.
+// that ended in it. How long single sections take would not do: where transactions fail, threads
+// wait at random, seldom and long, and whoever looks at a few sections sees the short ones of the
+// others. The shorter one of a choice's last two windows counts, as in the other a thread may have
+// lost its processor, or have had other things to do. After each choice was tried twice, the
+// cheapest one is taken. One window in 32 goes to the other choices by turns, as they may have
+// become better: their cost is bounded.
 //
-// A lock that is taken inside another one's section is always elided, however little its own transactions
-// gain: the other one's transactions would end at it.
+// A lock that is taken inside another one's section is always elided, however little its own
+// transactions gain: the other one's transactions would end at it.
 //
-// Any thread may call all functions, which are wait-free: a record that would wait for another is dropped.
+// Any thread may call all functions, which are wait-free: a record that would wait for another is
+// dropped.
 
 #ifndef ASSAY_LOCKS_ELISION_TUNING_H_
 #define ASSAY_LOCKS_ELISION_TUNING_H_

@@ -24,8 +24,8 @@
 // the lock unlocks it. What the lock protects is atomic, as it may change while it is read. Until
 // it is validated, it may be half of one state and half of another: do nothing with it that could
 // do harm, such as using an index that may be out of bounds. All calls are wait-free and noexcept,
-// and none of them waits for a holder. Builds without NDEBUG find a lock that is unlocked though nobody
-// holds it, or that is to be taken at a version at which it was not free.
+// and none of them waits for a holder. Builds without NDEBUG find a lock that is unlocked though
+// nobody holds it, or that is to be taken at a version at which it was not free.
 //
 // Why it is right. Say that validate() returned true, and that one of the reader's loads returned
 // what a holder wrote.
@@ -99,8 +99,8 @@ class optimistic_lock {
     return state_.load(memory_order_relaxed) == seen;  // (3) at least as new as (4)
   }
 
-  // Call it between the last read() and the first validate() of several locks: if all are valid, they
-  // were so at one moment, during this call.
+  // Call it between the last read() and the first validate() of several locks: if all are valid,
+  // they were so at one moment, during this call.
   static void all_read() noexcept { atomic_thread_fence(memory_order_seq_cst); }  // (9) with (4)
 
   // Takes the lock if nothing was changed since read() returned `seen`, at which the lock was free.
@@ -114,8 +114,8 @@ class optimistic_lock {
                                         memory_order_relaxed)) {
       return false;
     }
-    // (5) with (2). It is between (4) and the holder's stores, which may then be relaxed: whoever reads
-    // one of them finds the lock taken.
+    // (5) with (2). It is between (4) and the holder's stores, which may then be relaxed: whoever
+    // reads one of them finds the lock taken.
     atomic_thread_fence(memory_order_release);
     return true;
   }

@@ -1,5 +1,5 @@
-// Critical sections whose readers write nothing: a section that only reads runs against a version, and
-// runs again if the version has changed.
+// Critical sections whose readers write nothing: a section that only reads runs against a version,
+// and runs again if the version has changed.
 //
 //     sync::optimistic_section<> lock;                     // over a std::mutex
 //     sync::section_word<int> low{0}, high{0};             // what it protects
@@ -12,9 +12,9 @@
 //       high.write(sum);
 //     });
 //
-// A std::mutex, and a std::shared_mutex too, is a word that every reader writes: its cache line goes
-// from processor to processor, and readers that would not disturb each other take turns. Here a
-// reader loads the version twice, and the line stays where it is. This is what an elided lock
+// A std::mutex, and a std::shared_mutex too, is a word that every reader writes: its cache line
+// goes from processor to processor, and readers that would not disturb each other take turns. Here
+// a reader loads the version twice, and the line stays where it is. This is what an elided lock
 // (Rajwar and Goodman 2001; Bonnichsen 2016, section 4.1) gains for readers, without transactions:
 // the price is that a section reads through section_word, and may be run in vain.
 //
@@ -22,8 +22,8 @@
 // to be run again, and until then may meet words of different times. So it
 //  - reads what is shared by section_word, and writes nothing but what is its own,
 //  - ends on whatever it meets: an index is checked, a loop has a bound,
-//  - follows pointers only to what is freed when nobody reads any more (a reclamation policy, or the
-//    end of the structure).
+//  - follows pointers only to what is freed when nobody reads any more (a reclamation policy, or
+//    the end of the structure).
 // An exception that f throws is thrown on if f had met one state, and forgotten otherwise.
 //
 // write(f) excludes all others. f takes a `change` or nothing; without it, readers run again from
@@ -33,8 +33,8 @@
 // reads and writes, a write before begin(), and a section that is destroyed from inside or while it
 // changes: one line on standard error, and the program ends.
 //
-// Progress: write() is as the lock's lock(), after some attempts at try_lock() where it has that, in
-// which later threads may come first. read() is wait-free if nobody changes anything; after
+// Progress: write() is as the lock's lock(), after some attempts at try_lock() where it has that,
+// in which later threads may come first. read() is wait-free if nobody changes anything; after
 // some attempts that failed it takes the lock, so that it ends when the lock lets it in.
 //
 // Why it is right: all changes are made under the lock, between try_lock() and unlock() of an
@@ -102,8 +102,8 @@ struct inside {
 
 }  // namespace detail
 
-// A word that sections read and write. Wait-free. It is read and written in one piece, so that it has at most
-// the size of a pointer, or of whatever else the processor reads so without a library.
+// A word that sections read and write. Wait-free. It is read and written in one piece, so that it
+// has at most the size of a pointer, or of whatever else the processor reads so without a library.
 template <class T>
 class section_word {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -136,8 +136,8 @@ class section_word {
   atomic<T> value_{};
 };
 
-// `Lock` has lock() and unlock(), try_lock() for try_write(), and lock_shared() and unlock_shared() where
-// readers can share it.
+// `Lock` has lock() and unlock(), try_lock() for try_write(), and lock_shared() and unlock_shared()
+// where readers can share it.
 template <class Lock = std::mutex>
 class optimistic_section {
   static_assert(
@@ -146,7 +146,8 @@ class optimistic_section {
 
   static constexpr bool shareable = requires(Lock& lock) { lock.lock_shared(); };
   using read_guard = std::conditional_t<shareable, std::shared_lock<Lock>, std::unique_lock<Lock>>;
-  // Failing as often means that changes come faster than f ends: about 10 us with the pauses between.
+  // Failing as often means that changes come faster than f ends: about 10 us with the pauses
+  // between.
   static constexpr int attempts = 8;
   // As many as backoff waits for without giving up the processor.
   static constexpr int attempts_of_writers = 6;
@@ -193,8 +194,8 @@ class optimistic_section {
   }
 #endif
 
-  // Returns what f returns, by value, as of one moment during the call. Throws what f throws, and what
-  // lock() of `Lock` throws. Any thread that is not inside of this section.
+  // Returns what f returns, by value, as of one moment during the call. Throws what f throws, and
+  // what lock() of `Lock` throws. Any thread that is not inside of this section.
   template <std::invocable F>
   [[gnu::always_inline]] std::invoke_result_t<F&> read(F&& f) const {
     static_assert(!std::is_reference_v<std::invoke_result_t<F&>>,
@@ -224,9 +225,9 @@ class optimistic_section {
     return read_alone(f);
   }
 
-  // Calls f once, which has the section to itself, and returns what f returns. Blocking. Throws what f
-  // throws, with what it has changed by then, and what lock() of `Lock` throws, with nothing changed. Any
-  // thread that is not inside of this section.
+  // Calls f once, which has the section to itself, and returns what f returns. Blocking. Throws
+  // what f throws, with what it has changed by then, and what lock() of `Lock` throws, with nothing
+  // changed. Any thread that is not inside of this section.
   template <class F>
   auto write(F&& f) {
     detail::inside::require_outside(this, entered_again);
@@ -234,8 +235,8 @@ class optimistic_section {
     return write_alone(f);
   }
 
-  // As write(), if nobody has the lock now. Returns whether f was called: an std::optional of what f
-  // returns, or a bool where that is void. As wait-free as try_lock() of `Lock`, but for f.
+  // As write(), if nobody has the lock now. Returns whether f was called: an std::optional of what
+  // f returns, or a bool where that is void. As wait-free as try_lock() of `Lock`, but for f.
   template <class F>
   [[nodiscard]] auto try_write(F&& f) {
     static_assert(

@@ -8,8 +8,8 @@
 //
 // A std::mutex takes 40 bytes, and puts threads to sleep that would have had the lock before they
 // slept. This one is for a place in every node of a structure. It is not fair: a thread that waits
-// may be overtaken any number of times. A thread that holds it does not lock it again. Builds without
-// NDEBUG find one that is unlocked though nobody holds it, or destroyed while it is held.
+// may be overtaken any number of times. A thread that holds it does not lock it again. Builds
+// without NDEBUG find one that is unlocked though nobody holds it, or destroyed while it is held.
 //
 // Threads that wait only read, so that the lock's cache line stays with all of them, until they see
 // it free (test and test-and-set: Rudolph and Segall 1984). They read less and less often, so that

@@ -14,16 +14,18 @@
 //       ...                                              // do it under a lock
 //     }
 //
-// When the transaction aborts, begin() returns once more, with the cause. All that the transaction had
-// written is as before, local variables too. A transaction may abort at any time and for no reason: a
-// program needs a way without one.
+// When the transaction aborts, begin() returns once more, with the cause. All that the transaction
+// had written is as before, local variables too. A transaction may abort at any time and for no
+// reason: a program needs a way without one.
 //
 // Where transactions come from is found by the first call that asks, and stays:
 //  - RTM of x86-64, where cpuid reports it, does not report that it always aborts, and one of a
-//    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` emulates it.
-//  - none: begin() says so, for the price of a relaxed load and a branch that always goes the same way.
-// why_none() says why. Under ThreadSanitizer there are none: it would not see what keeps them apart.
-// A program that wants none calls turn_off() before it uses them.
+//    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` emulates
+//    it.
+//  - none: begin() says so, for the price of a relaxed load and a branch that always goes the same
+//    way.
+// why_none() says why. Under ThreadSanitizer there are none: it would not see what keeps them
+// apart. A program that wants none calls turn_off() before it uses them.
 //
 // Nested transactions are one with the outermost: only its commit() commits, and an abort ends all.
 // A commit is a fence of every kind: transactions, and what a thread does before and after them,
@@ -52,9 +54,9 @@ enum class cause : std::uint8_t {
   conflict,     // another thread accessed what this one wrote, or wrote what it had accessed
   capacity,     // it accessed more than the processor can keep
   asked,        // abort()
-  nested,  // too many transactions inside of each other, or `other` in an inner one: RTM tells no more
-  debug,  // a breakpoint
-  other,  // a system call, a page fault, an interrupt, an instruction that is not allowed
+  nested,       // too many transactions inside of each other, or `other` in an inner one
+  debug,        // a breakpoint
+  other,        // a system call, a page fault, an interrupt, an instruction that is not allowed
 };
 
 // What begin() found, in 32 bits. The low bits are RTM's.
@@ -98,8 +100,8 @@ class status {
 
 namespace detail {
 
-// What a processor has: its instructions, and why they cannot be used, empty if they can. begin() gives
-// the bits of a status.
+// What a processor has: its instructions, and why they cannot be used, empty if they can. begin()
+// gives the bits of a status.
 #if defined(__x86_64__)
 struct processor {
   [[gnu::always_inline]] static std::uint32_t begin() noexcept {
@@ -188,9 +190,9 @@ inline const char* why_none_here() noexcept {
   return seen == detail::decision::rtm;
 }
 
-// Has the program do without transactions; why_none() returns `because`, which must outlive all calls
-// of it. Returns false, and does nothing, where a call has found before that there are transactions:
-// call it before the first lock is used.
+// Has the program do without transactions; why_none() returns `because`, which must outlive all
+// calls of it. Returns false, and does nothing, where a call has found before that there are
+// transactions: call it before the first lock is used.
 [[nodiscard]] inline bool turn_off(const char* because) noexcept {
   detail::turned_off_because.store(because, std::memory_order_relaxed);
   detail::decision seen = detail::decision::open;

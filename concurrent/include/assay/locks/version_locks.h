@@ -17,8 +17,8 @@
 // Rules. Any thread calls read() and the two try_lock functions at any time; only the thread that
 // holds a lock unlocks it. The edges are atomic, as they may change while they are read. No call
 // waits for a holder or throws. All are wait-free but try_lock(), which is lock-free: it tries
-// again when the other lock of the pair changed in between. Builds without NDEBUG find a lock that is
-// unlocked though nobody holds it.
+// again when the other lock of the pair changed in between. Builds without NDEBUG find a lock that
+// is unlocked though nobody holds it.
 //
 // As published, a lock is a ticket lock, a pair of version and ticket. As nobody ever waits in
 // line, the ticket is the version or one more, so here it is the version's lowest bit: odd while
@@ -83,7 +83,8 @@ class version_locks {
                                           memory_order_relaxed);
   }
 
-  // Releases the lock of `side` at a new version: what it protects was changed. Its holder calls this.
+  // Releases the lock of `side` at a new version: what it protects was changed. Its holder calls
+  // this.
   void unlock(std::size_t side) noexcept {
     // The version is the holder's own, so that nobody changes it here. Adding the difference of
     // old and new carries nothing into the other version, also where this one begins anew.

@@ -30,11 +30,11 @@
 //   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
 // - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
 //   predecessor, minimum and maximum are linearizable, too: all leaves that they read had, at one
-//   moment, the versions that they were read at
-//   (locks/optimistic_lock.h has the argument for several locks).
-// - range, iterate and visit_range, and their relatives, visit in ascending order, or descending, one leaf after the other, each as it was at one
-//   moment. What is there all the time is visited once, what is never there is not visited, and
-//   nothing is visited twice.
+//   moment, the versions that they were read at (locks/optimistic_lock.h has the argument for
+//   several locks).
+// - range, iterate, visit_range, visit_all and the descending ones visit in order, one leaf after
+//   the other, each as it was at one moment. What is there all the time is visited once, what is
+//   never there is not visited, and nothing is visited twice.
 //
 // No operation is lock-free: each waits while another thread holds a lock that it needs. A search
 // waits while the leaf, or an internal node on its way, is being changed. Any operation can starve:
@@ -204,6 +204,10 @@ class bt_map {
   using guard_type = typename domain::guard;
   using set = host::instruction_set;
 
+  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
+  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
+  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
+
  public:
   using key_type = K;
   using mapped_type = V;
@@ -272,7 +276,37 @@ class bt_map {
   // What a call promises stands at the handle's. Visits and other functions that a call is given
   // may call the map so, too.
   ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert, (parameter<K> key, V&& value) requires(moves_values),
+                 (key, std::move(value)))
+  ASSAY_IMPLICIT(insert, (K && key, V&& value) requires(moves_keys),
+                 (std::move(key), std::move(value)))
+  template <class... Args>
+  ASSAY_IMPLICIT(try_emplace, (parameter<K> key, Args&&... args),
+                 (key, std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(try_emplace, (K && key, Args&&... args) requires(moves_keys),
+                 (std::move(key), std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(emplace, (Args && ... args), (std::forward<Args>(args)...))
+  template <class... Args>
+  ASSAY_IMPLICIT(get_or_emplace, (parameter<K> key, Args&&... args),
+                 (key, std::forward<Args>(args)...))
+  template <class F, class... Args>
+  ASSAY_IMPLICIT(emplace_and_visit, (parameter<K> key, F f, Args&&... args),
+                 (key, std::move(f), std::forward<Args>(args)...))
   ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, V&& value) requires(moves_values),
+                 (key, std::move(value)))
+  ASSAY_IMPLICIT(insert_or_assign, (K && key, V&& value) requires(moves_keys),
+                 (std::move(key), std::move(value)))
+  ASSAY_IMPLICIT(exchange, (parameter<K> key, parameter<V> value), (key, value))
+  template <class Make, class Change>
+  ASSAY_IMPLICIT(upsert, (parameter<K> key, Make make, Change change),
+                 (key, std::move(make), std::move(change)))
+  ASSAY_IMPLICIT(extract, (parameter<K> key), (key))
+  template <class F>
+  ASSAY_IMPLICIT(erase_if, (parameter<K> key, F f), (key, std::move(f)))
+  ASSAY_IMPLICIT(erase_range, (parameter<K> first, parameter<K> last), (first, last))
   template <class F>
   ASSAY_IMPLICIT(update, (parameter<K> key, F f), (key, std::move(f)))
   ASSAY_IMPLICIT(erase, (parameter<K> key), (key))
@@ -409,10 +443,6 @@ class bt_map {
   };
   template <std::size_t N>
   using entries = inline_vector<entry, N>;
-
-  // Whether calls have a form that moves: words are copied, and numbers are parameters by value.
-  static constexpr bool moves_keys = !words::has_key && !std::is_arithmetic_v<K>;
-  static constexpr bool moves_values = !words::has_value && !std::is_arithmetic_v<V>;
 
   static constexpr std::size_t nowhere = ~std::size_t{0};
 
@@ -1348,7 +1378,7 @@ class bt_map {
   [[no_unique_address]] typename synchronisation::shared shared_;
   // Written when handles come and go.
   alignas(64) domain domain_;
-  atomic<std::uint64_t> handles_{0};  // attached so far
+  atomic<std::uint64_t> handles_{0};   // attached so far
   implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
 };
 
@@ -1409,49 +1439,33 @@ class bt_map<K, V, Policies>::handle {
   // whether the element was added.
   template <class... Args>
   std::pair<V, bool> get_or_emplace(parameter<K> key, Args&&... args) {
-    static_assert(std::copy_constructible<V>,
-                  "bt_map's get_or_emplace() copies the value: use emplace_and_visit() for values "
-                  "that can only be moved.");
-    auto guard = me_.pin();
-    fresh_entry fresh(*map_);
-    std::optional<V> value;
-    entry there{};
-    const bool is_added = put(
-        guard, fresh, key,
-        [&](fresh_entry& made) {
-          made.make(key, std::forward<Args>(args)...);
-          // Here, so that nothing has changed if it fails.
-          value.emplace(words::value(made.get().key, made.get().value));
-        },
-        [&](const located& at, fresh_entry& /*made*/) {
-          there = at.found;
-          return found_there::as_it_is;
-        });
-    if (!is_added) value.emplace(words::value(there.key, there.value));
-    return {*std::move(value), is_added};
+    return add_and_copy(key,
+                        [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class... Args>
+  std::pair<V, bool> get_or_emplace(K&& key, Args&&... args)
+    requires(moves_keys)
+  {
+    return add_and_copy(
+        key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
   }
 
-  // As try_emplace(), and then calls visit(value) with a reference to the value that the key has,
-  // be it old or new; says whether the element was added. `visit` is called once, with no lock
-  // held; others may have replaced the value by then. What it throws passes, and an element that
-  // was added stays.
+  // As try_emplace(), and then calls visit(key, value) with references to the key's element, be it
+  // old or new; says whether the element was added. `visit` is called once, with no lock held;
+  // others may have replaced the value by then. What it throws passes, and an element that was
+  // added stays.
   template <class Visit, class... Args>
   bool emplace_and_visit(parameter<K> key, Visit visit, Args&&... args) {
-    auto guard = me_.pin();
-    fresh_entry fresh(*map_);
-    entry there{};
-    const bool is_added = put(
-        guard, fresh, key,
-        [&](fresh_entry& made) {
-          made.make(key, std::forward<Args>(args)...);
-          there = made.get();
-        },
-        [&](const located& at, fresh_entry& /*made*/) {
-          there = at.found;
-          return found_there::as_it_is;
-        });
-    visit(words::value(there.key, there.value));
-    return is_added;
+    return add_and_visit(key, visit,
+                         [&](fresh_entry& fresh) { fresh.make(key, std::forward<Args>(args)...); });
+  }
+  template <class Visit, class... Args>
+  bool emplace_and_visit(K&& key, Visit visit, Args&&... args)
+    requires(moves_keys)
+  {
+    return add_and_visit(key, visit, [&](fresh_entry& fresh) {
+      fresh.make(std::move(key), std::forward<Args>(args)...);
+    });
   }
 
   // Adds the element, or gives the element with its key this value; says whether it added it. Where
@@ -1578,7 +1592,7 @@ class bt_map<K, V, Policies>::handle {
     static_assert(std::copy_constructible<V>,
                   "bt_map's find() copies the value: use visit() for values that can only be "
                   "moved.");
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     const located at = look_up<false>(key, hash_of(key));
     std::optional<V> found;
     if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
@@ -1587,7 +1601,7 @@ class bt_map<K, V, Policies>::handle {
 
   // Whether there is an element with the key.
   bool contains(parameter<K> key) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     return look_up<false>(key, hash_of(key)).place != nowhere;
   }
 
@@ -1599,7 +1613,7 @@ class bt_map<K, V, Policies>::handle {
       throw std::invalid_argument(
           "bt_map::find_many: needs as many places for values as there are keys");
     }
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     group each;
     while (!keys.empty()) {
       const auto now = keys.first(std::min(keys.size(), lanes));
@@ -1613,9 +1627,7 @@ class bt_map<K, V, Policies>::handle {
           each[i].is_found = at.place != nowhere;
           each[i].found = at.found;
         }
-        found[i].reset();
-        if (each[i].is_found)
-          found[i].emplace(words::value(each[i].found.key, each[i].found.value));
+        copy_of(each[i].is_found ? &each[i].found : nullptr, found[i]);
       }
       keys = keys.subspan(now.size());
       found = found.subspan(now.size());
@@ -1667,7 +1679,7 @@ class bt_map<K, V, Policies>::handle {
 
   // How many elements there are, at one moment. Reads every leaf.
   std::uint64_t size() {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     std::uint64_t elements = 0;
     walk_undisturbed(
         no_key, no_key, [&] { elements = 0; }, [] {},
@@ -1682,7 +1694,7 @@ class bt_map<K, V, Policies>::handle {
   // children on a random way down and of the elements at its end (Knuth 1975, section 1). Right on
   // average while nothing changes.
   std::uint64_t approximate_size() {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     constexpr unsigned ways = 64;
     double sum = 0;
     for (unsigned i = 0; i < ways; ++i) sum += guess_size();
@@ -1719,7 +1731,7 @@ class bt_map<K, V, Policies>::handle {
   // Linearizable, as find(), and costs no more.
   template <class F>
   [[gnu::always_inline]] bool visit(parameter<K> key, F&& f) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     return visit_at(look_up<false>(key, hash_of(key)), f);
   }
 
@@ -1755,7 +1767,7 @@ class bt_map<K, V, Policies>::handle {
   }
   // Whether there is no element. Linearizable, and nearly always reads one leaf.
   [[nodiscard]] bool empty() {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     bool is_empty = true;
     walk_undisturbed(
         no_key, no_key, [&] { is_empty = true; }, [] {},
@@ -1774,20 +1786,20 @@ class bt_map<K, V, Policies>::handle {
   // converted.
   template <bt::other_key<K, compare> Q>
   std::optional<V> find(const Q& key) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     const located at = look_up_other(key);
     std::optional<V> found;
-    if (at.place != nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    copy_of(at.place != nowhere ? &at.found : nullptr, found);
     return found;
   }
   template <bt::other_key<K, compare> Q>
   bool contains(const Q& key) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     return look_up_other(key).place != nowhere;
   }
   template <bt::other_key<K, compare> Q, class F>
   bool visit(const Q& key, F&& f) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     return visit_at(look_up_other(key), f);
   }
   template <bt::other_key<K, compare> Q>
@@ -1898,6 +1910,44 @@ class bt_map<K, V, Policies>::handle {
     fresh_entry fresh(*map_);
     return put(guard, fresh, key, make,
                [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+  }
+  // The same, with the element that has the key then: `there` is good until the guard ends.
+  template <class Make>
+  bool add_or_find(guard_type& guard, parameter<K> key, const Make& make, entry& there) {
+    fresh_entry fresh(*map_);
+    return put(
+        guard, fresh, key,
+        [&](fresh_entry& made) {
+          make(made);
+          there = made.get();
+        },
+        [&](const located& at, fresh_entry& /*made*/) {
+          there = at.found;
+          return found_there::as_it_is;
+        });
+  }
+  template <class Make>
+  std::pair<V, bool> add_and_copy(parameter<K> key, const Make& make) {
+    auto guard = me_.pin();
+    std::optional<V> value;
+    entry there{};
+    const bool is_added = add_or_find(
+        guard, key,
+        [&](fresh_entry& fresh) {
+          make(fresh);
+          copy_of(&fresh.get(), value);  // here, so that nothing has changed if it fails
+        },
+        there);
+    if (!is_added) copy_of(&there, value);
+    return {*std::move(value), is_added};
+  }
+  template <class Visit, class Make>
+  bool add_and_visit(parameter<K> key, Visit& visit, const Make& make) {
+    auto guard = me_.pin();
+    entry there{};
+    const bool is_added = add_or_find(guard, key, make, there);
+    visit(words::key(there.key), words::value(there.key, there.value));
+    return is_added;
   }
   template <class Make>
   bool assign(parameter<K> key, const Make& make) {
@@ -2040,9 +2090,10 @@ class bt_map<K, V, Policies>::handle {
   }
   // Into `copy`, which is empty if there is no element.
   static void copy_of(const entry* held, std::optional<V>& copy) {
-    static_assert(std::copy_constructible<V>,
-                  "extract() and exchange() of bt_map copy the value, which others can still read: "
-                  "keep std::shared_ptr of values that can only be moved.");
+    static_assert(
+        std::copy_constructible<V>,
+        "this call of bt_map copies the value, which others may read: use one that visits "
+        "it, or keep std::shared_ptr of values that can only be moved.");
     copy.reset();
     if (held != nullptr) copy.emplace(words::value(held->key, held->value));
   }
@@ -2101,7 +2152,7 @@ class bt_map<K, V, Policies>::handle {
 
   template <class First, class Last, class Visit>
   bool visit_ascending(const First* first, const Last* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     entries<leaf_capacity> met;
     key_word bound{};  // what is at most this has been visited
     for (bool begins = true;; begins = false) {
@@ -2126,7 +2177,7 @@ class bt_map<K, V, Policies>::handle {
 
   template <class First, class Last, class Visit>
   bool visit_descending(const First* first, const Last* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     entries<leaf_capacity> met;
     key_word bound{};  // what is above this has been visited
     for (bool begins = true;; begins = false) {
@@ -2151,7 +2202,7 @@ class bt_map<K, V, Policies>::handle {
 
   template <class Visit>
   void visit_snapshot(const K* first, const K* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     std::vector<entry> found;
     walk_undisturbed(
         first, last, [&] { found.clear(); },
@@ -2180,7 +2231,7 @@ class bt_map<K, V, Policies>::handle {
   // keys from some key on.
   template <class Q, class Wanted>
   std::optional<std::pair<K, V>> least(const Q* from, const Wanted& wanted) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     bool is_found = false;
     entry found{};
     walk_undisturbed(
@@ -2202,7 +2253,7 @@ class bt_map<K, V, Policies>::handle {
   // last one. `wanted` holds for all keys up to some key.
   template <class Q, class Wanted>
   std::optional<std::pair<K, V>> greatest(const Q* from, const Wanted& wanted) {
-    [[maybe_unused]] const auto guard = me_.pin();
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
     for (sync::backoff backoff;; backoff.wait()) {
       bool is_found = false;
       entry found{};

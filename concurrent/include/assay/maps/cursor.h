@@ -60,8 +60,8 @@ class cursor {
   // Stands at no element.
   explicit cursor(Handle& handle) : handle_(&handle) {}
 
-  // To the element with the least key that is at least `key`, which is of the map's type of keys or,
-  // if lower_bound() takes it, of another one.
+  // To the element with the least key that is at least `key`, which is of the map's type of keys,
+  // or of another one that lower_bound() takes.
   void seek(const key_type& key) { stand_at(handle_->lower_bound(key)); }
   template <class Other>
     requires(!std::is_arithmetic_v<Other>)

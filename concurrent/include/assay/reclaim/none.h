@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "assay/base/atomics.h"
 #include "assay/reclaim/checks.h"
@@ -70,7 +71,7 @@ class basic_none {
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
       misuse::require(node != nullptr, "a null pointer is retired");
-      detail::leak(node);
+      detail::leak(const_cast<std::remove_cv_t<T>*>(node));
       count();
     }
     // Does not call the function. Wait-free; never fails.

@@ -47,10 +47,11 @@ struct retired {
   template <class T, class F, class Put>
   static void make(T* node, F deleter, const Put& put) noexcept(fits<F>) {
     if constexpr (fits<F>) {
-      detail::keep(node);
+      void* const address = const_cast<std::remove_cv_t<T>*>(node);
+      detail::keep(address);
       word bytes = 0;
       if constexpr (!std::is_empty_v<F>) std::memcpy(&bytes, &deleter, sizeof(F));
-      put(static_cast<void*>(node), &call_kept<T, F>, bytes);
+      put(address, &call_kept<T, F>, bytes);
     } else {
       auto box = std::make_unique<F>(std::move(deleter));
       make(

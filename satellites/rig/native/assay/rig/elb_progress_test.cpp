@@ -147,7 +147,7 @@ void expect_progress(const subject_entry& subject, const std::string& point) {
 
 TEST_P(elb_progress, is_made_wherever_a_thread_stands) {
   const auto points = points_marked_in(LIBRARY_DIR "/assay/maps/elb_tree.h");
-  EXPECT_EQ(points.size(), 14U) << "those of each step, of each kind of node, and of operations";
+  EXPECT_EQ(points.size(), 15U) << "those of each step, of each kind of node, and of operations";
   for (const std::string& point : points) expect_progress(GetParam(), point);
 }
 
