@@ -50,8 +50,8 @@ class array_side {
   std::vector<level> levels_;
 };
 
-// `size` is how far from the middle of the market there are orders, in ticks. A call feeds the whole
-// stream to an empty book, and returns how many changes that were.
+// `size` is how far from the middle of the market there are orders, in ticks. A call feeds the
+// whole stream to an empty book, and returns how many changes that were.
 template <template <class> class Side>
 class feed {
  public:

@@ -1,13 +1,13 @@
-// A stream of changes to the two sides of an order book, as a feed of a market would send them, made
-// by a model in place of a recording, which nobody may hand on.
+// A stream of changes to the two sides of an order book, as a feed of a market would send them,
+// made by a model in place of a recording, which nobody may hand on.
 //
 // The model. Prices are whole numbers of ticks. The middle of the market makes a random walk: each
-// change moves it by one tick up or down with a probability of 2% each. A change is to the buying or
-// the selling side, each as often. It is at a distance from the middle that is geometric with a mean
-// of `depth` / 8 ticks, and at most `depth`: most changes are near the best price, as in markets
-// (Bouchaud, Mezard and Potters 2002 find a power law; a geometric law is simpler and has shorter
-// tails). It adds 1 to 10 lots of 100 at its price, or, as often, takes away all that is there, or
-// adds if there is nothing. So the book neither grows nor shrinks in the long run.
+// change moves it by one tick up or down with a probability of 2% each. A change is to the buying
+// or the selling side, each as often. It is at a distance from the middle that is geometric with a
+// mean of `depth` / 8 ticks, and at most `depth`: most changes are near the best price, as in
+// markets (Bouchaud, Mezard and Potters 2002 find a power law; a geometric law is simpler and has
+// shorter tails). It adds 1 to 10 lots of 100 at its price, or, as often, takes away all that is
+// there, or adds if there is nothing. So the book neither grows nor shrinks in the long run.
 //
 // What is taken away is known to the model, so that a stream holds the change of each price and
 // every book that is fed with it can be checked.

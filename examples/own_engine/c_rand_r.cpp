@@ -1,5 +1,5 @@
-// An engine of one's own, registered: rand_r() of the C library, with a state for each thread. It is an example of a bad
-// one too: `assay lab engines` rejects it.
+// An engine of one's own, registered: rand_r() of the C library, with a state for each thread. It
+// is an example of a bad one too: `assay lab engines` rejects it.
 
 #include <bit>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// assay-meter: runs a program, says what it used, the program alone, and leaves nothing of it behind.
+// assay-meter: runs a program, says what it used, the program alone, and leaves nothing of it
+// behind.
 //
 //     assay-meter FD PARENT REPEAT_MS COUNT WAIT DATA_KIB PRELOAD PROGRAM [ARGUMENT...]
 //

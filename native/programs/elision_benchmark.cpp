@@ -4,8 +4,8 @@
 // two that count in one place; and by two that count each in a place of its own, where transactions
 // have no conflict. The code of the section lies at a place that is drawn for each turn: three
 // instructions that do nothing, before a std::mutex is locked, moved the time of searches behind it
-// by a fifth where two threads contend. ASSAY_TRANSACTIONS=none in the environment tells what is left
-// where a processor has none. Then it is one branch, which is also measured alone.
+// by a fifth where two threads contend. ASSAY_TRANSACTIONS=none in the environment tells what is
+// left where a processor has none. Then it is one branch, which is also measured alone.
 
 #include <CLI/CLI.hpp>
 #include <array>

@@ -1,4 +1,5 @@
-// Fixtures of a known length, for the comparison with Google Benchmark (benchmarks/run.py fixtures).
+// Fixtures of a known length, for the comparison with Google Benchmark (benchmarks/run.py
+// fixtures).
 
 #include "assay/fixture/fixture.h"
 #include "programs/timed_body.h"

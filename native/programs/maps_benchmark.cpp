@@ -15,8 +15,8 @@
 //
 // A subject named as std_map_mutex:1:64 is measured while one operation in 64 is timed, as trials
 // do it to sample latencies. One named as std_map_mutex:1:signed is a map of its own, with values
-// that say who drew them and when, as those of trials do (assay/subject/witness.h); values of others
-// depend on their keys alone. Gives operations per second.
+// that say who drew them and when, as those of trials do (assay/subject/witness.h); values of
+// others depend on their keys alone. Gives operations per second.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -11,7 +11,8 @@ template <class K, class V>
 class hp_skip_list : public skip_list_map<K, V> {
  public:
   using skip_list_map<K, V>::skip_list_map;
-  // Its searches find what is marked as erased, until that is unlinked (satellites/rig/docs/rig.md).
+  // Its searches find what is marked as erased, until that is unlinked
+  // (satellites/rig/docs/rig.md).
   static constexpr bool linearizable = false;
 
   class handle : public skip_list_map<K, V>::handle {

@@ -109,9 +109,9 @@ class cds_map {
   Map map_;
 };
 
-// For maps of Michael's lists, whose erase leaves a marked node linked when others have changed what
-// is before it, and whose iterators do not look at marks (cds/intrusive/impl/michael_list.h). A
-// search does, and unlinks the marked nodes that it meets.
+// For maps of Michael's lists, whose erase leaves a marked node linked when others have changed
+// what is before it, and whose iterators do not look at marks (cds/intrusive/impl/michael_list.h).
+// A search does, and unlinks the marked nodes that it meets.
 template <class Map>
 class cds_list_map : public cds_map<Map> {
  public:

@@ -6,7 +6,8 @@ template <class K, class V>
 class skip_list : public cds_map<cds::container::SkipListMap<cds_rcu, K, V>> {
  public:
   using cds_map<cds::container::SkipListMap<cds_rcu, K, V>>::cds_map;
-  // Its searches find what is marked as erased, until that is unlinked (satellites/rig/docs/rig.md).
+  // Its searches find what is marked as erased, until that is unlinked
+  // (satellites/rig/docs/rig.md).
   static constexpr bool linearizable = false;
 };
 

@@ -49,16 +49,17 @@ class excluding_section {
   Lock lock_;
 };
 
-// A treap (Seidel and Aragon 1996): a search tree by keys that is a heap by priorities. The priority
-// of a key is random::mix64() of it, which no other key has, and looks random: so the tree is as it would be had
-// its keys come in random order, whatever order they come in: a path has 2 ln n nodes or so, and an
-// insert or an erase writes a few words of two or three nodes. So those who search find nearly all that
-// they read where it was, in their own caches: that is what an optimistic section asks of what it
-// protects.
+// A treap (Seidel and Aragon 1996): a search tree by keys that is a heap by priorities. The
+// priority of a key is random::mix64() of it, which no other key has, and looks random: so the tree
+// is as it would be had its keys come in random order, whatever order they come in: a path has 2 ln
+// n nodes or so, and an insert or an erase writes a few words of two or three nodes. So those who
+// search find nearly all that they read where it was, in their own caches: that is what an
+// optimistic section asks of what it protects.
 //
 // All operations are atomic. They are blocking, but with an optimistic section searches and visits
-// wait for nobody unless they were disturbed eight times. A visit copies what it meets first. What is
-// erased is kept for the next insert, as a reader may be on it: it belongs to the tree until the end.
+// wait for nobody unless they were disturbed eight times. A visit copies what it meets first. What
+// is erased is kept for the next insert, as a reader may be on it: it belongs to the tree until the
+// end.
 template <class Section>
 class alignas(64) treap {  // with the lock, the root and the size in one line
   template <class T>

@@ -10,8 +10,8 @@
 // - ASSAY_MODEL_MEMBARRIER=0: both are fences of memory_order_seq_cst, as where membarrier is
 //   refused. As these acquire and release too, they hide the lack of other orders.
 //
-// Relacy lets any thread take any step next, so that none ever stalls while another does a lot. With
-// ASSAY_MODEL_STALLS=n, defined before this header, a thread stalls before one in n loads.
+// Relacy lets any thread take any step next, so that none ever stalls while another does a lot.
+// With ASSAY_MODEL_STALLS=n, defined before this header, a thread stalls before one in n loads.
 
 #ifndef TESTS_BASE_MODEL_ATOMICS_H_
 #define TESTS_BASE_MODEL_ATOMICS_H_

@@ -693,8 +693,8 @@ TEST_P(bt_map_interrupted, ends_a_snapshot_that_is_disturbed_each_time) {
 thread_local unsigned walk_waits = 0;  // how often a walk found changed what it was to lock
 
 // The first leaf or the last changes wherever a snapshot might meet that, until the snapshot, which
-// has taken to locks by then, finds that it cannot lock it: it reads that leaf anew, and holds on to
-// those before.
+// has taken to locks by then, finds that it cannot lock it: it reads that leaf anew, and holds on
+// to those before.
 TEST_P(bt_map_interrupted, reads_anew_what_was_changed_before_it_was_locked) {
   const auto map = GetParam().make();
   const auto handle = map->attach();

@@ -1,5 +1,5 @@
-// What is a clock good for? Functions over any way of reading one, in its own units: nanoseconds, or
-// ticks of a counter.
+// What is a clock good for? Functions over any way of reading one, in its own units: nanoseconds,
+// or ticks of a counter.
 //
 //     clock_cost(now_ns);          // 21.3: what a reading takes
 //     clock_resolution(now_ns);    // 1: the step that it makes
@@ -35,7 +35,8 @@ double clock_cost(Now now) {
   return static_cast<double>(least) / readings;
 }
 
-// The same for a clock that may not advance for longer than its readings take; another clock times it.
+// The same for a clock that may not advance for longer than its readings take; another clock times
+// it.
 template <class Now>
 double clock_cost_ns(Now now) {
   double least = std::numeric_limits<double>::max();
@@ -62,11 +63,13 @@ struct step_run {
 };
 
 // The step of a clock from what its readings differed by.
-//   A clock that does not advance between its steps shows each of them. The typical one counts: the least
+//   A clock that does not advance between its steps shows each of them. The typical one counts: the
+//   least
 // may be an update that a reading split in two, and steps of 3,999,998 and 4,000,001 ns are no
-// multiples of 3. A clock that is read more slowly than it steps shows multiples of its step: times of
-// 40, 41 and 43 units are of one that steps by 1, times of 40, 50, 51 and 70 of one that steps by 10,
-// and rounds. What occurs in less than one of 200 is left out, as interrupts lie between readings.
+// multiples of 3. A clock that is read more slowly than it steps shows multiples of its step: times
+// of 40, 41 and 43 units are of one that steps by 1, times of 40, 50, 51 and 70 of one that steps
+// by 10, and rounds. What occurs in less than one of 200 is left out, as interrupts lie between
+// readings.
 inline std::uint64_t step_of(std::vector<std::uint64_t> steps, bool stands_still) {
   if (steps.empty()) return 0;
   std::ranges::sort(steps);
@@ -83,8 +86,8 @@ inline std::uint64_t step_of(std::vector<std::uint64_t> steps, bool stands_still
   std::erase_if(runs, [&](const step_run& run) { return run.count < fewest; });
   const auto middle = [](const step_run& run) { return (run.least + run.most) / 2; };
 
-  // Multiples of a step are runs of two or three units, whose distances are multiples of it, too. Two
-  // could lie anywhere.
+  // Multiples of a step are runs of two or three units, whose distances are multiples of it, too.
+  // Two could lie anywhere.
   if (runs.size() > 2) {
     std::uint64_t least = middle(runs.front());
     for (std::size_t i = 1; i < runs.size(); ++i) {

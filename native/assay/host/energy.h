@@ -26,13 +26,14 @@
 namespace assay::host {
 
 struct energy {
-  // Each zone is in one of these two: "package-0", and a part of it "package-0/dram". If there are no
-  // zones, "package" represents all.
+  // Each zone is in one of these two: "package-0", and a part of it "package-0/dram". If there are
+  // no zones, "package" represents all.
   std::map<std::string, double> joules;
   std::map<std::string, std::string> unavailable;
 
-  // The energy of all packages and their memory. A zone that is a part of another one is not counted
-  // twice (cores of their package, packages of the whole platform). None if any is not available.
+  // The energy of all packages and their memory. A zone that is a part of another one is not
+  // counted twice (cores of their package, packages of the whole platform). None if any is not
+  // available.
   [[nodiscard]] std::optional<double> total_joules() const;
 };
 
@@ -42,8 +43,8 @@ using line_reader = std::function<std::string(const std::filesystem::path&)>;
 
 class energy_meter {
  public:
-  // Zones are looked for in `directory`, and their files read by `read`, so that a test can show it a machine unlike
-  // its own.
+  // Zones are looked for in `directory`, and their files read by `read`, so that a test can show it
+  // a machine unlike its own.
   explicit energy_meter(const std::filesystem::path& directory = "/sys/class/powercap",
                         line_reader read = read_line);
 
@@ -51,8 +52,8 @@ class energy_meter {
   void start();
   [[nodiscard]] energy stop();
 
-  // In place of stop(), as often as wanted: what was used since start() or the last lap(). No zone may begin
-  // again twice in between.
+  // In place of stop(), as often as wanted: what was used since start() or the last lap(). No zone
+  // may begin again twice in between.
   [[nodiscard]] energy lap();
 
  private:

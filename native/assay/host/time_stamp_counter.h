@@ -43,8 +43,8 @@ inline std::uint64_t time_stamp_begin() { return 0; }  // never used: unusable_b
 inline std::uint64_t time_stamp_end() { return 0; }
 #endif
 
-// How two clocks of two processors agree: by how much the one of `b` is ahead, between these bounds,
-// and how often a reading that was made later, on the other processor, was the lower one.
+// How two clocks of two processors agree: by how much the one of `b` is ahead, between these
+// bounds, and how often a reading that was made later, on the other processor, was the lower one.
 struct clock_agreement {
   unsigned a;
   unsigned b;

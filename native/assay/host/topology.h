@@ -21,8 +21,8 @@ class topology {
   // (1.5 ms).
   static const topology& this_machine();
 
-  // A made-up machine in hwloc's synthetic notation ("package:2 core:4 pu:2"). Only its processors in
-  // `allowed` (hwloc's list notation, "0-3,8") may be used; all of them if `allowed` is empty.
+  // A made-up machine in hwloc's synthetic notation ("package:2 core:4 pu:2"). Only its processors
+  // in `allowed` (hwloc's list notation, "0-3,8") may be used; all of them if `allowed` is empty.
   explicit topology(const std::string& synthetic, const std::string& allowed = "");
 
   hwloc_topology_t get() const { return topology_.get(); }

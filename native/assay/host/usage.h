@@ -14,8 +14,8 @@
 // Under valgrind's callgrind, which counts instructions and simulates caches where the processor
 // has no counters, that tool collects between `start` and `stop` too, if it was started with
 // --collect-atstart=no, and nowhere else. Started with --instr-atstart=no as well, it leaves alone
-// what comes before `begin_simulation` and after `end_simulation`, which makes that several times as
-// fast.
+// what comes before `begin_simulation` and after `end_simulation`, which makes that several times
+// as fast.
 
 #ifndef ASSAY_HOST_USAGE_H_
 #define ASSAY_HOST_USAGE_H_
@@ -63,8 +63,8 @@ struct usage {
   void merge(const usage& other);
 };
 
-// What an event of libpfm's is called in a reading, and in the names of metrics: in lower case, with
-// _ for all that separates, and without perf::, the kernel's own events, which need no prefix.
+// What an event of libpfm's is called in a reading, and in the names of metrics: in lower case,
+// with _ for all that separates, and without perf::, the kernel's own events, which need no prefix.
 // L1-dcache-load-misses is l1_dcache_load_misses.
 [[nodiscard]] std::string event_name(std::string_view libpfm_name);
 

@@ -4,8 +4,8 @@
 //     input::write_output(path, text + '\n');
 //
 // Links are followed. A plain file is replaced when the new one is whole, and keeps its mode and,
-// where that is allowed, its owner. Devices and pipes are written to; "-" is standard output, and so
-// is /dev/stdout: what this process has open is written to where it is.
+// where that is allowed, its owner. Devices and pipes are written to; "-" is standard output, and
+// so is /dev/stdout: what this process has open is written to where it is.
 
 #ifndef ASSAY_INPUT_OUTPUT_FILE_H_
 #define ASSAY_INPUT_OUTPUT_FILE_H_

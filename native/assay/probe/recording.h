@@ -80,13 +80,14 @@ struct recorded {
   std::string unit;  // empty if it has none
 
   // For each block: what a counter counted, the largest value of a maximum, the mean of a
-  // histogram, a series or a summary. None where nothing was recorded, unless it is a counter, which says 0.
+  // histogram, a series or a summary. None where nothing was recorded, unless it is a counter,
+  // which says 0.
   std::vector<std::optional<double>> threads;
 
   std::uint64_t count = 0;  // of values recorded; of a counter: what it counted
 
-  // For a histogram, a series and a summary: over all its values. For a counter and a maximum: over the threads'
-  // values above. Without values there is no mean, least or largest.
+  // For a histogram, a series and a summary: over all its values. For a counter and a maximum: over
+  // the threads' values above. Without values there is no mean, least or largest.
   double sum = 0;
   std::optional<double> mean;
   std::optional<double> min;

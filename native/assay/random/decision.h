@@ -1,26 +1,28 @@
-// Programs decide much that nothing speaks for or against: which of two equal tasks runs first, which
-// of two costs that differ by less than is known of them is the lower. A program that decides such
-// things always in the same way makes its speed depend on accidents, and whoever measures it measures
-// the accident. So every such decision is drawn (Blackwell 1998, section 3.2), and each has a seed of
-// its own, which follows from the program's seed and the decision's name (section 7.1):
+// Programs decide much that nothing speaks for or against: which of two equal tasks runs first,
+// which of two costs that differ by less than is known of them is the lower. A program that decides
+// such things always in the same way makes its speed depend on accidents, and whoever measures it
+// measures the accident. So every such decision is drawn (Blackwell 1998, section 3.2), and each
+// has a seed of its own, which follows from the program's seed and the decision's name
+// (section 7.1):
 //
-//     const assay::random::decisions program(seed);                // print the seed with the result
-//     program.named("victim").choose(3)                            // P2: 0, 1 or 2, each as likely
-//     program.named("next task").arg_min(costs, 0.05)              // P3: costs count to within 5%
-//     program.named("queue length").estimated(25, 2)               // P4: 25, give or take 2
-//     program.named("server").arg_min_estimated(means, errors)     // P4: as likely as it is the least
+//     const assay::random::decisions program(seed);                // print the seed with the
+//     result program.named("victim").choose(3)                            // P2: 0, 1 or 2, each as
+//     likely program.named("next task").arg_min(costs, 0.05)              // P3: costs count to
+//     within 5% program.named("queue length").estimated(25, 2)               // P4: 25, give or
+//     take 2 program.named("server").arg_min_estimated(means, errors)     // P4: as likely as it is
+//     the least
 //
 // The same seed decides all of it again. A decision can be repeated alone, while the others vary:
 //
 //     assay::random::decisions other(another_seed);
 //     other.fix("victim", program.seed_of("victim"));
 //
-// and with decisions::none() nothing is drawn: the first of equals is taken, costs and estimates are
-// taken as they are.
+// and with decisions::none() nothing is drawn: the first of equals is taken, costs and estimates
+// are taken as they are.
 //
 // Names are stable if they say what is decided, not when: "inline parse_line" rather than "decision
-// 17". Then a change elsewhere in the program changes no other decision. assay_lab.randomness in Python
-// decides the same from the same seeds and names.
+// 17". Then a change elsewhere in the program changes no other decision. assay_lab.randomness in
+// Python decides the same from the same seeds and names.
 
 #ifndef ASSAY_RANDOM_DECISION_H_
 #define ASSAY_RANDOM_DECISION_H_
@@ -215,8 +217,8 @@ class decisions {
     return seed_ ? decision(seed_of_decision(*seed_, name)) : decision::none();
   }
 
-  // What the decision is drawn from, which is what fix() takes. Throws std::invalid_argument if it is
-  // not drawn.
+  // What the decision is drawn from, which is what fix() takes. Throws std::invalid_argument if it
+  // is not drawn.
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const {
     const auto fixed = fixed_.find(name);
     if (fixed != fixed_.end()) return fixed->second;

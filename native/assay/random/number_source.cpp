@@ -40,7 +40,8 @@ class from_array final : public number_source {
   int bits_;
 };
 
-// Facts and makers of every engine, in the same order: this library's, then those that a program adds.
+// Facts and makers of every engine, in the same order: this library's, then those that a program
+// adds.
 struct catalogue_of_all {
   std::vector<engine_facts> facts;
   std::vector<source_maker> narrow;

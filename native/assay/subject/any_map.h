@@ -95,10 +95,10 @@ class any_handle {
   any_handle& operator=(const any_handle&) = delete;
   virtual ~any_handle() = default;
 
-  // Performs the operations `first` to `last` - 1 of `batch` in order, storing values as the witness
-  // or the salt has it, and adds what came of them to `sums`, and to what was seen. Ends early only once a
-  // stop is requested: before an operation other than insert, erase and find, or in one that would
-  // begin again. The map must offer all of them.
+  // Performs the operations `first` to `last` - 1 of `batch` in order, storing values as the
+  // witness or the salt has it, and adds what came of them to `sums`, and to what was seen. Ends
+  // early only once a stop is requested: before an operation other than insert, erase and find, or
+  // in one that would begin again. The map must offer all of them.
   virtual progress perform(const workload::operation_batch& batch, std::size_t first,
                            std::size_t last, const task& task, tally& sums) = 0;
 

@@ -217,8 +217,8 @@ void perform_extra(Handle& handle, translator<K, V>& translate, const question& 
   }
 }
 
-// One operation of the trial loop other than insert, erase and find, for which the value `drawn` was
-// drawn. Out of line, so that the loop over those three keeps its registers. Says whether it
+// One operation of the trial loop other than insert, erase and find, for which the value `drawn`
+// was drawn. Out of line, so that the loop over those three keeps its registers. Says whether it
 // finished.
 template <class K, class V, class More, class Handle>
 [[gnu::noinline]] bool perform_rare(Handle& handle, translator<K, V>& translate,
@@ -282,8 +282,8 @@ template <class K, class V, class More = detail::assays_own, class Handle>
   value_numbers numbers =
       task.seen == nullptr ? value_numbers{.salt = task.salt} : task.seen->begin_batch();
 
-  // Costs nothing for a search that found nothing. It takes a reference: gcc 12 keeps an answer that
-  // has a name in memory, for 9 instructions more.
+  // Costs nothing for a search that found nothing. It takes a reference: gcc 12 keeps an answer
+  // that has a name in memory, for 9 instructions more.
   const auto take_note = [&](const std::optional<V>& sought, std::uint64_t key) {
     if (!sought) return;
     ++found;

@@ -1,8 +1,8 @@
-// Operations of maps beyond insert, erase, find and the others that maps/concept.h describes. Each has
-// a name, and functions that check its answers.
+// Operations of maps beyond insert, erase, find and the others that maps/concept.h describes. Each
+// has a name, and functions that check its answers.
 //
-// Every map whose handle has a function with an operation's name offers that operation. A map may have
-// others:
+// Every map whose handle has a function with an operation's name offers that operation. A map may
+// have others:
 //
 //     struct find_or_insert_operation {
 //       static constexpr std::string_view name = "find_or_insert";
@@ -40,7 +40,8 @@
 //
 //     static constexpr bool rare = true;   // takes a microsecond at least: each is timed
 //     static constexpr bool spans = true;  // is of the keys from `asked.key` to `asked.last`
-//     // How histories record it: as one event or several. An operation without this function is not
+//     // How histories record it: as one event or several. An operation without this function is
+//     not
 //     // recorded.
 //     static assay::history_event as_history(const assay::question& asked,
 //                                const std::optional<std::uint64_t>* answered);
@@ -120,8 +121,8 @@ struct operation_outcome {
 };
 
 // An operation as the judge of histories knows it (rig/linearizability): an `insert_or_assign`, an
-// `update`, a `range`, ... with this question and this answer. Histories leave out operations that have
-// no such form. There is no answer if it has not returned.
+// `update`, a `range`, ... with this question and this answer. Histories leave out operations that
+// have no such form. There is no answer if it has not returned.
 struct history_event {
   std::string_view operation;
   question asked;
@@ -150,7 +151,8 @@ inline std::optional<element> element_before(const elements& held, elements::con
   return at == held.begin() ? std::nullopt : std::optional<element>(*std::prev(at));
 }
 
-// A find that is given the value where it is: visit(key, f) calls f(key, value) if the key is there.
+// A find that is given the value where it is: visit(key, f) calls f(key, value) if the key is
+// there.
 struct visit {
   static constexpr std::string_view name = "visit";
   template <class Map>

@@ -36,10 +36,10 @@
 //     static constexpr bool linearizable = false;  // known not to be: the rig does not check
 //     static constexpr bool takes_any_key = false;  // else the rig also uses 0 and 2^64-1
 //     static constexpr std::array<std::uint64_t, 1> reserved_values{0};  // never stored
-//     static constexpr unsigned value_bits = 63;  // of a number: the top bit is the map's; 48 to 64
-//     static constexpr bool ordered = true;  // for_each ascends: the rig checks it
-//     static constexpr bool leaks = true;  // on purpose: the rig does not check its memory
-//     static constexpr bool one_at_a_time = true;  // a process cannot have two at once
+//     static constexpr unsigned value_bits = 63;  // of a number: the top bit is the map's; 48 to
+//     64 static constexpr bool ordered = true;  // for_each ascends: the rig checks it static
+//     constexpr bool leaks = true;  // on purpose: the rig does not check its memory static
+//     constexpr bool one_at_a_time = true;  // a process cannot have two at once
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
 //     assay::shape shape();  // at rest: nodes, depths, bytes, see assay/maps/shape.h
 //     explicit my_map(const assay::map_hints&);  // else its default constructor is called
@@ -159,8 +159,8 @@ struct subject_entry {
 // The subject with this name. Throws bad_request, which names the nearest one, if there is none.
 [[nodiscard]] const subject_entry& find_subject(std::string_view name);
 
-// Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*, if
-// its values have fewer than 48 bits or more than 64, or if it reserves all but a few.
+// Adds a subject. Throws std::logic_error if its name is taken or does not match [a-z][a-z0-9_]*,
+// if its values have fewer than 48 bits or more than 64, or if it reserves all but a few.
 void register_subject(subject_entry entry);
 
 // `Erased` is an erased_map or an erased_bag of K to V.

@@ -19,8 +19,9 @@
 namespace assay {
 
 // The value that a trial stores under `key`, or what it has of it where values also say who drew
-// them (witness.h). It depends on the trial through `salt`, so that a value left over from elsewhere
-// is recognised, and is cheap enough to be recomputed for every search. Another key has another.
+// them (witness.h). It depends on the trial through `salt`, so that a value left over from
+// elsewhere is recognised, and is cheap enough to be recomputed for every search. Another key has
+// another.
 [[nodiscard]] constexpr std::uint64_t value_of(std::uint64_t key, std::uint64_t salt) {
   return (key ^ salt) * random::golden_gamma;
 }

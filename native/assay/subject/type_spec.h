@@ -1,8 +1,8 @@
 // What the keys and values of a trial are.
 //
 // Operations are drawn as numbers: keys are numbers below 2^63, and values are numbers that say for
-// which key they were drawn (witness.h). A map of another type of key or value gets them translated.
-// What it returns is compared with the number that it should represent:
+// which key they were drawn (witness.h). A map of another type of key or value gets them
+// translated. What it returns is compared with the number that it should represent:
 //
 //     codec<std::string> keys({.type = type_spec::kind::bytes, .least = 8, .most = 64});
 //     map.find(keys.encode(42));       // a string of 8 to 64 bytes, the same for 42 every time

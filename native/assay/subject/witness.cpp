@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Up to so many keys are looked at to find some to watch, or one for which a value was drawn.
+// At most this many keys are looked at to find some to watch, or one for which a value was drawn.
 constexpr std::uint64_t most_looked_at = 1 << 17;
 
 // What a map holds of a number: all that can be known of it.

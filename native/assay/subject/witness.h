@@ -27,10 +27,10 @@
 //
 // What it does not see: a value that was current when the thread last looked and that nobody else's
 // answers contradict; keys that are not watched, all but one in 256 (with one in 64, the loop took
-// 4% longer over a map that does nothing; so it takes 1%), and of more than 131,072 keys even fewer,
-// about 512 in all; a value gone for long among those of six threads and more, as a key has room for
-// what is known of five; searches that find nothing, which are not taken note of; what a visit of
-// many elements meets; and the order of what two threads have seen.
+// 4% longer over a map that does nothing; so it takes 1%), and of more than 131,072 keys even
+// fewer, about 512 in all; a value gone for long among those of six threads and more, as a key has
+// room for what is known of five; searches that find nothing, which are not taken note of; what a
+// visit of many elements meets; and the order of what two threads have seen.
 //
 // A map that takes values of fewer bits (subject.h) leaves a check of as many fewer, of 8 at least.
 // Values of fewer than 56 bits, values that follow a distribution, strings shorter than 8 bytes and
@@ -55,7 +55,8 @@
 
 namespace assay {
 
-// How the values of a batch are drawn and recognised. Without a witness they are value_of(key, salt).
+// How the values of a batch are drawn and recognised. Without a witness they are value_of(key,
+// salt).
 struct value_numbers {
   std::uint64_t salt = 0;
   value_layout bits{};

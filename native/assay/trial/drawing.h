@@ -14,8 +14,8 @@
 
 namespace assay::trial {
 
-// At most 2^40 numbers from `from` to `to`, drawn as indices into them are. The distribution must not
-// depend on operations: neither `sequential` nor `latest`.
+// At most 2^40 numbers from `from` to `to`, drawn as indices into them are. The distribution must
+// not depend on operations: neither `sequential` nor `latest`.
 struct drawing {
   std::uint64_t from;
   std::uint64_t to;

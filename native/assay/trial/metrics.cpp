@@ -55,8 +55,8 @@ bool is_visit(workload::operation kind) {
   return extra_facts_of(kind).visits;
 }
 
-// Adds the share of the updates that changed something, and the share of the searches and visits that
-// met something.
+// Adds the share of the updates that changed something, and the share of the searches and visits
+// that met something.
 void add_shares_of_effects(metric_map& metrics, std::span<const thread_report> threads,
                            std::span<const workload::operation> kinds) {
   constexpr double fewest_operations = 50;  // a share of fewer says nothing

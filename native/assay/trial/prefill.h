@@ -4,8 +4,8 @@
 // distribution with mean range * p, where p is the share of inserts among updates. What is measured
 // before it has arrived depends on how long ago the trial began. So the threads that will be
 // measured (Kharal and Brown, section 4.8) do as many updates as it takes for the bias to become
-// small compared with the distribution's own spread, and the size must then be one that the distribution
-// makes likely.
+// small compared with the distribution's own spread, and the size must then be one that the
+// distribution makes likely.
 //
 // A multimap or a queue has no such state: inserts always succeed. It gets range * p entries with
 // uniform keys, which a mix of as many inserts as erases leaves it.

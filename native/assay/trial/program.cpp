@@ -62,8 +62,8 @@ nlohmann::json list_of_entropy() {
   return list;
 }
 
-// Numbers of an engine as trials draw them, of 64 bits even where its own have fewer, 8 bytes each, the
-// lowest first, until nobody reads on.
+// Numbers of an engine as trials draw them, of 64 bits even where its own have fewer, 8 bytes each,
+// the lowest first, until nobody reads on.
 void write_numbers(const std::string& engine, std::uint64_t seed) {
   const auto numbers = random::make_wide_number_source({.name = engine}, seed);
   std::array<std::uint64_t, 4096> block{};

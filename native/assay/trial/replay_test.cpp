@@ -1,5 +1,5 @@
-// A trial that time has ended, performed again by its numbers of operations, which differ from run to
-// run: the tests read them from the first result. All subjects are in subjects_test.
+// A trial that time has ended, performed again by its numbers of operations, which differ from run
+// to run: the tests read them from the first result. All subjects are in subjects_test.
 
 #include <gtest/gtest.h>
 #include <malloc.h>

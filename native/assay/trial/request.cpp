@@ -314,9 +314,9 @@ void parse_work(const json_node& node, std::uint64_t key_range, role& role) {
   if (node.has("arrivals")) role.arrivals = parse_arrivals(node.at("arrivals"));
 }
 
-// Threads of a role assume that the others insert and erase as they do, and do not know other roles'
-// threads: two roles would insert the same keys, and one that inserts nothing would search for what
-// was there at first.
+// Threads of a role assume that the others insert and erase as they do, and do not know other
+// roles' threads: two roles would insert the same keys, and one that inserts nothing would search
+// for what was there at first.
 void check_latest(const json_node& list, std::span<const role> roles) {
   const auto draws_latest = [](const role& role) {
     return role.work.keys.kind == distribution_kind::latest;

@@ -108,8 +108,8 @@ struct request {
   std::string transactions{};         // that it must have; empty: whichever it has
   std::string memory_policy{};        // local or interleave; empty: as the process was started
   measure::perturbation perturbation{};
-  // For a replay: each thread's warm-up and measured interval end with these operations, and not when
-  // time is over. Empty: when time is over.
+  // For a replay: each thread's warm-up and measured interval end with these operations, and not
+  // when time is over. Empty: when time is over.
   std::vector<operation_counts> operations{};
 
   [[nodiscard]] unsigned threads() const {

@@ -51,8 +51,8 @@ result run_with(const request& request) {
   return run(request, describe_subject<Map>("test", "a test's map"));
 }
 
-// As run_with, but on a busy machine a short run may be over before each thread has begun an operation: then one
-// of twice the length follows.
+// As run_with, but on a busy machine a short run may be over before each thread has begun an
+// operation: then one of twice the length follows.
 template <class Map>
 result run_with_all_threads(request request) {
   for (;; request.duration *= 2) {

@@ -71,8 +71,8 @@ struct validation {
 
 // Walks through the quiescent map and compares it with `total`, the sum of all threads' operations
 // on it, and with what each of the `workers` has seen and found at rest. If the walk ends, searches
-// must agree with it, in a map also in their values: for up to 100,000 keys that it met, and for up to
-// 100,000 keys drawn with the trial's seed, unless it met them. So must a size, a snapshot, an
+// must agree with it, in a map also in their values: for up to 100,000 keys that it met, and for up
+// to 100,000 keys drawn with the trial's seed, unless it met them. So must a size, a snapshot, an
 // iteration, ranges over the whole map and over parts of it, and other visits of all elements or
 // parts, if the trial's operations had such ones. To be called when no handle is attached; attaches
 // some.

@@ -107,8 +107,8 @@ struct timetable {
 // started before every operation. The worker needs a meter, which is used up, and at least one
 // entry in `series`, whose size is not changed.
 //
-// A replay (`exactly`) performs as many operations as it says in each of the two, whatever time that
-// takes, and needs no stop; they are the same ones as when time ended both, since batches are
+// A replay (`exactly`) performs as many operations as it says in each of the two, whatever time
+// that takes, and needs no stop; they are the same ones as when time ended both, since batches are
 // generated as they were then, and only performed in part.
 //
 // In a closed loop it performs batch after batch, and reads the clock between batches and before
@@ -121,8 +121,8 @@ void measure(worker& self, const timetable& times, std::uint64_t salt, const std
 void search_last_keys(worker& self);
 
 // Measures how much processor time an operation takes to generate, with nothing done in between,
-// into `generation_ns`. Of a map of strings that includes making them, as the loop over the map does:
-// the key of each operation and the value of each insert.
+// into `generation_ns`. Of a map of strings that includes making them, as the loop over the map
+// does: the key of each operation and the value of each insert.
 void time_generation(worker& self, const type_spec& key = {}, const type_spec& value = {});
 
 }  // namespace assay::trial

@@ -39,7 +39,8 @@ class exponential {
 // 0 <= k < range: what such a number, rounded down, is distributed like if it is in the range.
 class normal {
  public:
-  // The mean is at most `most_outside` deviations outside the range. Beyond that, all weights equal 0.
+  // The mean is at most `most_outside` deviations outside the range. Beyond that, all weights equal
+  // 0.
   static constexpr double most_outside = 30;
   normal(double mean, double deviation, std::uint64_t range);
 

@@ -39,8 +39,8 @@ class index_source {
   // drew for this alone. Neither sequence depends on how it is divided into calls.
   virtual void fill(std::span<std::uint64_t> indices, std::span<std::uint64_t> fractions) = 0;
 
-  // Replaces the `indices` that depend on what is done with the key. Called once after each fill, with
-  // the same operations.
+  // Replaces the `indices` that depend on what is done with the key. Called once after each fill,
+  // with the same operations.
   virtual void settle(std::span<const operation> /*kinds*/, std::span<std::uint64_t> /*indices*/) {}
 
   // As those of generator.

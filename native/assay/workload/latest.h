@@ -30,8 +30,8 @@
 
 namespace assay::workload {
 
-// Whether the map must hold the first keys of the range before the trial, rather than random ones, and
-// how many: the keys with index 0 to before latest_prefilled(range).
+// Whether the map must hold the first keys of the range before the trial, rather than random ones,
+// and how many: the keys with index 0 to before latest_prefilled(range).
 [[nodiscard]] inline bool prefill_is_first_keys(const options& options) {
   return options.keys.kind == distribution_kind::latest;
 }

@@ -13,10 +13,10 @@
 // the law. A law that is constant over each strip, a histogram, keeps every key.
 //
 // 256 strips take 10 KB of a first-level cache and, for Zipf(0.99) over 10^9 keys, keep 96.7% of
-// the keys and evaluate the law for 0.2%: 2.6 ns a draw, without the numbers drawn for it. 64 strips
-// take three times that, 1024 a sixth less. Rejection inversion (Hörmann and Derflinger 1996) needs
-// no table, but a logarithm and an exponential for each draw, and inverts a number of 53 bits: of
-// 2^40 keys each in the tail would get one of some 300 such numbers or one more.
+// the keys and evaluate the law for 0.2%: 2.6 ns a draw, without the numbers drawn for it. 64
+// strips take three times that, 1024 a sixth less. Rejection inversion (Hörmann and Derflinger
+// 1996) needs no table, but a logarithm and an exponential for each draw, and inverts a number of
+// 53 bits: of 2^40 keys each in the tail would get one of some 300 such numbers or one more.
 //
 // How exact it is: a strip has its probability up to 2^-63, and a key within a strip of width w up
 // to w / 2^64. One number of 64 bits is multiplied by w: the high half of the product is the key,

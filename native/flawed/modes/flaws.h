@@ -1,7 +1,8 @@
 // How a trial can mislead on purpose: what other harnesses do and the honest trial does not.
 //
-// Only those are here that no setting of the honest trial expresses. The maps are right, and but for
-// lost_updates their contents are validated as always: it is the loop around them that misleads.
+// Only those are here that no setting of the honest trial expresses. The maps are right, and but
+// for lost_updates their contents are validated as always: it is the loop around them that
+// misleads.
 
 #ifndef ASSAY_FLAWED_MODES_FLAWS_H_
 #define ASSAY_FLAWED_MODES_FLAWS_H_

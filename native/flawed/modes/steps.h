@@ -14,8 +14,8 @@ namespace assay::flawed {
 // bad_request where it was not compiled so.
 [[nodiscard]] subject_entry built(const subject_entry& subject, const flaws& chosen);
 
-// Runs a trial that misleads. Throws what trial::run does, and bad_request where a flaw could change
-// nothing.
+// Runs a trial that misleads. Throws what trial::run does, and bad_request where a flaw could
+// change nothing.
 [[nodiscard]] trial::result run(const trial::request& request, const subject_entry& subject,
                                 const flaws& chosen);
 

@@ -36,8 +36,8 @@
 // - It is nothing only if it read `available`. Then no heavy fence of the process ever finds
 //   `refused`: each passes membarrier or ends the program.
 // - Otherwise it is a full fence, and pairs with a heavy fence of either kind.
-// A heavy fence is a full fence without membarrier only if it read `refused`. Then no light fence of
-// the process ever reads `available`, and all are full fences.
+// A heavy fence is a full fence without membarrier only if it read `refused`. Then no light fence
+// of the process ever reads `available`, and all are full fences.
 
 #ifndef ASSAY_BASE_ASYMMETRIC_FENCE_H_
 #define ASSAY_BASE_ASYMMETRIC_FENCE_H_

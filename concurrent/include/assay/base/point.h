@@ -8,7 +8,8 @@
 //
 //     assay::sync::at_points = [](const char* point) { if (lucky()) std::this_thread::yield(); };
 //
-// A lock that is not made of a std::mutex says who takes it, so that a test knows who waits for whom:
+// A lock that is not made of a std::mutex says who takes it, so that a test knows who waits for
+// whom:
 //
 //     ASSAY_LOCK_STEP(wanted, this);    // before a thread waits for it; not in try_lock()
 //     ASSAY_LOCK_STEP(taken, this);     // when it has it
@@ -37,8 +38,8 @@ using point_hook = void (*)(const char* point);
 inline std::atomic<point_hook> at_points{nullptr};
 
 inline void pass_point(const char* point) {
-  // (1) of the release by which a hook is set (rig/interfere/disturbance.cpp, rig/watch/lock_order.cpp,
-  // rig/progress.cpp): what was made for the hook before is seen in it.
+  // (1) of the release by which a hook is set (rig/interfere/disturbance.cpp,
+  // rig/watch/lock_order.cpp, rig/progress.cpp): what was made for the hook before is seen in it.
   if (const point_hook hook = at_points.load(std::memory_order_acquire)) hook(point);
 }
 

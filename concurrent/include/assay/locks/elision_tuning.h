@@ -3,8 +3,8 @@
 //     assay::sync::elision_tuning tuning;                  // of one lock
 //
 //     const unsigned attempts = tuning.attempts();         // 0: transactions do not pay here
-//     ... a section with at most so many ...
-//     tuning.record(sections, now_ns);                     // sometimes: so many have ended by now
+//     ... a section with at most this many ...
+//     tuning.record(sections, now_ns);                     // sometimes: this many ended by now
 //     tuning.pays();                                       // whether to let transactions run at
 //     all
 //

@@ -871,9 +871,9 @@ class bt_map {
   enum class balance_reason : std::uint8_t { room, fill };
   enum class balance_result : std::uint8_t { nothing_to_do, done, lost };
 
-  // Nodes with fewer are joined with a sibling. In the thesis, that is fewer than 3 (section 5.2.1): if
-  // 5 in 6 of a million keys are erased, the others take 230 bytes each. They take 47 if leaves are
-  // joined when less than a quarter full.
+  // Nodes with fewer are joined with a sibling. In the thesis, that is fewer than 3
+  // (section 5.2.1): if 5 in 6 of a million keys are erased, the others take 230 bytes each. They
+  // take 47 if leaves are joined when less than a quarter full.
   static constexpr std::size_t least_elements =
       layout::keeps_leaves_full ? std::max<std::size_t>(leaf_capacity / 4, 3) : 3;
   static constexpr std::size_t least_children = 3;
@@ -1128,8 +1128,8 @@ class bt_map {
   using contents =
       std::conditional_t<std::is_same_v<Node, leaf>, contents_of_leaves, contents_of_internals>;
 
-  // Replaces the old nodes by the new ones if all old ones are as they were read. Says whether it did.
-  // What the locks protect is written last and at once: nothing in between can fail.
+  // Replaces the old nodes by the new ones if all old ones are as they were read. Says whether it
+  // did. What the locks protect is written last and at once: nothing in between can fail.
   [[nodiscard]] balance_result replace(const level& above, const level& parent, replacement& change,
                                        prepared& stock, removed& old) {
     constexpr bool makes_leaves_separators = !words::has_key;
@@ -2233,8 +2233,8 @@ class bt_map<K, V, Policies>::handle {
     }
   }
 
-  // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for all
-  // keys from some key on.
+  // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for
+  // all keys from some key on.
   template <class Q, class Wanted>
   std::optional<std::pair<K, V>> least(const Q* from, const Wanted& wanted) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
@@ -2255,8 +2255,8 @@ class bt_map<K, V, Policies>::handle {
         });
     return element_of(is_found, found);
   }
-  // The greatest element for which `wanted(key)` holds, from the leaf of *from downwards, or from the
-  // last one. `wanted` holds for all keys up to some key.
+  // The greatest element for which `wanted(key)` holds, from the leaf of *from downwards, or from
+  // the last one. `wanted` holds for all keys up to some key.
   template <class Q, class Wanted>
   std::optional<std::pair<K, V>> greatest(const Q* from, const Wanted& wanted) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();

@@ -89,7 +89,7 @@ inline constexpr bool is_hashable =
 // Whether Q is a type of keys to search by, next to K: `Compare` says that it takes such.
 template <class Q, class K, class Compare>
 concept other_key = requires { typename Compare::is_transparent; } && !std::same_as<Q, K> &&
-                    // Of numbers, K is made as everywhere: 1 is below -1 as an unsigned number.
+                    // A number is converted to K, as everywhere: -1 is above 1 as an unsigned one.
                     !(std::is_arithmetic_v<Q> && std::is_arithmetic_v<K>) &&
                     std::predicate<const Compare&, const Q&, const K&> &&
                     std::predicate<const Compare&, const K&, const Q&>;

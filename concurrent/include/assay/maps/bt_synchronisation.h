@@ -14,8 +14,8 @@
 //                            balances, made so that few instructions change little memory late
 //                            (Bonnichsen 2016, section 5.1)
 //
-// `Lock` is any type with lock() and unlock(). With sync::elided_lock (locks/elided_lock.h) sections run
-// at the same time where the processor has transactions.
+// `Lock` is any type with lock() and unlock(). With sync::elided_lock (locks/elided_lock.h)
+// sections run at the same time where the processor has transactions.
 
 #ifndef ASSAY_MAPS_BT_SYNCHRONISATION_H_
 #define ASSAY_MAPS_BT_SYNCHRONISATION_H_

@@ -42,12 +42,12 @@
 //       visits every element once, in any order, while no thread is inside a call to a handle
 //
 // A handle is called by the thread that attached it, one call at a time, and destroyed by that
-// thread before the map is. It does not move to another thread, and a thread has at most one handle of a map
-// at a time; it may have handles of several maps.
+// thread before the map is. It does not move to another thread, and a thread has at most one handle
+// of a map at a time; it may have handles of several maps.
 //
-// A thread may wait with its handle attached, as long as it likes, while it is in no call: trials and
-// checks wait so at barriers, and other threads go on meanwhile. So what a call pins (an epoch, a
-// hazard pointer, a lock) it gives back before it returns. A map that frees memory only once each
+// A thread may wait with its handle attached, as long as it likes, while it is in no call: trials
+// and checks wait so at barriers, and other threads go on meanwhile. So what a call pins (an epoch,
+// a hazard pointer, a lock) it gives back before it returns. A map that frees memory only once each
 // attached thread has made another call frees nothing while one waits, and must not wait for it.
 //
 // insert, erase and find are linearizable, unless a map says that it is not

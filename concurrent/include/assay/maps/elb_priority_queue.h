@@ -123,7 +123,7 @@ class elb_priority_queue {
   // One less than there could be: so the greatest word is not used.
   static constexpr std::uint64_t ties =
       tie_bits == 0 ? 1 : (std::uint64_t{1} << std::min(tie_bits, 63U)) - 1;
-  // No queue lives to see so many pushes.
+  // No queue lives to see this many pushes.
   static constexpr bool ties_are_new = tie_bits >= 56;
 
   static word coded(const T& element, std::uint64_t tie) {

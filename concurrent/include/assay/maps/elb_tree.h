@@ -29,8 +29,8 @@
 // - search(lo, hi) returns an entry in [lo, hi] that is in U (A.13), or none, if there is none in O
 //   (A.12).
 // - erase(lo, hi) removes an entry in [lo, hi] that is in U, and no entry of [lo, hi] in O is
-//   smaller (A.15), or it answers that there was none in O (A.14). No other call returns what it has
-//   removed.
+//   smaller (A.15), or it answers that there was none in O (A.14). No other call returns what it
+//   has removed.
 //
 // Each of them is lock-free, with two exceptions: the allocator may take locks, and with
 // reclaim::epochs a thread that stalls holds up the freeing of memory. Each takes time logarithmic

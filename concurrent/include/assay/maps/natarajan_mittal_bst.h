@@ -65,8 +65,8 @@
 //    are only added.
 // 2. *A flagged edge leads to a leaf, and an edge is tagged only after its sibling edge was
 //    flagged.* Flags are set on edges to leaves, and move with them when they are spliced. A thread
-//    tags the sibling of a flagged edge; if it finds the edge on its own way tagged and not flagged,
-//    then by induction the other one is flagged.
+//    tags the sibling of a flagged edge; if it finds the edge on its own way tagged and not
+//    flagged, then by induction the other one is flagged.
 // 3. *So the chain is as drawn when the swing succeeds.* The seek saw the edges from successor to
 //    parent tagged, hence they still are, by 1. Each leads to an internal node, hence carries no
 //    flag itself, by 2, and its sibling edge is flagged and leads to a leaf. At the parent, one
@@ -150,8 +150,8 @@ struct natarajan_mittal_steps {
   }
 };
 
-// Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(), and the
-// handles' find() and contains(). A search takes as many steps as the tree is deep, and is
+// Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(),
+// and the handles' find() and contains(). A search takes as many steps as the tree is deep, and is
 // lock-free as long as others do not deepen the tree ahead of it for ever.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Observer = external_tree::no_observer, class Steps = natarajan_mittal_steps>
@@ -187,8 +187,8 @@ class natarajan_mittal_bst
     internal(const internal&) = delete;
     internal& operator=(const internal&) = delete;
 
-    // Makes this removed node the owner of the next one in its chain and of that one's sibling leaf. A
-    // flag on the edge to an internal node says so: there is none otherwise.
+    // Makes this removed node the owner of the next one in its chain and of that one's sibling
+    // leaf. A flag on the edge to an internal node says so: there is none otherwise.
     void own(std::size_t side) { child[side].fetch_or(flag, memory_order_relaxed); }
 
     void delete_owned() {
@@ -394,8 +394,8 @@ class natarajan_mittal_bst
     return true;
   }
 
-  // Retires the chain's nodes from the first to the last but one, with the leaves next to the way. All
-  // edges there are marked and were read before, hence relaxed loads.
+  // Retires the chain's nodes from the first to the last but one, with the leaves next to the way.
+  // All edges there are marked and were read before, hence relaxed loads.
   template <class Guard>
   static void retire_chain(internal* first, internal* last, Guard& guard) {
     // Two nodes at each step, and two that are left for splice().

@@ -90,9 +90,9 @@
 
 namespace assay {
 
-// Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(), and the
-// handles' find() and contains(). A search takes as many steps as the tree is deep. It begins again
-// only with hazard pointers, when a node was removed under it: then it is lock-free.
+// Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(),
+// and the handles' find() and contains(). A search takes as many steps as the tree is deep. It
+// begins again only with hazard pointers, when a node was removed under it: then it is lock-free.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
           class Observer = external_tree::no_observer>
 class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare, Observer>, K, V,

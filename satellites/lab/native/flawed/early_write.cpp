@@ -1,5 +1,5 @@
-// Breaks guideline 4, little time from the first write to the commit: a section first writes that it
-// is at work, and works then.
+// Breaks guideline 4, little time from the first write to the commit: a section first writes that
+// it is at work, and works then.
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // What the programs here share: two threads that use a lock whose sections run as transactions, and
-// data for them. Each program breaks one of the five guidelines for transactional memory (Bonnichsen 2016, section
-// 5.1), and `sound` breaks none. `assay lab advise` is to say so.
+// data for them. Each program breaks one of the five guidelines for transactional memory
+// (Bonnichsen 2016, section 5.1), and `sound` breaks none. `assay lab advise` is to say so.
 
 #ifndef ASSAY_FLAWED_TWO_THREADS_H_
 #define ASSAY_FLAWED_TWO_THREADS_H_

@@ -1,6 +1,6 @@
-// assay-energy: reads a request on standard input, runs programs on a simulated machine (energy/simulated_machine.h), each at
-// one frequency, and prints how long they took and with how much energy. `assay lab energy` asks it where a frequency cannot
-// be set.
+// assay-energy: reads a request on standard input, runs programs on a simulated machine
+// (energy/simulated_machine.h), each at one frequency, and prints how long they took and with how
+// much energy. `assay lab energy` asks it where a frequency cannot be set.
 
 #include <CLI/CLI.hpp>
 #include <cstddef>

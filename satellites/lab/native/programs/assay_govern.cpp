@@ -1,4 +1,5 @@
-// assay-govern: what `assay-governor` starts to look at the machine, to train and to govern (governor_process.h).
+// assay-govern: what `assay-governor` starts to look at the machine, to train and to govern
+// (governor_process.h).
 
 #include <memory>
 

@@ -1,4 +1,5 @@
-// assay-governor-simulation: programs under governors of frequencies, on a machine that is computed. Nothing that it prints was measured.
+// assay-governor-simulation: programs under governors of frequencies, on a machine that is
+// computed. Nothing that it prints was measured.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

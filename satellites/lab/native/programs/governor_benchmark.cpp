@@ -1,11 +1,13 @@
-// What does a governor of frequencies cost: a decision, and a sample of a machine with 64 processors?
+// What does a governor of frequencies cost: a decision, and a sample of a machine with 64
+// processors?
 //
-// Decisions are the adaptive governor's, for one domain of a simulated machine whose workload has phases. How many processors are
-// active is told as a real machine tells it, in whole ticks of each: nearly every interval has another number. A sample is what
-// a real platform reads, from files made for it, which the kernel keeps in memory, and from counters of the kernel: two of
-// software, of this processor, as often as there are processors. Counters of another processor take longer, as it is
-// interrupted to read them; how long, in a virtual machine, says more of its host than of the governor, so that is
-// measured by itself.
+// Decisions are the adaptive governor's, for one domain of a simulated machine whose workload has
+// phases. How many processors are active is told as a real machine tells it, in whole ticks of
+// each: nearly every interval has another number. A sample is what a real platform reads, from
+// files made for it, which the kernel keeps in memory, and from counters of the kernel: two of
+// software, of this processor, as often as there are processors. Counters of another processor take
+// longer, as it is interrupted to read them; how long, in a virtual machine, says more of its host
+// than of the governor, so that is measured by itself.
 
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -59,8 +61,9 @@ double ns_of_clock() {
   return sum / looks;
 }
 
-// What a real machine tells of an interval in place of a simulated one. A governor wakes up to 4 ms late, where all processors
-// are busy; and /proc/stat counts whole ticks of each processor, of which the interval begins and ends anywhere between two.
+// What a real machine tells of an interval in place of a simulated one. A governor wakes up to 4 ms
+// late, where all processors are busy; and /proc/stat counts whole ticks of each processor, of
+// which the interval begins and ends anywhere between two.
 class ticks_of_processors {
  public:
   explicit ticks_of_processors(std::uint64_t seed) : random_(seed) {}

@@ -43,8 +43,8 @@ const registered<branches<true>> random_branches{
 const registered<branches<false>> regular_branches{
     "regular_branches", "1,000 branches taken by turns; unit: a branch, none mispredicted"};
 
-// One read in each page, of a line at random, so that the lines of more pages than a TLB holds are spread over a cache that
-// holds them.
+// One read in each page, of a line at random, so that the lines of more pages than a TLB holds are
+// spread over a cache that holds them.
 class tlb_misses {
  public:
   explicit tlb_misses(const setup& given) : bytes_(given.size * page) {
@@ -53,7 +53,8 @@ class tlb_misses {
         mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<char*>(mapped);
-    // One TLB entry of a huge page holds 512 of these; a kernel without huge pages refuses what it has not.
+    // One TLB entry of a huge page holds 512 of these; a kernel without huge pages refuses what it
+    // has not.
     static_cast<void>(madvise(mapped, bytes_, MADV_NOHUGEPAGE));
     std::vector<std::size_t> order(given.size);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -100,8 +101,9 @@ const registered<tlb_misses> tlb{
 
 #if defined(__x86_64__)
 
-// Eight chains, so that as many begin at once as the processor has units for: 25 times 5 instructions of each. They stand in
-// assembly, as a compiler would leave out or merge what changes nothing.
+// Eight chains, so that as many begin at once as the processor has units for: 25 times 5
+// instructions of each. They stand in assembly, as a compiler would leave out or merge what changes
+// nothing.
 #define ASSAY_THOUSAND(prepared, instruction, end)                                            \
   asm volatile(".irp r,0,1,2,3,4,5,6,7,8\n\t" prepared                                        \
                "\n\t.endr\n\t"                                                                \

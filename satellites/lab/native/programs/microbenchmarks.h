@@ -1,8 +1,9 @@
-// What a processor does in one way only: computes, waits for memory, divides, misses its TLB. A program is a mixture of
-// them, and how the time of each changes with the frequency tells what a model of time gets right (Bonnichsen 2016,
-// sections 3.1.2 and 3.1.2.1).
+// What a processor does in one way only: computes, waits for memory, divides, misses its TLB. A
+// program is a mixture of them, and how the time of each changes with the frequency tells what a
+// model of time gets right (Bonnichsen 2016, sections 3.1.2 and 3.1.2.1).
 //
-// Each `run` does `units` of what its fixture is about, so that microseconds of a run are nanoseconds of a unit.
+// Each `run` does `units` of what its fixture is about, so that microseconds of a run are
+// nanoseconds of a unit.
 
 #ifndef ASSAY_PROGRAMS_MICROBENCHMARKS_H_
 #define ASSAY_PROGRAMS_MICROBENCHMARKS_H_
@@ -35,8 +36,9 @@ class volatile_counter {
 
 inline constexpr std::size_t stride = 256;  // bytes
 
-// Listing 3.2 (b): what is read says where to read next, so that no read begins before the one before it has ended.
-// Independent reads (section 3.1.2.1) are at places that are known before: the processor waits for several at once.
+// Listing 3.2 (b): what is read says where to read next, so that no read begins before the one
+// before it has ended. Independent reads (section 3.1.2.1) are at places that are known before: the
+// processor waits for several at once.
 template <bool Dependent>
 class reads {
  public:
@@ -65,7 +67,8 @@ class reads {
   std::size_t at_ = 0;
 };
 
-// A branch for each bit of a number. Random ones are guessed wrongly every second time; alternating ones are learnt.
+// A branch for each bit of a number. Random ones are guessed wrongly every second time; alternating
+// ones are learnt.
 template <bool Random>
 class branches {
  public:

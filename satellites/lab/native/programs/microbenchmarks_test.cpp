@@ -1,4 +1,5 @@
-// What a trace of a processor does not show of the microbenchmarks; tests/microbenchmarks_test.py has the rest.
+// What a trace of a processor does not show of the microbenchmarks; tests/microbenchmarks_test.py
+// has the rest.
 
 #include "microbenchmarks.h"
 

@@ -1,5 +1,5 @@
-// Maps that answer rightly, and in which threads or memory do not get on: somebody waits for ever, or
-// nothing is ever given back.
+// Maps that answer rightly, and in which threads or memory do not get on: somebody waits for ever,
+// or nothing is ever given back.
 
 #include <array>
 #include <atomic>
@@ -83,7 +83,7 @@ class hides_spin : public test_map<hides_spin, sound_map_behind<unmarked_spin_lo
 static const subject<hides_spin> registered_hides_spin{
     "hides_spin", "says that it is lock-free, with a lock that spins"};
 
-// Two locks, which are taken in the other order once in so many calls.
+// Two locks, which are taken in the other order now and then.
 template <class Lock, std::uint64_t one_in>
 class two_locks {
  public:
@@ -118,8 +118,8 @@ static const subject<opposite<unmarked_spin_lock<false>, 100>> registered_opposi
     "opposite_busy_locks",
     "the same once in 100 calls, with locks that spin, say nothing and do not yield"};
 
-// Each fourth thread lets all others go first: before it inserts it waits until for a while no other
-// was inside the map.
+// Each fourth thread lets all others go first: before it inserts it waits until for a while no
+// other was inside the map.
 class starves : public flawed_map<starves> {
  public:
   class handle {

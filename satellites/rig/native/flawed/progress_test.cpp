@@ -1,5 +1,5 @@
-// Each map that answers rightly and does not get on is found by the check that is meant to find it, in
-// seconds.
+// Each map that answers rightly and does not get on is found by the check that is meant to find it,
+// in seconds.
 
 #include "assay/rig/progress.h"
 
@@ -108,8 +108,8 @@ TEST(no_progress, a_lock_without_a_claim_is_only_told) {
 // By lock_order.h; without, chance alone makes them meet.
 constexpr bool locks_are_watched = ASSAY_ADDRESS_SANITIZER + ASSAY_THREAD_SANITIZER == 0;
 
-// A machine that is too busy for a million calls within a trial has further ones. The rig's patience may
-// end before two threads that spin have had 0.3 s of a processor each.
+// A machine that is too busy for a million calls within a trial has further ones. The rig's
+// patience may end before two threads that spin have had 0.3 s of a processor each.
 void expect_deadlock(const char* map, std::uint64_t last_seed) {
   for (std::uint64_t first = 1; first <= last_seed; ++first) {
     EXPECT_THAT(
@@ -134,7 +134,8 @@ TEST(no_progress, two_shared_locks_in_opposite_orders_once_in_a_million_calls) {
   expect_deadlock("opposite_shared_locks", 3);
 }
 
-// Nothing tells the rig of them: they meet by chance, so they are taken in the other order more often.
+// Nothing tells the rig of them: they meet by chance, so they are taken in the other order more
+// often.
 TEST(no_progress, two_locks_that_say_nothing_in_opposite_orders_once_in_100_calls) {
   if (!locks_are_watched) GTEST_SKIP() << "yields are the C library's own";
   for (const auto* map : {"opposite_unmarked_locks", "opposite_busy_locks"}) {

@@ -150,8 +150,8 @@ class range_in_pieces : public test_map<range_in_pieces, ordered_numbers> {
 const subject<range_in_pieces> registered_in_pieces{
     "range_in_pieces", "ranges are of one instant up to 64 elements only"};
 
-// The places of erased values are used again after 1,000 more have been erased, which no search takes
-// so long to see. One search in 1,000 reads its value after it has left the lock.
+// The places of erased values are used again after 1,000 more have been erased, which no search
+// takes so long to see. One search in 1,000 reads its value after it has left the lock.
 class reuses_places : public sound_map_of<number, std::atomic<number>*, sync::spin_lock> {
  public:
   bool insert(number key, number value) {

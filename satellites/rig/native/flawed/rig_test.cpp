@@ -297,7 +297,8 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
     expect_report(report);
   }
 
-  // One leaks only if two threads meet, which they seldom do beside other work: half a second a seed.
+  // One leaks only if two threads meet, which they seldom do beside other work: half a second a
+  // seed.
   void expect_memory_kept() const {
     std::string problem;
     for (std::uint64_t seed = 1; problem.empty() && seed <= 60; ++seed) {

@@ -1,5 +1,5 @@
-// A function of yours beside a reference version of it. Replace both: assay/fixture/inspected.h says what they may be, and
-// assay/fixture/inputs.h how their arguments are drawn.
+// A function of yours beside a reference version of it. Replace both: assay/fixture/inspected.h
+// says what they may be, and assay/fixture/inputs.h how their arguments are drawn.
 #include <cstdint>
 #include <string>
 #include <tuple>

@@ -23,14 +23,16 @@ constexpr double least_m = 0.01;  // ns, of the hypotheses above 0
 constexpr double most_m = 4;
 constexpr int hypotheses_of_m = 24;
 
-// Detecting a change: what a sum leaves out of each deviation, and where it rises an alarm, in standard deviations. By
-// Siegmund's approximation (1985) a sum rises a false alarm in 3000 intervals.
+// Detecting a change: what a sum leaves out of each deviation, and where it rises an alarm, in
+// standard deviations. By Siegmund's approximation (1985) a sum rises a false alarm in 3000
+// intervals.
 constexpr double slack = 0.5;
 constexpr double alarm = 6.5;
 constexpr double longest_memory = 60;  // seconds, of measurements in one phase
 
-// Active processors are counted in whole ticks of each (/proc/stat), which is up to half a tick of standard deviation: four of
-// those are seen by chance in one interval of 16,000. What is within them is averaged over a second.
+// Active processors are counted in whole ticks of each (/proc/stat), which is up to half a tick of
+// standard deviation: four of those are seen by chance in one interval of 16,000. What is within
+// them is averaged over a second.
 constexpr double tick = 0.01;  // seconds
 constexpr double averaged_over = 1;
 
@@ -39,7 +41,8 @@ constexpr double compared_after = 0.5;  // seconds
 constexpr double same_phase = 9;        // squared deviations; 1% of the same ones are farther away
 constexpr std::size_t most_phases = 8;
 
-// A latency grows where many processors wait: by how much more than the memory load's alone a miss may take.
+// A latency grows where many processors wait: by how much more than the memory load's alone a miss
+// may take.
 constexpr double slower_miss = 2;
 constexpr double worth_trying = 0.05;  // by how much more than the best an experiment may cost
 constexpr double tolerated_loss =
@@ -200,7 +203,8 @@ double adaptive_governor::watts_of(const level& of, std::size_t frequency, doubl
                        (of.memory_watts[frequency] - compute);
 }
 
-// The two trained numbers of processors around the present one, and how far it is from the first to the second.
+// The two trained numbers of processors around the present one, and how far it is from the first to
+// the second.
 adaptive_governor::mixture adaptive_governor::present_mixture() const {
   const auto above = std::ranges::find_if(
       levels_, [&](const level& one) { return one.processors >= in_machine_; });
@@ -272,8 +276,9 @@ decision adaptive_governor::next(const interval& last) {
   return try_high();
 }
 
-// The costs of all hypotheses, for the present number of processors: anew once it has changed by a twentieth of one or, where
-// they are more than 8, by a 160th of them. Powers and logarithms are taken only where the turbo is another one.
+// The costs of all hypotheses, for the present number of processors: anew once it has changed by a
+// twentieth of one or, where they are more than 8, by a 160th of them. Powers and logarithms are
+// taken only where the turbo is another one.
 void adaptive_governor::price() {
   if (std::abs(in_machine_ - priced_for_) < std::max(0.05, in_machine_ / 160)) return;
   priced_for_ = in_machine_;
@@ -323,7 +328,8 @@ std::size_t adaptive_governor::likeliest_hypothesis() const {
       std::ranges::max_element(hypotheses_, {}, &hypothesis::log_likelihood) - hypotheses_.begin());
 }
 
-// How far this phase is from a past one, in squared standard deviations of misses per instruction and of the rate.
+// How far this phase is from a past one, in squared standard deviations of misses per instruction
+// and of the rate.
 double adaptive_governor::unlikeness(const known_phase& of) const {
   if (std::abs(of.active - active_) > 0.5) return std::numeric_limits<double>::infinity();
   const double deviation =
@@ -353,7 +359,8 @@ void adaptive_governor::recall_phase() {
   past_.erase(nearest);
 }
 
-// Whether the workload is another one: by its processors, or by rates that stay away from what was predicted.
+// Whether the workload is another one: by its processors, or by rates that stay away from what was
+// predicted.
 bool adaptive_governor::changed(const interval& last) {
   if (options_.for_parallelism && std::abs(std::max(last.active_processors, 1.0) - active_) >
                                       std::max(0.5, miscounted(active_, last.seconds)))
@@ -407,7 +414,8 @@ void adaptive_governor::remember(const interval& last) {
   now_.instructions += last.instructions_per_second * last.seconds;
 }
 
-// The likelihood of each hypothesis: logarithms of rates are normal around its prediction, which is known up to a factor.
+// The likelihood of each hypothesis: logarithms of rates are normal around its prediction, which is
+// known up to a factor.
 void adaptive_governor::weigh() {
   // Without precision, what was measured is taken as it is.
   const double noise = options_.precise ? options_.noise : 0.02;

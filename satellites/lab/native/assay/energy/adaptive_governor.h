@@ -1,17 +1,20 @@
-// pappeadapt: measures how much a workload gains from a higher frequency, and sets the one that is cheapest for
-// it (Bonnichsen 2016, section 3.1.1, listing 3.1), with the improvements that section 3.4 names, each by itself.
+// pappeadapt: measures how much a workload gains from a higher frequency, and sets the one that is
+// cheapest for it (Bonnichsen 2016, section 3.1.1, listing 3.1), with the improvements that
+// section 3.4 names, each by itself.
 //
 //     adaptive_governor governor(training, {.exponent = 1});         // listing 3.1
 //     adaptive_governor governor(training, improved(1));             // all improvements
 //
-// Without improvements it tries f_hi, then f_lo, solves equation 3 and keeps the best frequency for eight intervals.
-// With any of cheaper_experiments, precise and overlap, it weighs hypotheses instead: each is an m and an overlap, and has a likelihood by what was
-// seen. The frequency is taken whose cost, relative to the least, is the lowest on average over them.
+// Without improvements it tries f_hi, then f_lo, solves equation 3 and keeps the best frequency for
+// eight intervals. With any of cheaper_experiments, precise and overlap, it weighs hypotheses
+// instead: each is an m and an overlap, and has a likelihood by what was seen. The frequency is
+// taken whose cost, relative to the least, is the lowest on average over them.
 //
-// A training says what power the whole machine takes with so many processors active. Where a domain is a part of the machine, its
-// governor reckons as if the others did what this one does: each active processor then has the same share of the power,
-// which as a factor of all costs changes no choice. So power and turbo are those of the processors that are active in the
-// machine; the domain alone shows what the workload is, and whether it is another one now.
+// A training says what power the whole machine takes with a number of processors active. Where a domain
+// is a part of the machine, its governor reckons as if the others did what this one does: each
+// active processor then has the same share of the power, which as a factor of all costs changes no
+// choice. So power and turbo are those of the processors that are active in the machine; the domain
+// alone shows what the workload is, and whether it is another one now.
 //
 // The second improvement of section 3.4, training that converges, is in training_options.
 
@@ -30,18 +33,21 @@ namespace assay::energy {
 
 struct adaptive_options {
   double exponent = 1;  // of energy * time^exponent, >= 0
-  // Power, f_lo and f_hi of as many processors as are active, and of as much waiting as there is. Without: of one that computes.
+  // Power, f_lo and f_hi of as many processors as are active, and of as much waiting as there is.
+  // Without: of one that computes.
   bool for_parallelism = false;
-  // Experiments only while more knowledge is worth it, at frequencies that are nearly as cheap as the best; and the
-  // rate of cache misses bounds how much can be waited for. Without: f_hi and f_lo in two intervals of ten.
+  // Experiments only while more knowledge is worth it, at frequencies that are nearly as cheap as
+  // the best; and the rate of cache misses bounds how much can be waited for. Without: f_hi and
+  // f_lo in two intervals of ten.
   bool cheaper_experiments = false;
-  // All measurements since the workload changed, weighed by their noise, and those of an earlier phase like this one.
-  // Without: the last two experiments.
+  // All measurements since the workload changed, weighed by their noise, and those of an earlier
+  // phase like this one. Without: the last two experiments.
   bool precise = false;
   // Hypotheses in which work on and off the chip overlaps by a half or wholly.
   bool overlap = false;
   double noise = 0.2;  // relative deviation of a rate over 0.1 seconds
-  // To see what mistakes of the model cost: its m and overlap are multiplied by these when costs are predicted.
+  // To see what mistakes of the model cost: its m and overlap are multiplied by these when costs
+  // are predicted.
   double wrong_m = 1;
   double wrong_overlap = 1;
 };
@@ -65,16 +71,18 @@ class adaptive_governor final : public governor {
  private:
   enum class step : std::uint8_t { high, low, best };
 
-  // One for each number of processors that was trained for. The vectors have an item for each frequency.
+  // One for each number of processors that was trained for. The vectors have an item for each
+  // frequency.
   struct level {
     unsigned processors;
     std::size_t low;   // f_lo: the cheapest for a program that waits for memory
     std::size_t high;  // f_hi: for one that computes
-    double
-        turbo;  // GHz that the highest frequency really is, which a turbo limits by active processors
+    double turbo;      // GHz that the highest frequency really is, which a turbo limits by active
+                       // processors
     std::vector<double> compute_watts;
     std::vector<double> memory_watts;
-    // How many memory loads wait as long as a program that does nothing else: 1 / the share of its time that it waits.
+    // How many memory loads wait as long as a program that does nothing else: 1 / the share of its
+    // time that it waits.
     std::vector<double> memory_loads;
   };
   struct mixture {  // of two levels
@@ -130,7 +138,8 @@ class adaptive_governor final : public governor {
   std::vector<kilohertz> frequencies_;
   std::vector<level> levels_;  // by processors, ascending
   std::vector<hypothesis> hypotheses_;
-  // One row for each hypothesis, with all frequencies. Tables let the processor fetch ahead, as 64 governors do not fit in a cache.
+  // One row for each hypothesis, with all frequencies. Tables let the processor fetch ahead, as 64
+  // governors do not fit in a cache.
   std::vector<double> waiting_;       // share of the time
   std::vector<double> weighed_time_;  // to the power of exponent + 1
   std::vector<double> log_time_;

@@ -4,8 +4,8 @@
 //     adaptive_governor governor(training, {.exponent = 1});
 //     energy::govern(machine, {&governor}, [&] { return machine.idle(); });
 //
-// A governor is a pure function of what it has seen: it knows neither clock nor platform, so that a rival, a
-// test and the daemon run the same one.
+// A governor is a pure function of what it has seen: it knows neither clock nor platform, so that a
+// rival, a test and the daemon run the same one.
 
 #ifndef ASSAY_ENERGY_GOVERNOR_H_
 #define ASSAY_ENERGY_GOVERNOR_H_
@@ -47,8 +47,9 @@ class governor {
   [[nodiscard]] virtual decision next(const interval& last) = 0;
 };
 
-// Governs the domains of a platform, each with its own governor, until `over` says so. `over` is called
-// after the decisions that are due together, `on_decision` before each decision is carried out. Throws platform_error.
+// Governs the domains of a platform, each with its own governor, until `over` says so. `over` is
+// called after the decisions that are due together, `on_decision` before each decision is carried
+// out. Throws platform_error.
 void govern(platform& machine, const std::vector<governor*>& governors,
             const std::function<bool()>& over,
             const std::function<void(std::size_t domain, const decision&)>& on_decision = {});

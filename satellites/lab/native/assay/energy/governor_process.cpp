@@ -89,7 +89,8 @@ training parse_training(const json_node& from) {
   return found;
 }
 
-// Keeps what a training of this machine measured at frequencies that may be used now. Throws platform_error.
+// Keeps what a training of this machine measured at frequencies that may be used now. Throws
+// platform_error.
 training usable(training of, const real_platform& machine) {
   if (of.machine != machine.machine()) {
     throw platform_error("the training is of another machine, " + of.machine + "; this is " +
@@ -119,7 +120,8 @@ training usable(training of, const real_platform& machine) {
   return of;
 }
 
-// What could be governed here. Each part is tried by itself, so that everything missing is reported.
+// What could be governed here. Each part is tried by itself, so that everything missing is
+// reported.
 json look(std::unique_ptr<kernel> of) {
   json lacking = json::object();
   json policies = json::array();

@@ -1,12 +1,13 @@
-// assay-govern, which `assay-governor` starts once everything is noted that is to be put back: reads one request on
-// standard input, and answers with one JSON object.
+// assay-govern, which `assay-governor` starts once everything is noted that is to be put back:
+// reads one request on standard input, and answers with one JSON object.
 //
 //     {"protocol": 1, "action": "look"}                           what this machine has, and lacks
 //     {"protocol": 1, "action": "train", "seconds": 1, "processors": [1, 4]}
-//     {"protocol": 1, "action": "run", "training": {...}, "exponent": 1, "state": "/run/assay-governor/state.json"}
+//     {"protocol": 1, "action": "run", "training": {...}, "exponent": 1, "state":
+//     "/run/assay-governor/state.json"}
 //
-// SIGTERM, SIGINT and SIGHUP end a run, which then answers, and a training, which fails. It changes frequencies (real_platform.h) and puts
-// nothing back.
+// SIGTERM, SIGINT and SIGHUP end a run, which then answers, and a training, which fails. It changes
+// frequencies (real_platform.h) and puts nothing back.
 
 #ifndef ASSAY_ENERGY_GOVERNOR_PROCESS_H_
 #define ASSAY_ENERGY_GOVERNOR_PROCESS_H_

@@ -74,7 +74,8 @@ class kernel_counters final : public processor_counters {
   counted read() override {
     std::array<std::uint64_t, 5> values{};  // how many, two times, the counts
     const ssize_t got = ::read(first_.number(), values.data(), sizeof values);
-    // So the kernel says that a group can no longer count: by nothing, or by its first counter alone.
+    // So the kernel says that a group can no longer count: by nothing, or by its first counter
+    // alone.
     if (got >= 0 && got != sizeof values) errno = ENODEV;
     if (got != sizeof values) fail("counters");
     return {values[1], values[2], values[3], values[4]};

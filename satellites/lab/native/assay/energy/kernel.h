@@ -1,5 +1,5 @@
-// How a real platform reaches the kernel: files of /sys and /proc, counters, time. A test replaces it by
-// another one, which notes requests, or answers them itself.
+// How a real platform reaches the kernel: files of /sys and /proc, counters, time. A test replaces
+// it by another one, which notes requests, or answers them itself.
 
 #ifndef ASSAY_ENERGY_KERNEL_H_
 #define ASSAY_ENERGY_KERNEL_H_
@@ -13,8 +13,8 @@
 
 namespace assay::energy {
 
-// What a processor's group of two counters has counted, and for how long: where there are more groups than
-// the processor has counters, they take turns.
+// What a processor's group of two counters has counted, and for how long: where there are more
+// groups than the processor has counters, they take turns.
 struct counted {
   std::uint64_t enabled_ns;
   std::uint64_t running_ns;
@@ -46,7 +46,8 @@ class open_file;
 // A place is an absolute path, "/sys/devices/system/cpu/online". Methods throw std::system_error.
 class kernel {
  public:
-  // `root` has another tree of /sys and /proc. wait() returns early once `ended`, a file, can be read.
+  // `root` has another tree of /sys and /proc. wait() returns early once `ended`, a file, can be
+  // read.
   explicit kernel(std::filesystem::path root = "/", int ended = -1);
   kernel(const kernel&) = delete;
   kernel& operator=(const kernel&) = delete;
@@ -55,8 +56,9 @@ class kernel {
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
   [[nodiscard]] virtual std::string read(const std::string& place);  // without the last newline
-  // The same of a file that is read ten times a second: it is kept open, as to open and close it takes
-  // 4 to 7 of 8 microseconds. Files of /sys and /proc are made anew wherever they are read from the start.
+  // The same of a file that is read ten times a second: it is kept open, as to open and close it
+  // takes 4 to 7 of 8 microseconds. Files of /sys and /proc are made anew wherever they are read
+  // from the start.
   [[nodiscard]] virtual std::string read_again(const std::string& place);
   // Over what is there, as files of /sys want it: one that is killed never leaves an empty one.
   virtual void write(const std::string& place, const std::string& value);

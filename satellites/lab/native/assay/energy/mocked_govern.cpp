@@ -1,5 +1,6 @@
-// assay-govern on a mocked /sys, for tests: umockdev and trees of files cannot mock perf_event_open, so counters
-// are made here, of a program that waits for memory, at the frequency that is set. Its energy counter counts on.
+// assay-govern on a mocked /sys, for tests: umockdev and trees of files cannot mock
+// perf_event_open, so counters are made here, of a program that waits for memory, at the frequency
+// that is set. Its energy counter counts on.
 
 #include <memory>
 #include <string>

@@ -3,8 +3,9 @@
 //     const double m = energy::memory_boundness({1.6, 1.9}, {2.2, 1.5});  // GHz and seconds, twice
 //     energy::relative_time(m, 3.6);                                      // to compare with others
 //
-// A program computes on the processor's chip, in cycles that a higher frequency makes shorter, and waits
-// for what is outside, which takes the time that it takes (Bonnichsen 2016, section 3.1, equation 1):
+// A program computes on the processor's chip, in cycles that a higher frequency makes shorter, and
+// waits for what is outside, which takes the time that it takes (Bonnichsen 2016, section 3.1,
+// equation 1):
 //
 //     time = outside + cycles / frequency
 //
@@ -30,8 +31,8 @@ struct timed {
   double time;
 };
 
-// m of equation 3, in nanoseconds. 0 where the higher frequency gained more than it can by itself, as
-// noise has it; infinity where it gained nothing. The two frequencies differ.
+// m of equation 3, in nanoseconds. 0 where the higher frequency gained more than it can by itself,
+// as noise has it; infinity where it gained nothing. The two frequencies differ.
 [[nodiscard]] inline double memory_boundness(timed one, timed other) {
   if (one.gigahertz > other.gigahertz) std::swap(one, other);
   const double gained = one.time - other.time;
@@ -44,13 +45,14 @@ struct timed {
 // Equation 2: proportional to the time at a frequency. m is finite.
 [[nodiscard]] inline double relative_time(double m, double gigahertz) { return m + 1 / gigahertz; }
 
-// The same where work on the chip and waiting overlap, wholly with 1 (Kim et al. 2014), not at all with 0.
+// The same where work on the chip and waiting overlap, wholly with 1 (Kim et al. 2014), not at all
+// with 0.
 [[nodiscard]] inline double overlapped_time(double m, double gigahertz, double overlap) {
   return relative_time(m, gigahertz) - overlap * std::min(m, 1 / gigahertz);
 }
 
-// Proportional to energy * time^exponent: E with 0, ED with 1, ED^2 with 2. With an infinite m the time is
-// the same at all frequencies, and power alone counts.
+// Proportional to energy * time^exponent: E with 0, ED with 1, ED^2 with 2. With an infinite m the
+// time is the same at all frequencies, and power alone counts.
 [[nodiscard]] inline double relative_cost(double watts, double m, double gigahertz,
                                           double exponent) {
   if (std::isinf(m)) return watts;

@@ -1,4 +1,5 @@
-// Python predicts by the same equations (python/assay/energy/model.py): both are held to the same examples.
+// Python predicts by the same equations (python/assay/energy/model.py): both are held to the same
+// examples.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 // The frequencies that are best for a program on a simulated machine, by its true equations.
 //
-// E * D^N of the whole program is least where, for some price L of a second, each phase has the frequency of least
-// watts * seconds + L * seconds, and L = N * E / D: that is the derivative of log E + N log D. The price is found by
-// iterating, from each static frequency's; the best of what comes out is taken.
+// E * D^N of the whole program is least where, for some price L of a second, each phase has the
+// frequency of least watts * seconds + L * seconds, and L = N * E / D: that is the derivative of
+// log E + N log D. The price is found by iterating, from each static frequency's; the best of what
+// comes out is taken.
 
 #ifndef ASSAY_ENERGY_ORACLE_H_
 #define ASSAY_ENERGY_ORACLE_H_

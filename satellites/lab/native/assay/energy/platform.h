@@ -1,7 +1,7 @@
 // A machine as a power governor sees it: frequencies that can be set, counters, time.
 //
-// What governs is written once and runs on each of them: a real machine, the same code on a mocked /sys
-// (tests), and a simulated machine whose time passes as fast as it is computed.
+// What governs is written once and runs on each of them: a real machine, the same code on a mocked
+// /sys (tests), and a simulated machine whose time passes as fast as it is computed.
 
 #ifndef ASSAY_ENERGY_PLATFORM_H_
 #define ASSAY_ENERGY_PLATFORM_H_
@@ -57,7 +57,8 @@ class platform {
 
   // The same as long as the platform lives.
   [[nodiscard]] virtual const std::vector<domain>& domains() const = 0;
-  // Identifies the machine of a training: model of the processor, number of processors, frequencies.
+  // Identifies the machine of a training: model of the processor, number of processors,
+  // frequencies.
   [[nodiscard]] virtual std::string machine() const = 0;
 
   // One of the domain's frequencies.
@@ -66,7 +67,7 @@ class platform {
   // Returns when so much time has passed, or earlier if something asked the process to end.
   virtual void wait(double seconds) = 0;
 
-  // Runs a load on so many processors until end_load(). At most one runs.
+  // Runs a load on this many processors until end_load(). At most one runs.
   virtual void begin_load(load which, unsigned processors) = 0;
   virtual void end_load() = 0;
 };

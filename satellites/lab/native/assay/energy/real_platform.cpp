@@ -95,7 +95,7 @@ std::vector<unsigned> numbers(std::string text) {
   return found;
 }
 
-// Whether a line begins with so many numbers, with a space between each two.
+// Whether a line begins with this many numbers, with a space between each two.
 bool take_numbers(std::string_view line, std::span<std::uint64_t> values) {
   const char* at = line.data();
   const char* const end = at + line.size();
@@ -269,8 +269,8 @@ void real_platform::note(const std::string& text) {
 
 std::vector<std::string> real_platform::take_notes() { return std::exchange(notes_, {}); }
 
-// Opens the counters of processors that have come online, and drops those of processors that have gone,
-// whose counts stay.
+// Opens the counters of processors that have come online, and drops those of processors that have
+// gone, whose counts stay.
 void real_platform::follow_processors() {
   // A kernel without hotplug does not have this file: all are online.
   std::string online = read_if_there(*kernel_, cpu + "/online", &kernel::read_again);
@@ -297,8 +297,9 @@ void real_platform::follow_processors() {
   set_again(came_back);
 }
 
-// Returns false where they cannot be opened for now. The kernel takes a processor's counters away before it says that the
-// processor is offline: meanwhile there is no such device. The first time, none is going.
+// Returns false where they cannot be opened for now. The kernel takes a processor's counters away
+// before it says that the processor is offline: meanwhile there is no such device. The first time,
+// none is going.
 bool real_platform::open(processor& of, unsigned number) {
   try {
     of.counters = kernel_->open_counters(number);
@@ -331,8 +332,8 @@ void real_platform::set_again(const std::set<std::size_t>& domains) {
   }
 }
 
-// Returns false where they cannot be read, or stood still though time passed. A processor that goes offline takes its
-// counters apart: the kernel lets them be read after that, but not as a group.
+// Returns false where they cannot be read, or stood still though time passed. A processor that goes
+// offline takes its counters apart: the kernel lets them be read after that, but not as a group.
 bool real_platform::count(processor& of, unsigned number, double at) {
   counted now{};
   try {
@@ -358,8 +359,9 @@ bool real_platform::count(processor& of, unsigned number, double at) {
   return !stood_still;
 }
 
-// Reads /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. User includes the times of guests.
-// It is read ten times a second, a line for each processor: streams took 52 us more for 64.
+// Reads /proc/stat, in ticks: user, nice, system, idle, iowait, irq, softirq, steal. User includes
+// the times of guests. It is read ten times a second, a line for each processor: streams took 52 us
+// more for 64.
 void real_platform::add_busy_time() {
   static const auto per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
   const std::string text = read_place(*kernel_, "/proc/stat", &kernel::read_again);

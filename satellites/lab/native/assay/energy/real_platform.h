@@ -3,19 +3,22 @@
 //     real_platform machine(std::make_unique<kernel>());
 //     machine.set(0, machine.domains()[0].frequencies.back());
 //
-// A domain is a policy of cpufreq. Its frequency is set in one of two ways, by what is found: where its governor is
-// `userspace`, in scaling_setspeed; else both limits, scaling_min_freq and scaling_max_freq, become the frequency, which
-// holds under any governor and is the only way with intel_pstate and amd-pstate. Nothing else is written, and nothing
-// is put back: who starts this has noted what was there (python/assay/governor).
+// A domain is a policy of cpufreq. Its frequency is set in one of two ways, by what is found: where
+// its governor is `userspace`, in scaling_setspeed; else both limits, scaling_min_freq and
+// scaling_max_freq, become the frequency, which holds under any governor and is the only way with
+// intel_pstate and amd-pstate. Nothing else is written, and nothing is put back: who starts this
+// has noted what was there (python/assay/governor).
 //
-// Frequencies are those that all policies have in common, within the limits that were found: those the driver lists,
-// or else steps of 100 MHz with both ends of its range.
+// Frequencies are those that all policies have in common, within the limits that were found: those
+// the driver lists, or else steps of 100 MHz with both ends of its range.
 //
-// What changes while it runs: the counters of a processor that goes offline end, and begin anew when it is back,
-// when its domain's frequency is set again. So do counters that stood still for a whole interval or cannot be read any more, as
-// where a processor was away between two readings, or after a suspend. A counter of energy that vanishes is noted, and there are no joules
-// from then on. Counters of instructions that cannot be opened are an error, as nothing can be decided without; but those of a
-// processor that goes offline vanish before the kernel says so: they are tried again at each reading, for two seconds.
+// What changes while it runs: the counters of a processor that goes offline end, and begin anew
+// when it is back, when its domain's frequency is set again. So do counters that stood still for a
+// whole interval or cannot be read any more, as where a processor was away between two readings, or
+// after a suspend. A counter of energy that vanishes is noted, and there are no joules from then
+// on. Counters of instructions that cannot be opened are an error, as nothing can be decided
+// without; but those of a processor that goes offline vanish before the kernel says so: they are
+// tried again at each reading, for two seconds.
 
 #ifndef ASSAY_ENERGY_REAL_PLATFORM_H_
 #define ASSAY_ENERGY_REAL_PLATFORM_H_

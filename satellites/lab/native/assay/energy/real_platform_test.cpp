@@ -1,4 +1,5 @@
-// Every read and write of a real machine, in their sequence, and what becomes of a machine that changes.
+// Every read and write of a real machine, in their sequence, and what becomes of a machine that
+// changes.
 
 #include "assay/energy/real_platform.h"
 

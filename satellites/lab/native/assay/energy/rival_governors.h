@@ -1,8 +1,9 @@
-// The governors of Linux, by the descriptions in its documentation (admin-guide/pm/cpufreq), to judge another one by. Our own code, of what a
-// program that is busy or sleeps can show; boosts for input and output are left out.
+// The governors of Linux, by the descriptions in its documentation (admin-guide/pm/cpufreq), to
+// judge another one by. Our own code, of what a program that is busy or sleeps can show; boosts for
+// input and output are left out.
 //
-// They see the load of the busiest processor; an interval tells only how many are active, so that one or more count as a
-// full load.
+// They see the load of the busiest processor; an interval tells only how many are active, so that
+// one or more count as a full load.
 
 #ifndef ASSAY_ENERGY_RIVAL_GOVERNORS_H_
 #define ASSAY_ENERGY_RIVAL_GOVERNORS_H_
@@ -27,7 +28,8 @@ class fixed_governor final : public governor {
   kilohertz frequency_;
 };
 
-// Proportional to the load between lowest and highest, and the highest above up_threshold (95%), each 10 ms.
+// Proportional to the load between lowest and highest, and the highest above up_threshold (95%),
+// each 10 ms.
 class ondemand_governor final : public governor {
  public:
   explicit ondemand_governor(const domain& of) : frequencies_(of.frequencies) {}

@@ -152,7 +152,8 @@ constexpr double endless = 1e30;
 }  // namespace
 
 phase simulated_load(load which, unsigned threads) {
-  // The first waits for its own store, the second for each of its 16.4 million misses a second (section 3.1.2.1).
+  // The first waits for its own store, the second for each of its 16.4 million misses a second
+  // (section 3.1.2.1).
   if (which == load::compute) {
     return {.instructions = endless,
             .threads = threads,
@@ -316,7 +317,7 @@ void simulated_machine::run(const program& started) {
   next_phase();
 }
 
-// Up to so many seconds; ends with the program.
+// At most this many seconds; ends with the program.
 void simulated_machine::pass(double seconds) {
   const double end = now_ + seconds;
   const bool runs = running_.has_value();

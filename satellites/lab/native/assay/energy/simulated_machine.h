@@ -1,35 +1,40 @@
-// A machine that is computed, for governors of frequencies: its time passes as fast as it is computed, and the same seed
-// gives the same run.
+// A machine that is computed, for governors of frequencies: its time passes as fast as it is
+// computed, and the same seed gives the same run.
 //
 //     simulated_machine machine(simulated_xeon(), 42);
 //     machine.run(workload);
 //     govern(machine, {&governor}, [&] { return machine.idle(); });
 //     machine.joules() * machine.seconds();  // ED, as it is and without the noise of counters
 //
-// The equations. One program runs at a time, in phases; all threads of a phase do the same work. An instruction of a thread takes
+// The equations. One program runs at a time, in phases; all threads of a phase do the same work. An
+// instruction of a thread takes
 //
-//     on  = cycles * s / f                  cycles on the chip; s > 1 where the core is shared by two threads
-//     off = misses * L / parallel_misses    waiting for memory
-//     t   = on + off - overlap * min(on, off) + sleep
+//     on  = cycles * s / f                  cycles on the chip; s > 1 where the core is shared by
+//     two threads off = misses * L / parallel_misses    waiting for memory t   = on + off - overlap
+//     * min(on, off) + sleep
 //
-// Without overlap that is equation 1 of Bonnichsen (2016); with an overlap of 1 the larger of the two, as eDVFS has it (Kim et al. 2014).
-// Latency grows with the misses X of all threads as in a queue with one server (Kleinrock 1975), up to the bandwidth B:
+// Without overlap that is equation 1 of Bonnichsen (2016); with an overlap of 1 the larger of the
+// two, as eDVFS has it (Kim et al. 2014). Latency grows with the misses X of all threads as in a
+// queue with one server (Kleinrock 1975), up to the bandwidth B:
 //
 //     L = L0 / (1 - X / B)      X = sum of misses / t, solved for X
 //
-// The frequency f is the requested one, or the turbo's limit for the number of active cores if that is less. A
-// request takes effect after a delay (Hackenberg et al. 2015: up to 0.5 ms on Haswell), and the domain halts while it
-// changes. With the voltage V(f) and the temperature T, the power of the processor's package is
+// The frequency f is the requested one, or the turbo's limit for the number of active cores if that
+// is less. A request takes effect after a delay (Hackenberg et al. 2015: up to 0.5 ms on Haswell),
+// and the domain halts while it changes. With the voltage V(f) and the temperature T, the power of
+// the processor's package is
 //
 //     core    = activity * C * V^2 * f                   (Mudge 2001)
-//     activity = stalled + (of the phase - stalled) * n * cycles / (f * t)      with n threads on the core
-//     leakage = I * V * exp(beta * (T - 50))             of each core; a sleeping one leaks less (Butts and Sohi 2000; Liao et al. 2005)
-//     package = uncore + sum of cores and leakage + joules_per_miss * X
-//     dT/dt   = (package * R - (T - ambient)) / (R * C_heat)                       (Skadron et al. 2004)
+//     activity = stalled + (of the phase - stalled) * n * cycles / (f * t)      with n threads on
+//     the core leakage = I * V * exp(beta * (T - 50))             of each core; a sleeping one
+//     leaks less (Butts and Sohi 2000; Liao et al. 2005) package = uncore + sum of cores and
+//     leakage + joules_per_miss * X dT/dt   = (package * R - (T - ambient)) / (R * C_heat) (Skadron
+//     et al. 2004)
 //
-// Counters are read with noise: what a counter gained is multiplied by a gamma variable with a mean of 1 and a deviation of
-// `noise` over 0.1 seconds, and of noise * sqrt(0.1 / s) over s seconds, so that the noise of a span does not depend on how often it is
-// read. Times and which processors are busy have none.
+// Counters are read with noise: what a counter gained is multiplied by a gamma variable with a mean
+// of 1 and a deviation of `noise` over 0.1 seconds, and of noise * sqrt(0.1 / s) over s seconds, so
+// that the noise of a span does not depend on how often it is read. Times and which processors are
+// busy have none.
 
 #ifndef ASSAY_ENERGY_SIMULATED_MACHINE_H_
 #define ASSAY_ENERGY_SIMULATED_MACHINE_H_
@@ -97,7 +102,8 @@ struct simulated_hardware {
   double noise_of_joules = 0.02;
 };
 
-// The machines of table 3.1 of Bonnichsen (2016), and an invented one: 64 cores, each with its own frequency.
+// The machines of table 3.1 of Bonnichsen (2016), and an invented one: 64 cores, each with its own
+// frequency.
 [[nodiscard]] simulated_hardware simulated_xeon();
 [[nodiscard]] simulated_hardware simulated_snuc();
 [[nodiscard]] simulated_hardware simulated_server();
@@ -107,7 +113,8 @@ struct simulated_hardware {
 // The microbenchmarks of listing 3.2, without an end.
 [[nodiscard]] phase simulated_load(load which, unsigned threads);
 
-// What a phase does while each domain has a frequency, with the temperature at which it would stay for ever.
+// What a phase does while each domain has a frequency, with the temperature at which it would stay
+// for ever.
 struct operation {
   double instructions_per_second;
   double cache_misses_per_second;
@@ -132,8 +139,8 @@ class simulated_machine final : public platform {
   void begin_load(load which, unsigned processors) override;
   void end_load() override;
 
-  // Begins with the first phase, and counts seconds() and joules() from 0. Phases get up to 10% longer or shorter, by
-  // the seed.
+  // Begins with the first phase, and counts seconds() and joules() from 0. Phases get up to 10%
+  // longer or shorter, by the seed.
   void run(const program& started);
   [[nodiscard]] bool idle() const { return !running_; }
   // The present one; not when idle.

@@ -99,7 +99,8 @@ TEST(simulated_machine, a_run_takes_what_its_phases_take) {
   EXPECT_LE(machine.instructions(), 1.1e11);
 }
 
-// A phase of one thread, with the m that it has on a machine without contention. Its m is from 0.02 ns, nearly nothing, to 2 ns.
+// A phase of one thread, with the m that it has on a machine without contention. Its m is from 0.02
+// ns, nearly nothing, to 2 ns.
 struct drawn_phase {
   phase work;
   double m;
@@ -145,8 +146,9 @@ TEST(simulated_machine, takes_the_times_of_the_model) {
 //
 //     sqrt(2) * e * (m + 1 / f1) * (m + 1 / f2) / (1 / f1 - 1 / f2)
 //
-// by the differential of equation 3. e is the counters' noise, 20% over 0.1 seconds, thus 0.1% over 4000: five
-// standard errors are 3.5% of an m of 0.4 ns, and up to 20% at both ends. The mean over all phases is held to a third of one.
+// by the differential of equation 3. e is the counters' noise, 20% over 0.1 seconds, thus 0.1% over
+// 4000: five standard errors are 3.5% of an m of 0.4 ns, and up to 20% at both ends. The mean over
+// all phases is held to a third of one.
 TEST(simulated_machine, the_model_recovers_what_a_phase_was_made_of) {
   constexpr double seconds = 4000;
   constexpr int phases = 200;
@@ -354,7 +356,8 @@ TEST(adaptive, improvements_improve) {
             cost_over(bench, "listing", 2, {"fluidanimate", "437.leslie3d", "bt"}));
 }
 
-// How many of a governor's decisions in eight seconds are experiments, where a program waits m ns for each cycle.
+// How many of a governor's decisions in eight seconds are experiments, where a program waits m ns
+// for each cycle.
 unsigned experiments(adaptive_governor& governor, decision& last, double m, double misses) {
   unsigned count = 0;
   for (int i = 0; i < 80; ++i) {
@@ -380,8 +383,8 @@ TEST(adaptive, what_is_known_of_a_phase_serves_when_it_comes_back) {
   EXPECT_GT(2 * experiments(governor, last, 0.2, 0.012), met);
 }
 
-// Where each processor has a frequency of its own, power is that of all that are active in the machine: where one is, the
-// machine's own power wants it to end soon.
+// Where each processor has a frequency of its own, power is that of all that are active in the
+// machine: where one is, the machine's own power wants it to end soon.
 TEST(adaptive, a_domain_reckons_with_the_power_of_the_machine) {
   simulated_machine machine(quiet(simulated_server()), 1);
   const training trained = train(machine, {.processors = {1, 64}});
@@ -398,9 +401,10 @@ TEST(adaptive, a_domain_reckons_with_the_power_of_the_machine) {
   EXPECT_LT(chosen(64), 2'400'000U);
 }
 
-// A real machine counts whole ticks of 10 ms of each processor: over 0.105 seconds, each of 64 that are busy counts 10 or 11. That
-// is not another workload, of which nothing would be known. Taken for one, it had the frequency change 235 times in these 400
-// intervals, with rates that vary by a fifth; else it is known to wait, and changes 4 times.
+// A real machine counts whole ticks of 10 ms of each processor: over 0.105 seconds, each of 64 that
+// are busy counts 10 or 11. That is not another workload, of which nothing would be known. Taken
+// for one, it had the frequency change 235 times in these 400 intervals, with rates that vary by a
+// fifth; else it is known to wait, and changes 4 times.
 TEST(adaptive, ticks_that_are_counted_by_chance_are_not_another_workload) {
   simulated_machine machine(quiet(simulated_server()), 1);
   const training trained = train(machine, {.processors = {1, 64}});
@@ -439,8 +443,8 @@ TEST(adaptive, after_a_pause_it_knows_what_it_has_seen_since) {
   EXPECT_EQ(after(300), after(60));
 }
 
-// The goals of satellites/lab/docs/governor-evaluation.md by one seed. That no workload is worse than by 5% is to be seen by more of
-// them: `benchmarks/run.py evaluation`.
+// The goals of satellites/lab/docs/governor-evaluation.md by one seed. That no workload is worse
+// than by 5% is to be seen by more of them: `benchmarks/run.py evaluation`.
 TEST(adaptive, beats_the_best_static_frequency_and_is_near_the_oracle) {
   const simulated_bench bench(simulated_xeon(), 1);
   for (const double exponent : {0.0, 1.0, 2.0}) {

@@ -1,4 +1,5 @@
-// A workload on a simulated machine under a governor, by their names: what an evaluation is made of.
+// A workload on a simulated machine under a governor, by their names: what an evaluation is made
+// of.
 //
 //     const simulated_bench bench(simulated_xeon(), 42);
 //     bench.run(simulated_workload_named("429.mcf"), "adaptive", 1, 7).joules;
@@ -27,8 +28,9 @@ struct improvements {
   bool overlap = false;
 };
 
-// `listing` has none and `adaptive` all; `listing+NAME` one of them, and `adaptive-NAME` all but that, which is one of parallelism, training,
-// experiments, precision and overlap. Anything else: none that is adaptive, and false.
+// `listing` has none and `adaptive` all; `listing+NAME` one of them, and `adaptive-NAME` all but
+// that, which is one of parallelism, training, experiments, precision and overlap. Anything else:
+// none that is adaptive, and false.
 [[nodiscard]] bool improvements_named(std::string_view name, improvements& found);
 
 // A wrong model: what was trained or assumed is multiplied by these factors, to show how sensitive
@@ -41,11 +43,12 @@ struct mistakes {
 
 class simulated_bench {
  public:
-  // Trains, once by the paper's procedure and once with all that improves training. Throws platform_error.
+  // Trains, once by the paper's procedure and once with all that improves training. Throws
+  // platform_error.
   simulated_bench(simulated_hardware hardware, std::uint64_t seed);
 
-  // The cost of the whole run, without noise. Governors are the adaptive ones; `static-MHZ`; `oracle`; and those of rival_named().
-  // Throws platform_error.
+  // The cost of the whole run, without noise. Governors are the adaptive ones; `static-MHZ`;
+  // `oracle`; and those of rival_named(). Throws platform_error.
   [[nodiscard]] run_cost run(const program& workload, std::string_view governor, double exponent,
                              std::uint64_t seed) const;
   [[nodiscard]] run_cost run(const program& workload, std::string_view governor, double exponent,

@@ -69,7 +69,7 @@ void measure(platform& machine, double seconds, point& at) {
   at.cache_misses.add(cache_misses / passed);
 }
 
-// The frequencies of a load with so many processors are neighbours in `all`.
+// The frequencies of a load with this many processors are neighbours in `all`.
 void measure_all(platform& machine, double seconds, std::vector<point>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool same =

@@ -4,8 +4,8 @@
 //     assay-rtm --abort-percent 90 --seed 3 --sets 1 --ways 4 my_test
 //
 // It loads a library into the program (preloaded.cpp, engine.cpp), and is replaced by it. What came
-// of the transactions is written to standard error when the program ends. It shows whether a program
-// is right; no timing of a program under it means anything.
+// of the transactions is written to standard error when the program ends. It shows whether a
+// program is right; no timing of a program under it means anything.
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -92,7 +92,8 @@ void require_loadable(const fs::path& path) {
 
 sigjmp_buf no_such_instruction;
 
-// Whether XBEGIN does not raise SIGILL. Some processors that have no RTM still execute it, to abort.
+// Whether XBEGIN does not raise SIGILL. Some processors that have no RTM still execute it, to
+// abort.
 bool executes_transactions() {
   struct sigaction action{};
   struct sigaction before{};

@@ -1,17 +1,17 @@
 // Runs transactions in an emulator of the processor (Unicorn) over copies of the pages that they
 // touch, and makes what they wrote everybody's at once.
 //
-// XBEGIN raises SIGILL where a processor has no RTM. The handler gives the registers to the emulator
-// and lets it run until XEND. A page is copied when the transaction first touches it; which of its
-// bytes the transaction read, and which it wrote, is noted. At XEND all other threads are stopped
-// (stopped_threads.h). If every byte that was read before it was written still is as it was read, the
-// transaction is as if it had happened at this moment: what it wrote is written, and the thread goes
-// on behind XEND. Otherwise, or if anything else ends it, the thread goes on where XBEGIN says, with
-// the status of an abort in eax, and nothing has happened.
+// XBEGIN raises SIGILL where a processor has no RTM. The handler gives the registers to the
+// emulator and lets it run until XEND. A page is copied when the transaction first touches it;
+// which of its bytes the transaction read, and which it wrote, is noted. At XEND all other threads
+// are stopped (stopped_threads.h). If every byte that was read before it was written still is as it
+// was read, the transaction is as if it had happened at this moment: what it wrote is written, and
+// the thread goes on behind XEND. Otherwise, or if anything else ends it, the thread goes on where
+// XBEGIN says, with the status of an abort in eax, and nothing has happened.
 //
 // Bytes are compared by value, as Dalessandro et al. (2010, NOrec) do: a byte that was changed and
-// changed back is no conflict. A transaction may meet pages of different moments, which hardware does
-// not let it see. Nobody can tell: what it does with them is thrown away, whatever it is.
+// changed back is no conflict. A transaction may meet pages of different moments, which hardware
+// does not let it see. Nobody can tell: what it does with them is thrown away, whatever it is.
 
 #include "emulation/rtm/engine.h"
 
@@ -158,7 +158,8 @@ bool has_cpuid = false;  // the kernel has CPUID raise SIGSEGV
 transaction_record* kept = nullptr;
 int page_map = -1;  // /proc/self/pagemap
 
-// By the calling thread, as the first one may have ended, and with it what the kernel knows by the process's number.
+// By the calling thread, as the first one may have ended, and with it what the kernel knows by the
+// process's number.
 bool copy_from(std::uint64_t address, void* to, std::size_t bytes) {
   const iovec here{to, bytes};
   // The address is the program's, whether or not there is memory.
@@ -239,8 +240,8 @@ decoded decode_at(std::uint64_t address) {
 }
 
 // Has each XBEGIN of the program's code raise SIGILL, on a processor that would execute it. What
-// looks like one is one if what follows is the distance to a place in the same code, which chance does
-// about once in a thousand times, and the two bytes are there by chance once in 65,536.
+// looks like one is one if what follows is the distance to a place in the same code, which chance
+// does about once in a thousand times, and the two bytes are there by chance once in 65,536.
 int replace_begins(dl_phdr_info* object, std::size_t /*bytes*/, void* memory_of_process) {
   const int memory = *static_cast<int*>(memory_of_process);
   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
@@ -396,8 +397,8 @@ class emulator {
   }
 
   // The emulator takes XBEGIN and XABORT for moves, as processors did that know neither. Wherever
-  // their first two bytes are, and should an instruction begin there, it is to stop. It tells of the
-  // others by itself.
+  // their first two bytes are, and should an instruction begin there, it is to stop. It tells of
+  // the others by itself.
   void look_for_begins_and_aborts(const page& in) {
     for (std::uint64_t at = 0; at < page_bytes; ++at) {
       if ((in.copied[at] & 0xfeU) != 0xc6) continue;
@@ -549,8 +550,9 @@ class emulator {
     last_block_end_ = last;
   }
 
-  // Runs the emulator, and again where it has met a page of code for the first time: it looks whether
-  // to stop at an instruction before it fetches that, so would run over an XABORT that begins a page.
+  // Runs the emulator, and again where it has met a page of code for the first time: it looks
+  // whether to stop at an instruction before it fetches that, so would run over an XABORT that
+  // begins a page.
   uc_err start_at(std::uint64_t at) {
     for (;;) {
       is_fetched_ = is_at_instruction_ = false;
@@ -996,7 +998,8 @@ int action_of(int signal, const struct sigaction* wanted, struct sigaction* befo
   return 0;
 }
 
-// Has the program find RTM by CPUID, where the kernel and the processor can keep it from executing that.
+// Has the program find RTM by CPUID, where the kernel and the processor can keep it from executing
+// that.
 void take_cpuid() {
   struct sigaction action{};
   action.sa_sigaction = on_fault;

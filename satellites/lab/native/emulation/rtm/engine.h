@@ -38,7 +38,8 @@ struct engine_side {
   int reserved_signal;   // which threads are stopped by
   // Whether it handles a signal itself: no thread may block that.
   bool (*is_taken)(int signal);
-  // The program's own action on such a signal, for those that the engine does not cause. As sigaction(2).
+  // The program's own action on such a signal, for those that the engine does not cause. As
+  // sigaction(2).
   int (*action)(int signal, const struct sigaction* wanted, struct sigaction* before);
 };
 

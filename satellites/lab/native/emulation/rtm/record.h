@@ -1,9 +1,9 @@
-// What is known of all transactions, for who judges them (`assay lab advise`): by the place where they
-// begin, and by the lines that they touch. Written as JSON, docs/reference/json.md says which.
+// What is known of all transactions, for who judges them (`assay lab advise`): by the place where
+// they begin, and by the lines that they touch. Written as JSON, docs/reference/json.md says which.
 //
 // A transaction is of a site: where its XBEGIN is, and its section. That is where the function with
-// XBEGIN has returned to within the transaction: the critical section of a lock that a library takes,
-// or XBEGIN itself where that is in the section.
+// XBEGIN has returned to within the transaction: the critical section of a lock that a library
+// takes, or XBEGIN itself where that is in the section.
 
 #ifndef ASSAY_EMULATION_RTM_RECORD_H_
 #define ASSAY_EMULATION_RTM_RECORD_H_
@@ -73,8 +73,8 @@ class transaction_record {
   // Any thread. Writes the file as often as the number of transactions has doubled, so that it is
   // there for programs that crash.
   void add(const observed& transaction);
-  // A file that was there is replaced at once. None without transactions. False, having said why, if
-  // it is lost.
+  // A file that was there is replaced at once. None without transactions. False, having said why,
+  // if it is lost.
   bool write();
 
  private:
@@ -96,7 +96,7 @@ class transaction_record {
   };
   struct shared_line {
     touched_line bytes;
-    std::uint64_t touched = 0;  // by so many transactions
+    std::uint64_t touched = 0;  // by this many transactions
     std::uint64_t written = 0;
     std::uint64_t conflicts = 0;
   };

@@ -67,8 +67,8 @@ bool has_rtm() {
          (edx & rtm) == 0;  // of edx: that it always aborts
 }
 
-// Until it commits. A processor ends a transaction at a page that nobody has touched, each time anew, so that `f`
-// needs pages that were.
+// Until it commits. A processor ends a transaction at a page that nobody has touched, each time
+// anew, so that `f` needs pages that were.
 template <class F>
 void atomically(const F& f) {
   for (unsigned attempts = 0; begin() != begun;) {
@@ -78,8 +78,9 @@ void atomically(const F& f) {
   end();
 }
 
-// What the first abort says that was not made, nor by another thread. A processor also ends transactions for
-// interrupts and the like, and says nothing of the cause: nothing is believed of it once it was said 100 times.
+// What the first abort says that was not made, nor by another thread. A processor also ends
+// transactions for interrupts and the like, and says nothing of the cause: nothing is believed of
+// it once it was said 100 times.
 template <class F>
 std::uint32_t status_of(const F& f) {
   const unsigned believed = is_emulated() ? 1 : 100;
@@ -177,7 +178,8 @@ TEST_F(rtm, plain_readers_see_no_half_of_a_transaction) {
       const std::uint64_t first = words.first.load();
       const std::uint64_t later = words.second.load();
       wrong += first < second || later < first ? 1U : 0U;
-      // Reads of a processor's own transactions abort them: a reader without pauses lets none commit.
+      // Reads of a processor's own transactions abort them: a reader without pauses lets none
+      // commit.
       for (int i = 0; i < 64; ++i) __builtin_ia32_pause();
     }
   });
@@ -485,7 +487,8 @@ TEST_F(rtm, a_signal_that_is_blocked_does_not_end_it) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Each of these replaces the mask of a thread while it waits, as far as it knows by all signals but one.
+// Each of these replaces the mask of a thread while it waits, as far as it knows by all signals but
+// one.
 TEST_F(rtm, threads_may_wait_for_signals) {
   struct sigaction action{};
   struct sigaction before{};

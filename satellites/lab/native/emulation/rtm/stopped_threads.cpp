@@ -27,8 +27,8 @@ namespace {
 constexpr std::size_t most_threads = 4096;
 constexpr std::string_view too_many_threads =
     "the program has more than 4,096 threads; run it with fewer";
-// How long another thread may take to stop, of this one's time on a processor: what is asleep, suspended or waits for its
-// turn costs this one a few microseconds.
+// How long another thread may take to stop, of this one's time on a processor: what is asleep,
+// suspended or waits for its turn costs this one a few microseconds.
 constexpr std::time_t patience_s = 10;
 
 struct other {

@@ -1,12 +1,13 @@
 // All other threads of the process stand still while one of these exists.
 //
 //     const stopped_threads still;       // waits until each has stopped
-//     ...                                // no allocation: one of them may hold the allocator's lock
+//     ...                                // no allocation: one of them may hold the allocator's
+//     lock
 //
 // Each is sent a signal, and waits in its handler. A system call that it was in goes on afterwards
 // as signal(7) says of SA_RESTART; those that cannot (nanosleep, poll, ...) return EINTR. A thread
-// that is away (away_from_program) touches nothing of the program, and is not disturbed: it waits if
-// it comes back meanwhile.
+// that is away (away_from_program) touches nothing of the program, and is not disturbed: it waits
+// if it comes back meanwhile.
 
 #ifndef ASSAY_EMULATION_RTM_STOPPED_THREADS_H_
 #define ASSAY_EMULATION_RTM_STOPPED_THREADS_H_

@@ -1,5 +1,5 @@
-// Maps behind elided locks through every check, so short that an emulator of transactions can do it:
-// ctest runs this under assay-rtm, where the processor has none, and without it.
+// Maps behind elided locks through every check, so short that an emulator of transactions can do
+// it: ctest runs this under assay-rtm, where the processor has none, and without it.
 
 #include <gmock/gmock.h>
 

@@ -64,8 +64,8 @@ using ends = std::array<std::uint64_t, 8>;  // ascending
   return " with keys of " + to_string(types.key) + " and values of " + to_string(types.value);
 }
 
-// A map of these types. Its strings represent numbers and nothing else, up to the longest, which has to
-// be allocated: 0 is the empty one.
+// A map of these types. Its strings represent numbers and nothing else, up to the longest, which
+// has to be allocated: 0 is the empty one.
 [[nodiscard]] inline std::unique_ptr<any_map> build_as(const held_types& types,
                                                        std::uint64_t key_range, unsigned threads) {
   const auto bare = [](type_spec::kind kind) {

@@ -1,5 +1,5 @@
-// Where the judge of histories is: compiled into each program that links assay::rig, by the program's own
-// project, as the path is known there and not where the library was built.
+// Where the judge of histories is: compiled into each program that links assay::rig, by the
+// program's own project, as the path is known there and not where the library was built.
 
 namespace assay::rig {
 

@@ -22,7 +22,8 @@ const char* judge_path = nullptr;
 
 namespace {
 
-// The judge: what ASSAY_JUDGE names, else the one next to this program, else where the project says.
+// The judge: what ASSAY_JUDGE names, else the one next to this program, else where the project
+// says.
 std::filesystem::path judge() {
   // Nobody changes the environment while threads run.
   const char* const named = std::getenv("ASSAY_JUDGE");  // NOLINT(concurrency-mt-unsafe)
@@ -52,8 +53,8 @@ class checker {
  public:
   explicit checker(const recording& asked);
   void take(std::string_view line);
-  // Waits for the checker, which prints what it found. Nothing is taken from then on, and there is no
-  // other verdict.
+  // Waits for the checker, which prints what it found. Nothing is taken from then on, and there is
+  // no other verdict.
   [[nodiscard]] judgement verdict();
 
  private:

@@ -6,8 +6,9 @@
 //
 // The checker is the program assay-linearizability, which the build makes of linearizability/, in
 // Go: the one that the environment variable ASSAY_JUDGE names, or else stands beside the program,
-// or else is where CMake knew it to be when the program was linked (judge_path.cpp). It prints what it found to the standard output of this program: also of a recording that is
-// cut short because the map throws, hangs or crashes.
+// or else is where CMake knew it to be when the program was linked (judge_path.cpp). It prints what
+// it found to the standard output of this program: also of a recording that is cut short because
+// the map throws, hangs or crashes.
 
 #ifndef ASSAY_RIG_LINEARIZABILITY_H_
 #define ASSAY_RIG_LINEARIZABILITY_H_
@@ -25,8 +26,8 @@ extern const char* judge_path;
 enum class judgement : std::uint8_t { linearizable, not_linearizable, unreadable };
 
 // Unreadable: the checker said why it could not judge, or ended early, which a message reports.
-// Throws std::runtime_error if the checker cannot be run, and what record() throws; ends the process
-// as record() does.
+// Throws std::runtime_error if the checker cannot be run, and what record() throws; ends the
+// process as record() does.
 judgement check_linearizability(const subject_entry& subject, const recording& asked,
                                 recorded& counts);
 

@@ -1,4 +1,5 @@
-// assay-rig: checks concurrent maps for what a trial cannot see. satellites/rig/docs/rig.md describes it.
+// assay-rig: checks concurrent maps for what a trial cannot see. satellites/rig/docs/rig.md
+// describes it.
 //
 // Every check prints a line of key=value at its beginning and another at its end, and exits with 0
 // if the map passed or there was nothing to check, 1 if it did not pass, 2 if it could not be
@@ -66,8 +67,8 @@ int end(const char* check, const options& chosen, bool passed, std::uint64_t his
   return passed ? 0 : 1;
 }
 
-// The same, of a check in which there was no time for something, unless that is empty or a mistake was
-// found without it.
+// The same, of a check in which there was no time for something, unless that is empty or a mistake
+// was found without it.
 int end(const char* check, const options& chosen, bool passed, const std::string& no_time_for,
         std::uint64_t histories, std::uint64_t operations) {
   if (!passed || no_time_for.empty()) return end(check, chosen, passed, histories, operations);

@@ -112,8 +112,8 @@ bool grows_steadily(std::span<const std::uint64_t> bytes) {
          bytes.back() - half_way > (half_way - bytes.front()) / 3;
 }
 
-// Lets one map live for a while. Says what is wrong with it. `asked` may have fewer operations than the
-// user requested; growth over less than `fewest` operations is not reported.
+// Lets one map live for a while. Says what is wrong with it. `asked` may have fewer operations than
+// the user requested; growth over less than `fewest` operations is not reported.
 std::optional<std::string> run_laps(const subject_entry& subject, const remembering& asked,
                                     std::uint64_t fewest, watchdog& watch, kept_memory& seen) {
   using workload::operation;

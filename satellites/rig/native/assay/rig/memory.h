@@ -7,14 +7,14 @@
 // and then the map is destroyed. What the process has allocated is looked at after each round, when
 // all threads of it have ended. A map that loses something now and then makes it climb; all else,
 // what libraries allocate once and what allocators round up, does not: among numbers that vary by
-// chance alone, new greatest ones become rare. While they come in a third of the rounds there are more
-// rounds, up to four times as many.
+// chance alone, new greatest ones become rare. While they come in a third of the rounds there are
+// more rounds, up to four times as many.
 //
-// Then one map lives on: lap after lap four threads insert and erase the same few keys, and at the end
-// of each lap it is emptied. Its memory may grow for a while, as tables and reserves do, and vary, and
-// what was erased may wait until there is a batch of it. While in each quarter of the laps it has more
-// than ever before, there are as many laps again. It keeps what was erased if it grows like this over
-// some millions of operations.
+// Then one map lives on: lap after lap four threads insert and erase the same few keys, and at the
+// end of each lap it is emptied. Its memory may grow for a while, as tables and reserves do, and
+// vary, and what was erased may wait until there is a batch of it. While in each quarter of the
+// laps it has more than ever before, there are as many laps again. It keeps what was erased if it
+// grows like this over some millions of operations.
 
 #ifndef ASSAY_RIG_MEMORY_H_
 #define ASSAY_RIG_MEMORY_H_

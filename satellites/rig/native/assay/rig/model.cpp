@@ -152,7 +152,8 @@ class sequences {
             watchdog* watch)
       : subject_(subject), types_(types), keys_(keys), watch_(watch) {}
 
-  // From now on a difference is an end by this signal: each sequence is tried in a process of its own.
+  // From now on a difference is an end by this signal: each sequence is tried in a process of its
+  // own.
   void look_for_death_by(int signal, shared_place& place) {
     signal_ = signal;
     place_ = &place;
@@ -218,8 +219,8 @@ class sequences {
     return at_rest(*map, right, all.size());
   }
 
-  // Only this thread is in the new process, so that nothing there may wait for another one. A sequence
-  // that does not end there is ended by another signal than the one looked for.
+  // Only this thread is in the new process, so that nothing there may wait for another one. A
+  // sequence that does not end there is ended by another signal than the one looked for.
   std::optional<difference> death(std::vector<question>& all,
                                   steady_clock::time_point deadline) const {
     const pid_t child = fork();
@@ -425,7 +426,8 @@ std::string print(const failure& least) {
          "   but std::map: " + shortened(least.found.expected) + '\n';
 }
 
-// Returns when `done` of `parts` equal parts of the time are over; the end of time if none is given.
+// Returns when `done` of `parts` equal parts of the time are over; the end of time if none is
+// given.
 steady_clock::time_point end_of_share(steady_clock::time_point begin,
                                       std::optional<std::chrono::duration<double>> duration,
                                       std::size_t done, std::size_t parts) {
@@ -441,8 +443,8 @@ std::string describe(const subject_entry& subject, const held_types& types, std:
          to_string(types.value) + "; " + std::string(which) + ", on an empty map:\n" + print(least);
 }
 
-// Hands on the sequences of a check, one after the other: the types, what tries them, the sequence, and when it
-// has had its time. Ends when `visit` says so.
+// Hands on the sequences of a check, one after the other: the types, what tries them, the sequence,
+// and when it has had its time. Ends when `visit` says so.
 template <class Visit>
 void each_sequence(const subject_entry& subject, const modelling& asked, watchdog* watch,
                    Visit visit) {
@@ -454,8 +456,8 @@ void each_sequence(const subject_entry& subject, const modelling& asked, watchdo
     const auto& types = subject.types[type];
     sequences tried(subject, types, asked.keys, watch);
     const auto end = end_of_share(begin, asked.duration, type + 1, subject.types.size());
-    // A sequence that grows to many keys, a long one, and then short ones of fewer keys. Each of the
-    // first two takes half of the time that is left, at most.
+    // A sequence that grows to many keys, a long one, and then short ones of fewer keys. Each of
+    // the first two takes half of the time that is left, at most.
     std::uint64_t number = 0;
     for (std::uint64_t done = 0; done < of_each; ++number) {
       const bool grows = number == 0;
@@ -496,8 +498,8 @@ modelled check_here(const subject_entry& subject, const modelling& asked, shared
   return seen;
 }
 
-// Makes the last sequence smaller that was begun when a signal ended a process. Uses further processes.
-// Empty if the sequence does not lead there again.
+// Makes the last sequence smaller that was begun when a signal ended a process. Uses further
+// processes. Empty if the sequence does not lead there again.
 std::string smallest_death(const subject_entry& subject, modelling asked, std::uint64_t begun,
                            int signal) {
   asked.duration.reset();  // the same sequences, none left out for want of time

@@ -6,16 +6,16 @@
 //
 // Every operation that the map offers is asked at random of it and of a std::map: for each type of
 // key and value that it holds, on a new map each time: in one sequence that grows, key by key, in a
-// long one, and in many short ones of few keys; next to the least key there is, next to the greatest and scattered over
-// all. Ranges are of all kinds, also of nothing and from a key to a lesser one. At the end of each
-// sequence a walk must meet what the std::map holds, and the map must find no broken invariant in
-// itself.
+// long one, and in many short ones of few keys; next to the least key there is, next to the
+// greatest and scattered over all. Ranges are of all kinds, also of nothing and from a key to a
+// lesser one. At the end of each sequence a walk must meet what the std::map holds, and the map
+// must find no broken invariant in itself.
 //
-// A sequence that ends in a difference is made smaller, by leaving out keys and operations, as long as
-// it still ends in a difference, or for some seconds. The rest is reported:
+// A sequence that ends in a difference is made smaller, by leaving out keys and operations, as long
+// as it still ends in a difference, or for some seconds. The rest is reported:
 //
-//     my_map differs from std::map in find(3). Seed 7, keys of uint64 and values of uint64; the smallest of
-//     what was tried, on an empty map:
+//     my_map differs from std::map in find(3). Seed 7, keys of uint64 and values of uint64; the
+//     smallest of what was tried, on an empty map:
 //       insert(3, 12)       true
 //       erase(3)            true
 //       find(3)             12           but std::map: nothing
@@ -52,8 +52,8 @@ struct modelled {
 [[nodiscard]] modelled check_model(const subject_entry& subject, const modelling& asked);
 
 // The same in a separate process. If a signal ends it, as a crash of the map does, the sequence of
-// operations that led there is made smaller in further processes, and reported as a difference is. The
-// calling process must have no other threads.
+// operations that led there is made smaller in further processes, and reported as a difference is.
+// The calling process must have no other threads.
 [[nodiscard]] modelled check_model_apart(const subject_entry& subject, const modelling& asked);
 
 }  // namespace assay::rig

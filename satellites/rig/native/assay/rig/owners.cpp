@@ -186,9 +186,9 @@ std::uint64_t unreserved(const subject_entry& subject, std::uint64_t number) {
   return value;
 }
 
-// At which sizes does one thread's insert take far longer than at most others? There a structure grows.
-// Each is the size before the insert. Other processes only make inserts longer, so that the shortest of
-// several tells.
+// At which sizes does one thread's insert take far longer than at most others? There a structure
+// grows. Each is the size before the insert. Other processes only make inserts longer, so that the
+// shortest of several tells.
 std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog& watch,
                                          measure::crew& crew) {
   constexpr std::size_t most = 1024;
@@ -226,8 +226,8 @@ std::vector<std::size_t> find_slow_sizes(const subject_entry& subject, watchdog&
   return slow;
 }
 
-// A map that is about to grow: all keys but three of thread 0 stay, and the second of these makes it
-// grow. If no size is slow, or too many are, it may be any power of two.
+// A map that is about to grow: all keys but three of thread 0 stay, and the second of these makes
+// it grow. If no size is slow, or too many are, it may be any power of two.
 shape draw_changing(splitmix64& draw, const shape& all,
                     const std::vector<std::size_t>& slow_sizes) {
   constexpr std::size_t few_sizes = 64;
@@ -395,9 +395,8 @@ struct round {
   const subject_entry& subject;
   const extra_kinds& extra;
   shape is;
-  std::vector<std::uint64_t>
-      staying{};  // values of the keys that stay, by place; written by owners
-                  // before the round
+  std::vector<std::uint64_t> staying{};  // values of the keys that stay, by place; written by
+                                         // owners before the round
   std::array<published, most_owners> far{};
   steady_clock::time_point end{};
 
@@ -533,8 +532,8 @@ class player {
   void begin() {
     ++number_;
     if (!is_.crossing) return;
-    // (1) Whatever this operation does to the map comes after. A thread that observes it, and has so
-    // synchronised with it through the map, reads this or more at (4).
+    // (1) Whatever this operation does to the map comes after. A thread that observes it, and has
+    // so synchronised with it through the map, reads this or more at (4).
     round_.far.at(me_).begun.store(static_cast<std::uint32_t>(number_), std::memory_order_release);
   }
 
@@ -897,7 +896,8 @@ std::string wrong_at_rest(any_map& map, const round& of,
              owner(place).told_key(place) + ".\n";
     }
   }
-  // While threads change the map, a size that is wrong by few may be right at some moment of the call.
+  // While threads change the map, a size that is wrong by few may be right at some moment of the
+  // call.
   const auto& atomic = of.subject.atomic;
   if (std::ranges::find(atomic, operation::size) != atomic.end()) {
     const auto held = static_cast<std::uint64_t>(std::ranges::count(met, true));
@@ -967,10 +967,12 @@ struct map_in_round {
   std::vector<std::unique_ptr<player>> players{};
 };
 
-// Which of the maps thread 0 is at: the other threads follow it. Nothing is published by it: relaxed.
+// Which of the maps thread 0 is at: the other threads follow it. Nothing is published by it:
+// relaxed.
 class lead {
  public:
-  // Says how many others are there, once any are or when it has waited for as long as it takes to come.
+  // Says how many others are there, once any are or when it has waited for as long as it takes to
+  // come.
   void go_to(std::uint64_t map) {
     constexpr unsigned most_pauses = 200;
     arrived_.store(0, std::memory_order_relaxed);
@@ -987,8 +989,9 @@ class lead {
   alignas(workload::interference_bytes) std::atomic<unsigned> arrived_{0};
 };
 
-// All that a follower does in one of the maps. Searches for keys that stay meet whatever thread 0 does,
-// also what it had begun when it lost its processor; when they have been enough they wait for it.
+// All that a follower does in one of the maps. Searches for keys that stay meet whatever thread 0
+// does, also what it had begun when it lost its processor; when they have been enough they wait for
+// it.
 void follow(player& mine, any_map& map, const lead& leader, std::uint64_t number) {
   constexpr unsigned enough = 200;
   mine.enter(map);
@@ -1002,10 +1005,10 @@ void follow(player& mine, any_map& map, const lead& leader, std::uint64_t number
   mine.leave();
 }
 
-// What goes wrong while a map grows is over in a microsecond, and some of it happens once in the life
-// of a map. So this round is on many maps, each about to grow: thread 0 makes one after the other grow,
-// and the others search it meanwhile. They do not wait for each other, as on busy processors that takes
-// milliseconds each time. Says which map was wrong, if any.
+// What goes wrong while a map grows is over in a microsecond, and some of it happens once in the
+// life of a map. So this round is on many maps, each about to grow: thread 0 makes one after the
+// other grow, and the others search it meanwhile. They do not wait for each other, as on busy
+// processors that takes milliseconds each time. Says which map was wrong, if any.
 std::unique_ptr<map_in_round> play_batch(std::vector<std::unique_ptr<map_in_round>> maps,
                                          std::uint64_t seed, measure::crew& crew, owned& sums) {
   const shape& common = maps.front()->of.is;
@@ -1070,7 +1073,8 @@ std::string play_round_of_many(round& of, const std::function<shape()>& draw_nex
   const bool may_wait_closely = of.is.closely;
   ++sums.rounds;
   do {
-    // On idle processors threads meet at full speed, on busy ones where one is taken off its processor.
+    // On idle processors threads meet at full speed, on busy ones where one is taken off its
+    // processor.
     of.is.disturbed = randomness() > 0 || draw() % 2 == 0;
     of.is.closely = may_wait_closely && !of.is.disturbed;
     std::optional<disturb_at_points> disturbed;

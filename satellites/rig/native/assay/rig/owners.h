@@ -10,10 +10,10 @@
 //
 // It goes in rounds, each on a new map: of 2 to 8 threads and up to 20,000 keys, side by side, in
 // equal steps or scattered, which grow from nothing, are filled and emptied in turn, or are
-// inserted and erased at random. Every third round is on hundreds of small maps, one after the other,
-// each about to grow, as far as the time of one thread's inserts tells. Half of the rounds run at full speed; in the others threads are
-// disturbed (disturbance.h, preemption.h). The end belongs to one long round, for what shows late in
-// the life of a map.
+// inserted and erased at random. Every third round is on hundreds of small maps, one after the
+// other, each about to grow, as far as the time of one thread's inserts tells. Half of the rounds
+// run at full speed; in the others threads are disturbed (disturbance.h, preemption.h). The end
+// belongs to one long round, for what shows late in the life of a map.
 //
 // What visits several elements (ranges, snapshots, iterations, ...) must meet the thread's own keys
 // exactly, and those that stay for the whole round exactly once.

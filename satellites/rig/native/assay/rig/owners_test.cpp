@@ -104,8 +104,9 @@ class stands_alone : public test_map<stands_alone> {
 };
 const subject<stands_alone> standing{"stands_alone", "a process cannot have two"};
 
-// What was found with one of these seeds, or "". Mistakes are found with the first on a quiet machine. Beside eight busy processes
-// and under AddressSanitizer, 300 ms hold a few dozen looks at sizes, all of which may have waited for a thread that was stopped.
+// What was found with one of these seeds, or "". Mistakes are found with the first on a quiet
+// machine. Beside eight busy processes and under AddressSanitizer, 300 ms hold a few dozen looks at
+// sizes, all of which may have waited for a thread that was stopped.
 std::string found_in(const std::string& map, number seeds = 200) {
   std::string problem;
   for (number seed = 1; problem.empty() && seed <= seeds; ++seed) {
@@ -116,8 +117,8 @@ std::string found_in(const std::string& map, number seeds = 200) {
   return problem;
 }
 
-// On a busy machine the time of one check may be over before threads have looked at each other's keys:
-// then another follows, which lasts twice as long.
+// On a busy machine the time of one check may be over before threads have looked at each other's
+// keys: then another follows, which lasts twice as long.
 TEST(owners, find_nothing_wrong_with_sound_maps) {
   for (const auto* map : {"sound", "reserves_values"}) {
     owned all;

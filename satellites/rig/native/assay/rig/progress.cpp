@@ -43,7 +43,7 @@ constexpr unsigned threads = 4;
 // suspended thread if all others wait as well or have nothing left to do, else perhaps for one that
 // has lost its processor.
 constexpr std::uint64_t without_end = 50'000;
-// So much of a processor's time, or so many turns on a processor, mean the same where there are no
+// An amount of processor time and a number of turns mean the same where there are no
 // points, or where a thread that waits yields at each of them: on a busy machine that costs it some
 // milliseconds each time, and hardly any time of a processor. On an idle one turns are over in a
 // microsecond, and a long operation that is disturbed takes many.
@@ -315,8 +315,8 @@ void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
   }
 }
 
-// The same, and announces its end to the others. The suspended thread comes to it only once it has been
-// released. Says what the map threw, if it did.
+// The same, and announces its end to the others. The suspended thread comes to it only once it has
+// been released. Says what the map threw, if it did.
 std::string act_to_end(actor& me, any_handle& handle, const std::vector<operation>& offered,
                        const asked_about& about, const suspending& asked, std::uint64_t seed,
                        balance& sums, std::atomic<std::uint64_t>& operations) {
@@ -476,8 +476,8 @@ std::vector<std::string> points_passed(const subject_entry& subject, std::uint64
 
 suspension suspend_at(const subject_entry& subject, std::string_view point,
                       const suspending& asked) {
-  // While one thread has lost its processor inside a guard, no epoch is advanced, and the attempts of
-  // all others may be over by the time that it goes on. So this many times, with other seeds.
+  // While one thread has lost its processor inside a guard, no epoch is advanced, and the attempts
+  // of all others may be over by the time that it goes on. So this many times, with other seeds.
   constexpr unsigned most_times = 20;
   watchdog watch = watching(subject, asked.seed);
   suspending again = asked;

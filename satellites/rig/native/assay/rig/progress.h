@@ -11,14 +11,16 @@
 //
 // Four threads perform random operations on a few keys, of all kinds that the map offers. One that
 // reaches the point, the first or a later one as the seed has it, stays there until each of the
-// others has completed this many more operations, or until all that have not are known to wait. After
-// half of the attempts to reach it, some operations let others get ahead at each point that they pass,
-// for points that only such operations come to. Known to wait are threads
+// others has completed this many more operations, or until all that have not are known to wait.
+// After half of the attempts to reach it, some operations let others get ahead at each point that
+// they pass, for points that only such operations come to. Known to wait are threads
 //
-// - asleep in a lock, as the kernel reports (thread_state.h): if all of them are at the same time, only
+// - asleep in a lock, as the kernel reports (thread_state.h): if all of them are at the same time,
+// only
 //   the suspended thread can wake them;
 // - passing the marked points of the loop that it waits in without end, or using its processor
-//   for a fifth of a second, within one operation and while no operation of any thread is completed.
+//   for a fifth of a second, within one operation and while no operation of any thread is
+//   completed.
 //
 // A thread that merely lost its processor does none of these. Time plays no part, but that the
 // suspended thread goes on when for half the patience (watchdog.h) nothing was completed and it is
@@ -86,12 +88,13 @@ struct progress_found {
   std::vector<std::string> lines{};  // what was seen at each point
 };
 
-// Suspends a thread at every point that operations pass, at each several times with other seeds, and
-// anywhere else. Fails if something is wrong with the map at the end, and if an operation waits in a map that says
-// it is lock-free. A point that is passed so seldom that no thread comes to it again is only told.
-// For slow maps and busy machines: the points are looked for in half of `duration`, and when it is over
-// only three threads are to come to each, and few are suspended anywhere else. Points that none came to
-// then, and too few of these in a map that says it is lock-free, are what there was no time for.
+// Suspends a thread at every point that operations pass, at each several times with other seeds,
+// and anywhere else. Fails if something is wrong with the map at the end, and if an operation waits
+// in a map that says it is lock-free. A point that is passed so seldom that no thread comes to it
+// again is only told. For slow maps and busy machines: the points are looked for in half of
+// `duration`, and when it is over only three threads are to come to each, and few are suspended
+// anywhere else. Points that none came to then, and too few of these in a map that says it is
+// lock-free, are what there was no time for.
 [[nodiscard]] progress_found check_progress(
     const subject_entry& subject, std::uint64_t seed,
     std::optional<std::chrono::duration<double>> duration = {});

@@ -129,8 +129,8 @@ plan plan_to_fill(splitmix64& draw, const subject_entry& subject, served_map& to
   return filling;
 }
 
-// The histories of one map are numbered from 1 on, so that each insert has a value of its own. Operations
-// on all keys would report bystanders, too.
+// The histories of one map are numbered from 1 on, so that each insert has a value of its own.
+// Operations on all keys would report bystanders, too.
 plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map& served) {
   const bool offers_more = subject.atomic.size() > 3 && served.bystanders.empty();
   const bool whole = offers_more && draw() % 4 == 0;
@@ -368,8 +368,8 @@ class recorder {
     served_map next{
         .map = nullptr,
         .most = std::uint64_t{1} << draw_between(draw_, 0, draw_between(draw_, 0, first ? 6 : 12))};
-    // Every other map without bystanders has keys at the ends of their type. Every other one of these
-    // has other types: the last that the map holds, or any.
+    // Every other map without bystanders has keys at the ends of their type. Every other one of
+    // these has other types: the last that the map holds, or any.
     const bool at_ends = maps_ % 4 == 2;
     const std::size_t number = subject_.types.size();
     const std::size_t other = draw_() % 2 == 0 ? number - 1 : draw_() % number;

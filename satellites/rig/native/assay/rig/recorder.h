@@ -5,13 +5,13 @@
 //                                 [](const history& one) { write(std::cout, one); });
 //
 // 2 to 4 threads perform up to 8 operations each on 1 to 8 keys, in proportions that are drawn for
-// each history. Every fourth map is asked about keys at the ends of their type (ends.h), and one insert in 16 stores
-// a value at an end of its type. If a map offers more than insert, erase and find, every fourth history also asks
-// for that; it is kept tiny, because it cannot be judged key by key. Every other map holds up to
-// 1024 other keys besides, from 1 to 20,000, which histories leave out unless something happens to
-// them; the keys asked about lie among those. A map serves up to 4096 histories, most maps few. Each
-// begins with what the last one left, as long as the answers say what that is and no key is there
-// twice.
+// each history. Every fourth map is asked about keys at the ends of their type (ends.h), and one
+// insert in 16 stores a value at an end of its type. If a map offers more than insert, erase and
+// find, every fourth history also asks for that; it is kept tiny, because it cannot be judged key
+// by key. Every other map holds up to 1024 other keys besides, from 1 to 20,000, which histories
+// leave out unless something happens to them; the keys asked about lie among those. A map serves up
+// to 4096 histories, most maps few. Each begins with what the last one left, as long as the answers
+// say what that is and no key is there twice.
 //
 // Threads are disturbed at marked points and, in every other history, between operations
 // (disturbance.h), and taken off their processor anywhere (preemption.h). The same seed gives the
@@ -62,8 +62,8 @@ class operation_failed : public std::runtime_error {
 // Calls `take` with each history. The subject must take two threads. Throws operation_failed, and
 // what `take` throws. If a history does not end within `patience`, calls `take` with it, prints
 // which operations have not returned, and ends the process with status 3, as its threads cannot be
-// stopped. So does a watchdog (watchdog.h) if what is called between histories does not return: a map
-// is built or destroyed, handles are made, or all that it holds is visited.
+// stopped. So does a watchdog (watchdog.h) if what is called between histories does not return: a
+// map is built or destroyed, handles are made, or all that it holds is visited.
 recorded record(const subject_entry& subject, const recording& asked,
                 const std::function<void(const history&)>& take);
 

@@ -106,8 +106,9 @@ class sound_striped {
   std::array<sound_mutex, 7> stripes_;
 };
 
-// A sorted list from which no node is ever unlinked: an erased key leaves its node, without a value,
-// for the next insert. All orders are sequentially consistent, which is what is easiest to be sure of.
+// A sorted list from which no node is ever unlinked: an erased key leaves its node, without a
+// value, for the next insert. All orders are sequentially consistent, which is what is easiest to
+// be sure of.
 class sound_list {
  public:
   static constexpr bool lock_free = true;

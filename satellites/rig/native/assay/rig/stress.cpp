@@ -211,9 +211,9 @@ stressed stress(const subject_entry& subject, const stressing& asked) {
     }
     return suspicious;
   };
-  // The one that shows who starves comes first: it needs seconds more then. In the second and the last,
-  // those that wait meet what others do next: on idle processors best if each thread has nearly one,
-  // on busy ones if there are many.
+  // The one that shows who starves comes first: it needs seconds more then. In the second and the
+  // last, those that wait meet what others do next: on idle processors best if each thread has
+  // nearly one, on busy ones if there are many.
   for (const trial_kind& kind :
        {trial_kind{4, 64, false, 3}, trial_kind{8, 8, false, 2, true}, trial_kind{8, 8, true, 1},
         trial_kind{8, 512, true, 1}, trial_kind{3, 8, false, 2, true},

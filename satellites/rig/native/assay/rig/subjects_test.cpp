@@ -60,8 +60,8 @@ INSTANTIATE_TEST_SUITE_P(subjects, every_linearizable_map, ::testing::ValuesIn(l
 
 // That the histories of which this is said are worth it: in how many of them one thread changed
 // what another was told at that time. It was half of those of our trees, which are delayed at
-// marked points, and at least 10% of the others', also on one processor. Where other programs leave the
-// threads no time together it takes more histories.
+// marked points, and at least 10% of the others', also on one processor. Where other programs leave
+// the threads no time together it takes more histories.
 TEST_P(every_linearizable_map, is_found_to_be) {
   const std::size_t enough = is_marked(GetParam()) ? 80 : 8;
   std::size_t meeting = 0;

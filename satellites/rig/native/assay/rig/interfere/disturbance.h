@@ -25,10 +25,11 @@ namespace assay::rig {
 // Takes some 10 to 40 ns, and cannot be left out by the compiler.
 void pause_processor();
 
-// Lets other threads run: those that wait for this processor. Beside busy processes a yield would last
-// until each of them has had its turn. After one that took so long this thread sleeps a few times
-// instead, for some 100 us, in which a processor mostly goes to a thread that has slept as well. May be
-// called in a signal's handler, and does nothing there if the thread gives way already.
+// Lets other threads run: those that wait for this processor. Beside busy processes a yield would
+// last until each of them has had its turn. After one that took so long this thread sleeps a few
+// times instead, for some 100 us, in which a processor mostly goes to a thread that has slept as
+// well. May be called in a signal's handler, and does nothing there if the thread gives way
+// already.
 void give_way();
 
 // Used by one thread.

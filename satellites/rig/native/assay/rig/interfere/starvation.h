@@ -6,9 +6,9 @@
 //
 // It is beyond doubt only if the others have completed a million operations meanwhile, for two
 // seconds, and the thread did not merely wait for a processor, as with more threads than processors
-// it may: it was asleep all the time and nobody woke it, or it was woken a thousand times in vain, or
-// it used a processor for a third of a second, or had one taken or gave it away a hundred times. A std::mutex wakes its threads in turn, and each
-// time they may well get it.
+// it may: it was asleep all the time and nobody woke it, or it was woken a thousand times in vain,
+// or it used a processor for a third of a second, or had one taken or gave it away a hundred times.
+// A std::mutex wakes its threads in turn, and each time they may well get it.
 
 #ifndef ASSAY_RIG_INTERFERE_STARVATION_H_
 #define ASSAY_RIG_INTERFERE_STARVATION_H_

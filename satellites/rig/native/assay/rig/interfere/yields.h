@@ -1,5 +1,6 @@
-// A thread that waits in a loop and yields comes back microseconds later. Meanwhile the other threads
-// have the map to themselves: steps of two threads that must meet within some nanoseconds do not.
+// A thread that waits in a loop and yields comes back microseconds later. Meanwhile the other
+// threads have the map to themselves: steps of two threads that must meet within some nanoseconds
+// do not.
 //
 //     const suppress_yields waiting_closely;   // while it lives, one at a time in a process
 //

@@ -4,7 +4,8 @@
 
 #if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
 #include <cstddef>
-// As in <sanitizer/allocator_interface.h>, which gcc 12 does not bring; nor has its ThreadSanitizer the first of them.
+// As in <sanitizer/allocator_interface.h>, which gcc 12 does not bring; nor has its ThreadSanitizer
+// the first of them.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" [[gnu::weak]] void __sanitizer_purge_allocator();
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();

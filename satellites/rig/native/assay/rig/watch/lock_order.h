@@ -5,13 +5,13 @@
 //
 // notes in which orders locks are taken, one while another is held. A thread that is about to take
 // one against an order that was seen stops there for two milliseconds, with what it holds: if the
-// others come to it in their order meanwhile, that is the deadlock, a real one; if there is a reason
-// why they cannot, nothing has happened.
+// others come to it in their order meanwhile, that is the deadlock, a real one; if there is a
+// reason why they cannot, nothing has happened.
 //
 // It watches locks that say who takes them (ASSAY_LOCK_STEP in assay/base/point.h), such as
-// sync::spin_lock, and pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, on which
-// std::mutex and std::shared_mutex rest. Sanitizers watch the pthread locks themselves; with them, it
-// does not.
+// sync::spin_lock, and pthread_mutex_lock, pthread_rwlock_wrlock and pthread_rwlock_rdlock, on
+// which std::mutex and std::shared_mutex rest. Sanitizers watch the pthread locks themselves; with
+// them, it does not.
 
 #ifndef ASSAY_RIG_WATCH_LOCK_ORDER_H_
 #define ASSAY_RIG_WATCH_LOCK_ORDER_H_

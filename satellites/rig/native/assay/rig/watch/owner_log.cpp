@@ -62,7 +62,7 @@ class judge {
     return std::ranges::upper_bound(all, number, {}, &version::number);
   }
 
-  // What a key had when so many operations of its owner had taken effect.
+  // What a key had when this many operations of its owner had taken effect.
   [[nodiscard]] std::uint64_t value_after(std::size_t place, std::uint32_t number) const {
     const auto all = versions(place);
     const auto next = beyond(all, number);

@@ -41,16 +41,16 @@ struct ownership {
   }
 };
 
-// The operations of a thread, from number 1 on: what each left, if it is about one of the thread's own
-// keys.
+// The operations of a thread, from number 1 on: what each left, if it is about one of the thread's
+// own keys.
 struct logged {
   static constexpr std::uint32_t nowhere = UINT32_MAX;
   std::uint32_t place = nowhere;
   std::uint64_t value = 0;
 };
 
-// How many of a thread's operations had returned before a call began, and how many had begun when it
-// had ended.
+// How many of a thread's operations had returned before a call began, and how many had begun when
+// it had ended.
 struct window {
   std::uint32_t returned = 0;
   std::uint32_t begun = 0;

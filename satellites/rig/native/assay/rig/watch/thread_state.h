@@ -5,7 +5,8 @@
 //     ...
 //     if (sleeps_since(before, state_of(thread))) ...  // it did nothing at all in between
 //
-// Time does not tell a thread that waits for another from one that waits for a processor; this does.
+// Time does not tell a thread that waits for another from one that waits for a processor; this
+// does.
 
 #ifndef ASSAY_RIG_WATCH_THREAD_STATE_H_
 #define ASSAY_RIG_WATCH_THREAD_STATE_H_
@@ -37,8 +38,9 @@ struct thread_state {
          before.switches == now.switches;
 }
 
-// Whether it was busy in between: it used its processor for 0.1 ms or more for each time that it fell asleep. A
-// process that is stopped and continued (SIGSTOP), or that reads a page from a disk, falls asleep too.
+// Whether it was busy in between: it used its processor for 0.1 ms or more for each time that it
+// fell asleep. A process that is stopped and continued (SIGSTOP), or that reads a page from a disk,
+// falls asleep too.
 [[nodiscard]] inline bool runs_since(const thread_state& before, const thread_state& now) {
   constexpr std::uint64_t each_ns = 100'000;
   return before.known && now.known && !before.asleep && !now.asleep && now.ran_ns > before.ran_ns &&

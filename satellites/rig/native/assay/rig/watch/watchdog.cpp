@@ -297,8 +297,8 @@ watchdog::~watchdog() { over_.release(); }
 
 namespace {
 
-// The watchdog whose threads a crash report describes. The release of its constructor pairs with the
-// acquire of the handler; no thread that it watches is left when its destructor begins.
+// The watchdog whose threads a crash report describes. The release of its constructor pairs with
+// the acquire of the handler; no thread that it watches is left when its destructor begins.
 std::atomic<const watchdog*> watching{nullptr};
 
 }  // namespace
@@ -343,7 +343,8 @@ class watchdog::crash_text {
   std::size_t size_ = 0;
 };
 
-// All signals are blocked meanwhile: the one that is raised here, or a crash in here, ends the process.
+// All signals are blocked meanwhile: the one that is raised here, or a crash in here, ends the
+// process.
 void watchdog::tell_crash(int signal) {
   static std::atomic<bool> reported{false};
   while (reported.exchange(true, std::memory_order_relaxed))
@@ -415,8 +416,8 @@ void watchdog::look_on() { looks_on_.store(gettid(), std::memory_order_relaxed);
 
 watchdog::post& watchdog::take_post() {
   for (post& one : posts_) {
-    // The acquire pairs with the release of whoever had it before. Each of many maps has one, so that
-    // most are only looked at: relaxed, as a look takes nothing.
+    // The acquire pairs with the release of whoever had it before. Each of many maps has one, so
+    // that most are only looked at: relaxed, as a look takes nothing.
     if (one.taken.load(std::memory_order_relaxed) ||
         one.taken.exchange(true, std::memory_order_acquire)) {
       continue;
@@ -476,9 +477,9 @@ void watchdog::keep_watch() {
 }
 
 // If all threads of the process but this one sleep until one of them wakes another, nothing can
-// happen any more. Nor can it if those that do not sleep, and are more than one, have each been busy
-// for long inside one call: one alone may have much to do. That is processor time, so that a thread
-// which holds a lock and waits for a processor, on a busy machine, has not been busy.
+// happen any more. Nor can it if those that do not sleep, and are more than one, have each been
+// busy for long inside one call: one alone may have much to do. That is processor time, so that a
+// thread which holds a lock and waits for a processor, on a busy machine, has not been busy.
 void watchdog::look_at_threads() {
   constexpr std::uint64_t long_ns = 300'000'000;
   std::vector<std::pair<pid_t, thread_state>> now;

@@ -7,17 +7,17 @@
 //     handle->ask(...);                    // every call that returns is a sign of life
 //     watch.sign_of_life();                // so is this
 //
-// When there has been none for ten seconds, or as soon as all threads of the process are asleep until
-// another wakes them, or have each been busy inside one call for 0.3 s of processor time, it prints
-// what was checked, what is the matter, and inside which call of the map each thread is, and ends the
-// process with status 3:
+// When there has been none for ten seconds, or as soon as all threads of the process are asleep
+// until another wakes them, or have each been busy inside one call for 0.3 s of processor time, it
+// prints what was checked, what is the matter, and inside which call of the map each thread is, and
+// ends the process with status 3:
 //
 //     error: stress of my_map, seed 7: deadlock: 2 threads wait for each other's locks
 //       thread 1 is inside insert(3), asleep: it waits for a lock that thread 2 holds
 //       thread 2 is inside erase(4), asleep: it waits for a lock that thread 1 holds
 //
-// If the process crashes meanwhile, it prints `crashed in: erase(4)` before it dies of the signal; not
-// under sanitizers, which say more.
+// If the process crashes meanwhile, it prints `crashed in: erase(4)` before it dies of the signal;
+// not under sanitizers, which say more.
 //
 // The environment variable ASSAY_RIG_PATIENCE gives another number of seconds than 10.
 
@@ -52,7 +52,8 @@ namespace assay::rig {
 [[nodiscard]] std::chrono::milliseconds patience();
 
 // What it costs the threads watched is a few relaxed stores to memory that no other thread writes.
-// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the thread is last, and posts stand apart
+// The thread is last, and posts stand apart.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding)
 class watchdog {
  public:
   struct subject_of_check {
@@ -77,8 +78,9 @@ class watchdog {
   // The same map, watched. The watchdog outlives it.
   [[nodiscard]] std::unique_ptr<any_map> over(std::unique_ptr<any_map> map);
 
-  // While it lives, its thread is inside a call of a map that is not watched itself. Threads that make
-  // one at the same time may be ordered by it, as they are not by calls of a map that is watched.
+  // While it lives, its thread is inside a call of a map that is not watched itself. Threads that
+  // make one at the same time may be ordered by it, as they are not by calls of a map that is
+  // watched.
   class sentry;
 
   // By any thread.
