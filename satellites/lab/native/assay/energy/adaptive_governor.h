@@ -10,11 +10,11 @@
 // instead: each is an m and an overlap, and has a likelihood by what was seen. The frequency is
 // taken whose cost, relative to the least, is the lowest on average over them.
 //
-// A training says what power the whole machine takes with a number of processors active. Where a domain
-// is a part of the machine, its governor reckons as if the others did what this one does: each
-// active processor then has the same share of the power, which as a factor of all costs changes no
-// choice. So power and turbo are those of the processors that are active in the machine; the domain
-// alone shows what the workload is, and whether it is another one now.
+// A training says what power the whole machine takes with a number of processors active. Where a
+// domain is a part of the machine, its governor reckons as if the others did what this one does:
+// each active processor then has the same share of the power, which as a factor of all costs
+// changes no choice. So power and turbo are those of the processors that are active in the machine;
+// the domain alone shows what the workload is, and whether it is another one now.
 //
 // The second improvement of section 3.4, training that converges, is in training_options.
 
