@@ -541,8 +541,13 @@ def bt_map() -> None:
     for how, goal in goals.items():
         figure(how + goal, compared(held, f"bt_map, {how}", "absl::btree_map, inserted in random order"))
     print("\nthroughput with a million keys, one thread")
-    ratios = compared(variants_of(alone, "ns of a search"), "find", "find_many")
-    figure("find_many / find (goal: at least 2)", ratios)
+    one_search = variants_of(alone, "ns of a search")
+    figure("find_many / find (goal: at least 2)", compared(one_search, "find", "find_many"))
+    print("\ntime of a search among a million keys")
+    figure("visit / find (goal: at most 1)", compared(one_search, "visit", "find"))
+    figure("find in large pages / find", compared(one_search, "find in large pages", "find"))
+    added = compared(one_search, "find without a handle", "find", sub)
+    figure("find without a handle, ns more (goal: at most 5)", added)
 
 
 def elb_trees() -> None:

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <random>
 #include <span>
@@ -27,6 +28,7 @@
 #include "assay/fixture/keep.h"
 #include "assay/host/usage.h"
 #include "assay/maps/bt_map.h"
+#include "assay/maps/large_pages.h"
 #include "assay/measure/ns_each.h"
 #include "assay/random/permutation.h"
 
@@ -103,10 +105,16 @@ void add_memory(fixture::turns& all) {
           [](std::uint64_t) { return inserted([](std::uint64_t i) { return i; }); });
 }
 
-// A map with a million keys, and keys to search for, half of which are there.
+struct in_resource : bt_policies<std::uint64_t> {
+  using allocator = std::pmr::polymorphic_allocator<std::byte>;
+};
+
+// A map with a million keys, and keys to search for, half of which are there. It is made of `from`.
+template <class Map>
 class searched_map {
  public:
-  explicit searched_map(std::uint64_t seed) : order_(2 * keys, seed) {
+  template <class... From>
+  explicit searched_map(std::uint64_t seed, From... from) : order_(2 * keys, seed), map_(from...) {
     for (std::uint64_t i = 0; i < keys; ++i) handle_.insert(order_(i), i);
   }
 
@@ -114,6 +122,23 @@ class searched_map {
     draw(seed);
     return measure::ns_each(searches, [this] {
       for (std::size_t i = 0; i < searches; ++i) found_[i] = handle_.find(wanted_[i]);
+    });
+  }
+
+  double ns_of_find_without_handle(std::uint64_t seed) {
+    draw(seed);
+    return measure::ns_each(searches, [this] {
+      for (std::size_t i = 0; i < searches; ++i) found_[i] = map_.find(wanted_[i]);
+    });
+  }
+
+  double ns_of_visit(std::uint64_t seed) {
+    draw(seed);
+    return measure::ns_each(searches, [this] {
+      for (std::size_t i = 0; i < searches; ++i) {
+        found_[i].reset();
+        handle_.visit(wanted_[i], [&](std::uint64_t, std::uint64_t value) { found_[i] = value; });
+      }
     });
   }
 
@@ -137,8 +162,8 @@ class searched_map {
   }
 
   random::permutation order_;
-  map map_;
-  map::handle handle_{map_.attach()};
+  Map map_;
+  typename Map::handle handle_{map_.attach()};
   std::vector<std::uint64_t> wanted_ = std::vector<std::uint64_t>(searches);
   std::vector<std::optional<std::uint64_t>> found_ =
       std::vector<std::optional<std::uint64_t>>(searches);
@@ -149,12 +174,22 @@ fixture::figures figures_of(const fixture::settings& settings) {
   add_memory(once);
   fixture::figures found = once.run(1, settings.seed);  // before this process holds much itself
 
-  searched_map searched(settings.seed);
+  searched_map<map> searched(settings.seed);
   searched.ns_of_find(settings.seed);
   const auto one_by_one = searched.found();
   searched.ns_of_find_many(settings.seed);
   if (one_by_one != searched.found()) throw std::logic_error("find and find_many do not agree");
+  large_pages pages;
+  std::pmr::synchronized_pool_resource pool(&pages);
+  searched_map<bt_map<std::uint64_t, std::uint64_t, in_resource>> in_large_pages(settings.seed,
+                                                                                 &pool);
   fixture::turns all;
+  all.add("ns of a search", "find in large pages",
+          [&](std::uint64_t seed) { return in_large_pages.ns_of_find(seed); });
+  all.add("ns of a search", "find without a handle",
+          [&](std::uint64_t seed) { return searched.ns_of_find_without_handle(seed); });
+  all.add("ns of a search", "visit",
+          [&](std::uint64_t seed) { return searched.ns_of_visit(seed); });
   all.add("ns of a search", "find", [&](std::uint64_t seed) { return searched.ns_of_find(seed); });
   all.add("ns of a search", "find_many",
           [&](std::uint64_t seed) { return searched.ns_of_find_many(seed); });
@@ -165,6 +200,6 @@ fixture::figures figures_of(const fixture::settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App cli("Measures bt_map's memory and its searches for many keys at once.");
+  CLI::App cli("Measures bt_map's memory and its searches.");
   return fixture::run_benchmark(cli, argc, argv, 15, figures_of);
 }
