@@ -107,7 +107,7 @@ def test_catch2_gives_means_with_intervals(encoding: str) -> None:
 
 
 def test_catch2_of_version_3_tells_its_version_and_what_failed() -> None:
-    # By hand after Catch2 3.5's reporter : Debian 12 has version 2.
+    # By hand after Catch2 3.5's reporter: Debian 12 has version 2.
     run = read_catch2(
         '<?xml version="1.0" encoding="UTF-8"?>'
         '<Catch2TestRun name="sums" rng-seed="7" xml-format-version="3" catch2-version="3.5.2">'
