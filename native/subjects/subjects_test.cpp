@@ -82,17 +82,18 @@ class every_pair_of_types : public ::testing::TestWithParam<std::string> {};
 workload::mix mix_of_all(const subject_entry& subject) {
   if (!has(subject, operation::find)) return {50, 50, 0};
   const auto among = [&](operation kind) { return has(subject, kind) ? 2.0 : 0.0; };
-  workload::mix mix{30,
-                    30,
+  workload::mix mix{0,
                     0,
+                    10,
                     among(operation::range),
                     among(operation::size),
                     among(operation::snapshot),
                     among(operation::iterate)};
-  mix.find = 40 - mix.range - mix.size - mix.snapshot - mix.iterate;
+  double updates = 90 - mix.range - mix.size - mix.snapshot - mix.iterate;
   for (const operation kind : subject.operations) {
-    if (kind > operation::iterate) mix.find -= mix.share(kind) = 1;
+    if (kind > operation::iterate) updates -= mix.share(kind) = 1;
   }
+  mix.insert = mix.erase = updates / 2;
   return mix;
 }
 

@@ -32,17 +32,18 @@ workload::mix mix_of(const subject_entry& subject) {
   const auto offered = [&](operation kind) {
     return std::ranges::find(subject.operations, kind) != subject.operations.end() ? 2.0 : 0.0;
   };
-  workload::mix mix{40,
-                    40,
+  workload::mix mix{0,
                     0,
+                    10,
                     offered(operation::range),
                     offered(operation::size),
                     offered(operation::snapshot),
                     offered(operation::iterate)};
-  mix.find = 20 - mix.range - mix.size - mix.snapshot - mix.iterate;
+  double updates = 90 - mix.range - mix.size - mix.snapshot - mix.iterate;
   for (const operation kind : subject.operations) {
-    if (kind > operation::iterate) mix.find -= mix.share(kind) = 1;
+    if (kind > operation::iterate) updates -= mix.share(kind) = 1;
   }
+  mix.insert = mix.erase = updates / 2;
   return mix;
 }
 
