@@ -20,8 +20,8 @@ template <class K, class V, class Nodes, bool IsNear = false>
 class queue_of {
   using layout = elb_layout<unequal<Nodes>, K>;
   using element = assay::elb::element<K, V, layout::key_bits, layout::value_bits>;
-  using elements = assay::elb_priority_queue<element, std::less<element>,
-                                             assay::probed::hazard_pointers, layout>;
+  using elements =
+      assay::elb_priority_queue<element, std::less<>, assay::probed::hazard_pointers, layout>;
 
  public:
   class handle {

@@ -51,10 +51,8 @@ class counting_resource : public std::pmr::memory_resource {
 
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     const std::scoped_lock lock(mutex_);
-    if (left_ != never && left_-- == 0) {
-      left_ = 0;
-      throw std::bad_alloc();
-    }
+    if (left_ == 0) throw std::bad_alloc();
+    if (left_ != never) --left_;
     void* const given = std::pmr::new_delete_resource()->allocate(bytes, alignment);
     given_[given] = {bytes, alignment};
     return given;
@@ -325,7 +323,7 @@ struct plain : bt_policies<number> {
 
 TEST(bt_map_allocator, without_state_costs_nothing) {
   {
-    bt_map<number, number> usual;
+    const bt_map<number, number> usual;
     bt_map<number, number, plain> map;
     static_assert(sizeof(map) == sizeof(usual));
     EXPECT_EQ(map.shape().bytes, usual.shape().bytes);
@@ -363,7 +361,7 @@ TEST(bt_map_allocator, of_a_clone_is_what_copies_of_containers_have) {
 // --- seeds --------------------------------------------------------------------------------------
 
 std::vector<number> guesses(std::uint64_t seed, int handles_before) {
-  bt_map<number, number, in_resource<number>> map(std::less<number>(), seed);
+  bt_map<number, number, in_resource<number>> map({}, seed);
   for (int i = 0; i < handles_before; ++i) static_cast<void>(map.attach());
   auto handle = map.attach();
   // Unevenly filled, so that guesses differ.

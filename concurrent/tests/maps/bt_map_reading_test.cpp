@@ -313,7 +313,7 @@ TEST(bt_map_other_keys, finds_strings_by_their_characters) {
   auto& handle = both.handle;
   for (number key = 0; key < 100; key += 2) both.insert(key);
   for (number key = 0; key < 100; ++key) {
-    const std::string text = made<std::string>(key);
+    const auto text = made<std::string>(key);
     const std::string_view view = text;
     const char* const characters = text.c_str();
     ASSERT_EQ(handle.find(view), handle.find(text));
@@ -325,7 +325,7 @@ TEST(bt_map_other_keys, finds_strings_by_their_characters) {
     ASSERT_EQ(handle.upper_bound(view), handle.upper_bound(text));
     ASSERT_EQ(handle.floor(view), handle.floor(text));
     ASSERT_EQ(handle.predecessor(view), handle.predecessor(text));
-    const std::string end = made<std::string>(70);
+    const auto end = made<std::string>(70);
     using elements = std::vector<std::pair<std::string, number>>;
     ASSERT_EQ(
         visited<elements>([&](auto visit) { return handle.visit_range(view, end.c_str(), visit); }),
@@ -376,6 +376,7 @@ TEST(bt_map_other_keys, are_compared) {
 // A class that becomes a view of characters need not be compared as one.
 struct backwards {
   std::string_view text;
+  // NOLINTNEXTLINE(google-explicit-constructor): what is tested
   explicit(false) operator std::string_view() const { return "something else"; }
   friend bool operator<(const backwards& one, const std::string& other) { return one.text < other; }
   friend bool operator<(const std::string& one, const backwards& other) { return one < other.text; }
@@ -435,7 +436,7 @@ class among_threads {
       std::vector<std::jthread> threads;
       for (unsigned self = 0; self < updaters; ++self) {
         threads.emplace_back([&, self] {
-          std::mt19937_64 draw(self);
+          std::mt19937_64 draw(self);  // NOLINT(misc-const-correctness): it changes as it draws
           auto handle = map.attach();
           for (int i = 0; i < updates; ++i) update(handle, draw);
           --left;
@@ -650,7 +651,7 @@ TEST(bt_map_other_keys, are_erased_once) {
         std::mt19937_64 draw(self);
         auto handle = map.attach();
         for (int i = 0; i < updates; ++i) {
-          const std::string key = made<std::string>(draw() % 20);
+          const auto key = made<std::string>(draw() % 20);
           if (draw() % 2 == 0) {
             if (handle.insert(key, 1)) ++net;
           } else {

@@ -144,11 +144,11 @@ TYPED_TEST(reclaim, keeps_the_state_of_a_deleter) {
   {
     TypeParam domain;
     auto me = domain.join();
-    for (std::size_t i = 0; i < pool.size(); ++i) {
+    for (int& each : pool) {
       const auto of_one_word = [&calls](int* node) { ++*node, ++calls; };
       static_assert(
-          noexcept(std::declval<typename TypeParam::guard&>().retire(&pool[i], of_one_word)));
-      me.pin().retire(&pool[i], of_one_word);
+          noexcept(std::declval<typename TypeParam::guard&>().retire(&each, of_one_word)));
+      me.pin().retire(&each, of_one_word);
     }
     domain.free_all();
     EXPECT_EQ(calls, expected * 1000);

@@ -234,6 +234,7 @@ class bt_map {
   // maps are at rest. Handles stay with the map that they were attached to, whatever it holds.
   // Frees what the map held before. Throws std::bad_alloc, with nothing changed. Not for allocators
   // with state: a node finds the allocator that it came from in the map that made it.
+  // NOLINTBEGIN(performance-noexcept-move-constructor): the empty map needs a leaf
   bt_map(bt_map&& other)
     requires(memory::is_stateless)
       : bt_map(other.less_, other.seed_) {
@@ -246,6 +247,7 @@ class bt_map {
     swap(taken);
     return *this;
   }
+  // NOLINTEND(performance-noexcept-move-constructor)
   // Exchanges elements and orders. Both maps are at rest; handles stay as above. Throws what
   // swapping two of `compare` throws.
   void swap(bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
@@ -274,15 +276,15 @@ class bt_map {
   // What a call promises stands at the handle's. Visits and other functions that a call is given
   // may call the map so, too.
   ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
-  ASSAY_IMPLICIT(insert, (parameter<K> key, V&& value) requires(moves_values),
+  ASSAY_IMPLICIT(insert, (parameter<K> key, V&& value) requires moves_values,
                  (key, std::move(value)))
-  ASSAY_IMPLICIT(insert, (K && key, V&& value) requires(moves_keys),
+  ASSAY_IMPLICIT(insert, (K && key, V&& value) requires moves_keys,
                  (std::move(key), std::move(value)))
   template <class... Args>
   ASSAY_IMPLICIT(try_emplace, (parameter<K> key, Args&&... args),
                  (key, std::forward<Args>(args)...))
   template <class... Args>
-  ASSAY_IMPLICIT(try_emplace, (K && key, Args&&... args) requires(moves_keys),
+  ASSAY_IMPLICIT(try_emplace, (K && key, Args&&... args) requires moves_keys,
                  (std::move(key), std::forward<Args>(args)...))
   template <class... Args>
   ASSAY_IMPLICIT(emplace, (Args && ... args), (std::forward<Args>(args)...))
@@ -290,18 +292,18 @@ class bt_map {
   ASSAY_IMPLICIT(get_or_emplace, (parameter<K> key, Args&&... args),
                  (key, std::forward<Args>(args)...))
   template <class... Args>
-  ASSAY_IMPLICIT(get_or_emplace, (K && key, Args&&... args) requires(moves_keys),
+  ASSAY_IMPLICIT(get_or_emplace, (K && key, Args&&... args) requires moves_keys,
                  (std::move(key), std::forward<Args>(args)...))
   template <class F, class... Args>
   ASSAY_IMPLICIT(emplace_and_visit, (parameter<K> key, F f, Args&&... args),
                  (key, std::move(f), std::forward<Args>(args)...))
   template <class F, class... Args>
-  ASSAY_IMPLICIT(emplace_and_visit, (K && key, F f, Args&&... args) requires(moves_keys),
+  ASSAY_IMPLICIT(emplace_and_visit, (K && key, F f, Args&&... args) requires moves_keys,
                  (std::move(key), std::move(f), std::forward<Args>(args)...))
   ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, parameter<V> value), (key, value))
-  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, V&& value) requires(moves_values),
+  ASSAY_IMPLICIT(insert_or_assign, (parameter<K> key, V&& value) requires moves_values,
                  (key, std::move(value)))
-  ASSAY_IMPLICIT(insert_or_assign, (K && key, V&& value) requires(moves_keys),
+  ASSAY_IMPLICIT(insert_or_assign, (K && key, V&& value) requires moves_keys,
                  (std::move(key), std::move(value)))
   ASSAY_IMPLICIT(exchange, (parameter<K> key, parameter<V> value), (key, value))
   template <class Make, class Change>
@@ -656,8 +658,9 @@ class bt_map {
   template <class Q>
   [[nodiscard, gnu::noinline]] located locate_other(const Q& key) const {
     if constexpr (types::has_fingerprints && bt::hashes_as<Q, K>) {
-      const typename bt::string_traits<K>::view text(key);
-      return locate_as<set::scalar, false, decltype((text))>(text, bt::hash_of(text));
+      using view = typename bt::string_traits<K>::view;
+      const view text(key);
+      return locate_as<set::scalar, false, const view&>(text, bt::hash_of(text));
     } else {
       return locate_as<set::scalar, false, const Q&>(key, 0);
     }
@@ -825,7 +828,7 @@ class bt_map {
       if constexpr (!words::has_key) {
         if (made_) return words::key(held_.key);
       }
-      return given;
+      return given;  // NOLINT(bugprone-return-const-ref-from-parameter): callers keep it
     }
 
    private:
@@ -1406,12 +1409,12 @@ class bt_map<K, V, Policies>::handle {
   }
   // The same with a value, or a key and a value, that are moved. As try_emplace().
   bool insert(parameter<K> key, V&& value)
-    requires(moves_values)
+    requires moves_values
   {
     return try_emplace(key, std::move(value));
   }
   bool insert(K&& key, V&& value)
-    requires(moves_keys)
+    requires moves_keys
   {
     return try_emplace(std::move(key), std::move(value));
   }
@@ -1427,7 +1430,7 @@ class bt_map<K, V, Policies>::handle {
   }
   template <class... Args>
   bool try_emplace(K&& key, Args&&... args)
-    requires(moves_keys)
+    requires moves_keys
   {
     return add(
         key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
@@ -1448,7 +1451,7 @@ class bt_map<K, V, Policies>::handle {
   }
   template <class... Args>
   std::pair<V, bool> get_or_emplace(K&& key, Args&&... args)
-    requires(moves_keys)
+    requires moves_keys
   {
     return add_and_copy(
         key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
@@ -1465,7 +1468,7 @@ class bt_map<K, V, Policies>::handle {
   }
   template <class Visit, class... Args>
   bool emplace_and_visit(K&& key, Visit visit, Args&&... args)
-    requires(moves_keys)
+    requires moves_keys
   {
     return add_and_visit(key, visit, [&](fresh_entry& fresh) {
       fresh.make(std::move(key), std::forward<Args>(args)...);
@@ -1479,12 +1482,12 @@ class bt_map<K, V, Policies>::handle {
   }
   // The same with a value, or a key and a value, that are moved.
   bool insert_or_assign(parameter<K> key, V&& value)
-    requires(moves_values)
+    requires moves_values
   {
     return assign(key, [&](fresh_entry& fresh) { fresh.make(key, std::move(value)); });
   }
   bool insert_or_assign(K&& key, V&& value)
-    requires(moves_keys)
+    requires moves_keys
   {
     return assign(key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::move(value)); });
   }

@@ -697,7 +697,7 @@ class elb_tree {
         auto guard = me.pin();
         whereabouts at;
         if (!descend<set::scalar>(entry, 0, at, guard)) continue;
-        leaf& node = *static_cast<leaf*>(at.child);
+        const leaf& node = *static_cast<leaf*>(at.child);
         if (!node.is_closed()) return;
         balance(entry, &node, guard);
       }

@@ -77,7 +77,7 @@ class basic_none {
     // Does not call the function. Wait-free; never fails.
     template <class F>
       requires std::invocable<F&>
-    void retire(F /*function*/) noexcept {
+    void retire(const F& /*function*/) noexcept {
       count();
     }
 

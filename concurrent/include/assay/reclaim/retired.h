@@ -50,6 +50,7 @@ struct retired {
     if constexpr (fits<F>) {
       void* const address = const_cast<std::remove_cv_t<T>*>(node);
       detail::keep(address);
+      // NOLINTNEXTLINE(misc-const-correctness): it is written where F has state
       word bytes = 0;
       if constexpr (!std::is_empty_v<F>) std::memcpy(&bytes, &deleter, sizeof(F));
       put(address, &call_kept<T, F>, bytes);
