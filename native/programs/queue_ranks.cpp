@@ -37,7 +37,7 @@ struct unequal : elb_queue_settings {
   static constexpr unsigned tie_bits = 0;
 };
 using element = elb::element<std::uint32_t, std::uint32_t, 31, 32>;
-using queue = elb_priority_queue<element, std::less<element>, reclaim::hazard_pointers, unequal>;
+using queue = elb_priority_queue<element, std::less<>, reclaim::hazard_pointers, unequal>;
 
 // An entry that came, or went.
 struct event {

@@ -69,7 +69,7 @@ class basic_none {
    public:
     // Forgets the node. Wait-free; never fails.
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
-    void retire(T* node, Deleter /*deleter*/ = {}) noexcept {
+    void retire(T* node, const Deleter& /*deleter*/ = {}) noexcept {
       misuse::require(node != nullptr, "a null pointer is retired");
       detail::leak(const_cast<std::remove_cv_t<T>*>(node));
       count();
