@@ -18,34 +18,37 @@
 
 namespace assay::probe {
 
+namespace elision {
+
+inline counter attempts{"elision_attempts", "transactions that elided locks began"};
+inline counter commits{"elision_commits", "sections of elided locks that committed"};
+inline counter fallbacks{"elision_fallbacks", "sections that took the lock"};
+inline counter held{"elision_aborts_held", "that found the lock held or dormant"};
+inline counter conflict{"elision_aborts_conflict", "that another thread ended"};
+inline counter capacity{"elision_aborts_capacity", "that accessed too much"};
+inline counter asked{"elision_aborts_asked", "that the section or an inner lock ended"};
+inline counter other{"elision_aborts_other", "that anything else ended"};
+
+}  // namespace elision
+
 struct elision_observer {
   static void created() noexcept { lock_is_elided(); }
-  static void attempted() noexcept { attempts.add(); }
-  static void committed() noexcept { commits.add(); }
-  static void found_held() noexcept { held.add(); }
-  static void fell_back() noexcept { fallbacks.add(); }
+  static void attempted() noexcept { elision::attempts.add(); }
+  static void committed() noexcept { elision::commits.add(); }
+  static void found_held() noexcept { elision::held.add(); }
+  static void fell_back() noexcept { elision::fallbacks.add(); }
   static void aborted(sync::transaction::cause cause) noexcept {
     switch (cause) {
       case sync::transaction::cause::conflict:
-        return conflict.add();
+        return elision::conflict.add();
       case sync::transaction::cause::capacity:
-        return capacity.add();
+        return elision::capacity.add();
       case sync::transaction::cause::asked:
-        return asked.add();
+        return elision::asked.add();
       default:
-        return other.add();
+        return elision::other.add();
     }
   }
-
- private:
-  inline static counter attempts{"elision_attempts", "transactions that elided locks began"};
-  inline static counter commits{"elision_commits", "sections of elided locks that committed"};
-  inline static counter fallbacks{"elision_fallbacks", "sections that took the lock"};
-  inline static counter held{"elision_aborts_held", "that found the lock held or dormant"};
-  inline static counter conflict{"elision_aborts_conflict", "that another thread ended"};
-  inline static counter capacity{"elision_aborts_capacity", "that accessed too much"};
-  inline static counter asked{"elision_aborts_asked", "that the section or an inner lock ended"};
-  inline static counter other{"elision_aborts_other", "that anything else ended"};
 };
 
 template <class Lock = std::mutex>

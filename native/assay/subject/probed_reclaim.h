@@ -19,14 +19,14 @@
 
 namespace assay::probed {
 
-struct reclaim_probes {
-  inline static const probe::counter nodes_retired{"reclaim_retired", "nodes retired", "nodes"};
-  inline static const probe::counter nodes_freed{"reclaim_freed", "retired nodes freed", "nodes"};
-  inline static const probe::maximum nodes_waiting{
-      "reclaim_waiting", "the most retired nodes seen unfreed in a structure", "nodes"};
-  inline static const probe::histogram batches{
-      "reclaim_batch", "retired nodes that become ready at once", probe::logarithmic(), "nodes"};
+inline const probe::counter nodes_retired{"reclaim_retired", "nodes retired", "nodes"};
+inline const probe::counter nodes_freed{"reclaim_freed", "retired nodes freed", "nodes"};
+inline const probe::maximum nodes_waiting{
+    "reclaim_waiting", "the most retired nodes seen unfreed in a structure", "nodes"};
+inline const probe::histogram batches{"reclaim_batch", "retired nodes that become ready at once",
+                                      probe::logarithmic(), "nodes"};
 
+struct reclaim_probes {
   static void retired() noexcept { nodes_retired.add(); }
   static void freed(std::uint64_t nodes) noexcept { nodes_freed.add(nodes); }
   static void waiting(std::uint64_t nodes) noexcept { nodes_waiting.record(nodes); }

@@ -18,23 +18,23 @@
 
 namespace assay::probed {
 
-struct natarajan_mittal_probes : external_tree::no_observer {
-  inline static const probe::counter restarts{
-      "natarajan_mittal_restarts", "attempts of inserts and erases after their first ones"};
-  inline static const probe::counter helps{"natarajan_mittal_helps",
-                                           "erases that other threads completed"};
+inline const probe::counter natarajan_mittal_restarts{
+    "natarajan_mittal_restarts", "attempts of inserts and erases after their first ones"};
+inline const probe::counter natarajan_mittal_helps{"natarajan_mittal_helps",
+                                                   "erases that other threads completed"};
 
-  static void restarted() noexcept { restarts.add(); }
-  static void helped() noexcept { helps.add(); }
+inline const probe::counter ticket_bst_restarts{
+    "ticket_bst_restarts",
+    "attempts of inserts and erases, with hazard pointers of searches too, after their first "
+    "ones"};
+
+struct natarajan_mittal_probes : external_tree::no_observer {
+  static void restarted() noexcept { natarajan_mittal_restarts.add(); }
+  static void helped() noexcept { natarajan_mittal_helps.add(); }
 };
 
 struct ticket_probes : external_tree::no_observer {
-  inline static const probe::counter restarts{
-      "ticket_bst_restarts",
-      "attempts of inserts and erases, with hazard pointers of searches too, after their first "
-      "ones"};
-
-  static void restarted() noexcept { restarts.add(); }
+  static void restarted() noexcept { ticket_bst_restarts.add(); }
 };
 
 template <class K, class V, class Reclaim = epochs, class Compare = std::less<K>,
