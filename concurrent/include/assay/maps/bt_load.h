@@ -60,6 +60,7 @@ void bt_map<K, V, Policies>::load_sorted(Iterator first, Iterator last) {
       std::vector<made> above;
       above.reserve(nodes);
       std::vector<std::unique_ptr<internal, typename memory::deleter>> made_nodes;
+      made_nodes.reserve(nodes);  // so that no node is lost where there is no memory for its place
       for (std::size_t i = 0; i < nodes; ++i) made_nodes.emplace_back(make<internal>());
       for (std::size_t i = 0; i < nodes; ++i) {
         internal& node = *made_nodes[i].release();
