@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <libcuckoo/cuckoohash_map.hh>
 #include <optional>
 
