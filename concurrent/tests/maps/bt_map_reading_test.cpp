@@ -88,7 +88,7 @@ Elements reversed(Elements elements) {
   return elements;
 }
 
-// What a walk visits, of which `most` are wanted, and whether it came to its end.
+// The elements that a walk visits until it has `most`, and whether the walk came to its end.
 template <class Elements, class Walk>
 std::pair<Elements, bool> visited(const Walk& walk, std::size_t most = SIZE_MAX) {
   Elements met;
