@@ -9,6 +9,7 @@ are restored on request; the file is then kept under another name.
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -23,6 +24,7 @@ from assay.host.system import System
 
 _VERSION = 1
 _OF_ALL = "sys/devices/system/cpu"
+_PATIENCE_S = 10
 
 
 @dataclass(frozen=True)
@@ -210,27 +212,56 @@ def open_journal(folder: Path, system: System, *, readable: bool = False) -> Ite
         ) from error
     locks = [lock]
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+        holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+        if not _lock(lock, holder):
             raise AssayError(
                 f"another assay (process {holder or 'unknown'}) tunes this host: wait until it has ended"
-            ) from error
+            )
         with suppress(FileNotFoundError):  # where it is not, there is little to tune
             locks.append(os.open(system.root / _OF_ALL, os.O_RDONLY | os.O_CLOEXEC))
-            try:
-                fcntl.flock(locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+            if not _lock(locks[-1], holder):
                 raise AssayError(
                     f"another assay tunes this host, whose journal is not in {folder}: wait until it ends"
-                ) from error
+                )
         os.truncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         yield Journal(folder / "host.journal", system, locks, readable=readable)
+        os.truncate(lock, 0)
     finally:
         for file in reversed(locks):
             os.close(file)
+
+
+def _lock(file: int, holder: str) -> bool:
+    """Lock a file; return false if another process holds it.
+
+    A killed assay can leave processes that keep its locks for a moment: its root script, or a child that it
+    was starting. They are waited for.
+
+    Args:
+        file: an open file.
+        holder: the number of the process that held it last; empty if that ended in order.
+    """
+    until = time.monotonic() + (_PATIENCE_S if holder.isdigit() and not _lives(int(holder)) else 0)
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

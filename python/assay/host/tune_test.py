@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -418,6 +419,22 @@ def test_two_cannot_tune_at_once_with_journals_of_their_own(system: System, fold
     tune_it(system, folder / "other", "governor")
 
 
+def test_the_children_of_a_killed_run_are_waited_for(system: System, folder: Path) -> None:
+    with open_journal(folder, system):
+        pass
+    run = subprocess.Popen(
+        [sys.executable, "-c", HOLDS_THE_LOCK, folder / "host.lock"], stdout=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    child = int(run.stdout.readline())
+    run.kill()
+    run.wait()
+    ended = threading.Timer(0.1, os.kill, (child, signal.SIGKILL))
+    ended.start()
+    tune_it(system, folder, "governor")
+    ended.join()
+
+
 def test_a_tuned_run_leaves_everything_as_it_was(system: System, folder: Path) -> None:
     before, said = values(system), list[str]()
     seen: list[str | None] = []
@@ -501,6 +518,16 @@ def test_real_interrupts_are_moved_and_come_back(folder: Path) -> None:
         assert {place: system.read(place) for place in before} == before
 
 
+HOLDS_THE_LOCK = """
+import fcntl, os, signal, sys
+lock = os.open(sys.argv[1], os.O_RDWR)
+fcntl.flock(lock, fcntl.LOCK_EX)
+os.write(lock, b"%d\\n" % os.getpid())
+child = os.fork()
+if child:
+    print(child, flush=True)
+signal.pause()
+"""
 READ_ONLY = """
 mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys || exit 77
 exec "$@"
