@@ -15,6 +15,12 @@
 #ifndef ASSAY_BASE_ABI_H_
 #define ASSAY_BASE_ABI_H_
 
+#define ASSAY_CONCURRENT_VERSION "0.1.0"
+
+#if __cplusplus < 202002L
+#error "assay needs C++20: compile with -std=c++20, or a later standard"
+#endif
+
 #ifndef __cpp_exceptions
 #error "assay reports by exceptions that memory has run out: compile without -fno-exceptions"
 #endif
