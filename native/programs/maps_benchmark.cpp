@@ -107,7 +107,7 @@ entrant parse_entrant(const std::string& text) {
   const auto [number, more] = has_more ? divide(rest, ':', text, "") : std::pair(rest, "0"s);
   const bool is_signed = more == "signed";
   const auto threads = parse<unsigned>(number, text);
-  const auto most = find_subject(subject).max_threads.value_or(1024);
+  const auto most = subject::find_subject(subject).max_threads.value_or(1024);
   if (threads < 1 || threads > most) {
     throw std::invalid_argument(text + ": the threads must be 1 to " + std::to_string(most));
   }
@@ -144,13 +144,13 @@ named_mix parse_mix(const std::string& text) {
 class filled_map {
  public:
   // `numbers` are those of the threads of the crews; the largest fills the map.
-  filled_map(const subject_entry& subject, const std::set<unsigned>& numbers, crews& all,
-             const workload::key_space& space, const type_spec& numbers_of, double filled,
+  filled_map(const subject::subject_entry& subject, const std::set<unsigned>& numbers, crews& all,
+             const workload::key_space& space, const subject::type_spec& numbers_of, double filled,
              bool is_signed, std::uint64_t seed)
       : crews_(all), space_(space) {
     unsigned attached = 0;
     for (const unsigned number : numbers) attached += number;
-    type_spec values = numbers_of;
+    subject::type_spec values = numbers_of;
     values.bits = subject.value_bits;
     if (is_signed)
       rules_.emplace(0, values, attached, std::span(subject.reserved_values), space, true);
@@ -223,8 +223,8 @@ class filled_map {
     std::vector<trial::worker>& team = teams_.at(threads);
     crews_.at(threads).run([&](unsigned i) {
       trial::worker& self = team[i];
-      const task task{.seen = self.seen ? &*self.seen : nullptr};
-      tally sums;
+      const subject::task task{.seen = self.seen ? &*self.seen : nullptr};
+      subject::tally sums;
       for (std::uint64_t next = i; next < present;) {
         self.batch.size = 0;
         for (; self.batch.size < self.batch.capacity && next < present; next += threads) {
@@ -245,8 +245,8 @@ class filled_map {
 
   crews& crews_;
   const workload::key_space& space_;
-  std::optional<value_rules> rules_;  // none: values depend on keys alone
-  std::unique_ptr<any_map> map_;
+  std::optional<subject::value_rules> rules_;  // none: values depend on keys alone
+  std::unique_ptr<subject::any_map> map_;
   std::map<unsigned, std::vector<trial::worker>> teams_;  // by their numbers of threads
 };
 
@@ -257,7 +257,8 @@ struct choice {
 };
 
 fixture::figures figures_of(const choice& chosen, const workload::key_space& space,
-                            const type_spec& numbers_of, const fixture::settings& settings) {
+                            const subject::type_spec& numbers_of,
+                            const fixture::settings& settings) {
   random::splitmix64 seeds(settings.seed);
   crews all;
   std::map<std::string, std::set<unsigned>> numbers;  // of threads, by subject
@@ -276,7 +277,7 @@ fixture::figures figures_of(const choice& chosen, const workload::key_space& spa
     for (const entrant& each : chosen.entrants) {
       filled_map*& map = maps[{each.subject, mix.filled, each.is_signed}];
       if (map == nullptr) {
-        map = new filled_map(find_subject(each.subject), numbers[each.subject], all, space,
+        map = new filled_map(subject::find_subject(each.subject), numbers[each.subject], all, space,
                              numbers_of, mix.filled, each.is_signed, seeds());
       }
       turns.add(mix.name, each.name, [&, map](std::uint64_t seed) {
@@ -316,8 +317,8 @@ int main(int argc, char** argv) {
     const auto key_layout =
         layout == "dense" ? workload::key_layout::dense : workload::key_layout::sparse;
     const workload::key_space space(keys, key_layout, settings.seed);
-    const type_spec numbers_of{.type =
-                                   bits == 32 ? type_spec::kind::uint32 : type_spec::kind::uint64};
+    const subject::type_spec numbers_of{.type = bits == 32 ? subject::type_spec::kind::uint32
+                                                           : subject::type_spec::kind::uint64};
     return figures_of(chosen, space, numbers_of, settings);
   });
   // Without destroying the maps: two of libcds share a collector, which the first would take along.

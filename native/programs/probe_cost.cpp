@@ -73,12 +73,12 @@ class map {
 
 constexpr bool probed = assay::probe::compiled_in;
 
-const assay::subject<loop> registered_loop{
+const assay::subject::map<loop> registered_loop{
     probed ? "loop_probed" : "loop_unprobed",
     probed ? "no map: a counter alone" : "no map: a counter that is compiled out"};
-const assay::subject<map> registered_map{probed ? "map_probed" : "map_unprobed",
-                                         probed
-                                             ? "std::map for one thread, with a counter"
-                                             : "std::map for one thread, a counter compiled out"};
+const assay::subject::map<map> registered_map{
+    probed ? "map_probed" : "map_unprobed",
+    probed ? "std::map for one thread, with a counter"
+           : "std::map for one thread, a counter compiled out"};
 
 }  // namespace

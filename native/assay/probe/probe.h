@@ -12,8 +12,8 @@
 //
 //     restarts.add();    depth.record(steps);    freed.record(n);    first.record(n);
 //     load.record(0.75);                  // of type double; its mean and variance are kept
-//     const assay::probe::timer t(freed); // records the nanoseconds from here to the end of the
-//     scope first.stamp();                      // records when this is, in nanoseconds
+//     const assay::probe::timer t(freed);  // records the nanoseconds from here to the scope's end
+//     first.stamp();                       // records when this is, in nanoseconds
 //
 // That is all: the trial that measures the code finds its probes and reports them. The idea is that
 // of Setbench's "gstats" (Kharal and Brown 2022, section 7.2), without its central list of names.

@@ -12,7 +12,7 @@
 
 #include "assay/maps/plain_handle.h"
 
-namespace assay {
+namespace assay::subject {
 
 template <class K, class V>
 class sound_bag {
@@ -83,6 +83,6 @@ struct correct_multimap : test_bag<correct_multimap<K, V>, sound_multimap<K, V>>
 template <class K, class V>
 struct correct_queue : test_bag<correct_queue<K, V>, sound_queue<K, V>> {};
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_TEST_BAGS_H_

@@ -10,7 +10,7 @@
 
 #include "assay/maps/plain_handle.h"
 
-namespace assay {
+namespace assay::subject {
 
 template <class K, class V, class Lock = std::mutex>
 class sound_map_of {
@@ -84,6 +84,6 @@ class correct_map : public test_map<correct_map> {};
 template <class K, class V>
 class correct_ordered_map : public test_map<correct_ordered_map<K, V>, sound_ordered_map<K, V>> {};
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_TEST_MAPS_H_

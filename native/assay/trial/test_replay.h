@@ -51,7 +51,7 @@ inline void expect_repeated(const result& first, const result& again) {
 }
 
 // Runs a trial that time ends, and its replay.
-inline void expect_replay(const request& request, const subject_entry& subject) {
+inline void expect_replay(const request& request, const subject::subject_entry& subject) {
   const result first = run(request, subject);
   EXPECT_TRUE(first.problems.empty()) << first.problems.front();
   const result again = run(replay_of(request, first), subject);

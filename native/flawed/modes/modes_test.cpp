@@ -22,6 +22,7 @@
 namespace assay::flawed {
 namespace {
 
+using subject::subject_entry;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -29,7 +30,8 @@ using trial::operation_counts;
 using workload::operation;
 
 const subject_entry& sound() {
-  static const subject_entry entry = describe_subject<correct_map>("test", "a test's map");
+  static const subject_entry entry =
+      subject::describe_subject<subject::correct_map>("test", "a test's map");
   return entry;
 }
 
