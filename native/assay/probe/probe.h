@@ -27,10 +27,12 @@
 // no library; files compiled with and without them may be linked together.
 //
 // A probe has static storage duration: it is at namespace scope (`static` in a source file,
-// `inline` in a header) or is an `inline static` member, also of a template, whose instances share
-// one probe. Its name becomes part of metrics' names; it must match [a-z][a-z0-9_]*, which the
-// compiler checks. Two declarations of one name in a program are an error, which names both places
-// as soon as probes are used (see recording.h); what several files share is declared in a header.
+// `inline` in a header) or is an `inline static` member of a template, whose instances share one
+// probe. As a member of another class it does not link under clang, which leaves a reference to the
+// check of its name. The name becomes part of metrics' names; it must match [a-z][a-z0-9_]*, which
+// the compiler checks. Two declarations of one name in a program are an error, which names both
+// places as soon as probes are used (see recording.h); what several files share is declared in a
+// header.
 
 #ifndef ASSAY_PROBE_PROBE_H_
 #define ASSAY_PROBE_PROBE_H_
