@@ -23,7 +23,7 @@ inline constexpr unsigned slowdown = ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SAN
 
 using number = std::uint64_t;
 
-// So many entries of a few keys meet: key * 2^32 and what makes it the only one.
+// Entries of a few keys meet this far apart: key * 2^32 and what makes it the only one.
 inline constexpr number per_key = number{1} << 32;
 
 struct variant {

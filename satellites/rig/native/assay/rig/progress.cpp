@@ -41,7 +41,7 @@ using subject::subject_entry;
 using workload::operation;
 
 constexpr unsigned threads = 4;
-// So many points within one operation, while no thread completes any, mean that it waits: for the
+// This many points within one operation, while no thread completes any, mean that it waits: for the
 // suspended thread if all others wait as well or have nothing left to do, else perhaps for one that
 // has lost its processor.
 constexpr std::uint64_t without_end = 50'000;
