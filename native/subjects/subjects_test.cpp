@@ -13,7 +13,7 @@
 
 #include "assay/subject/subject.h"
 #include "assay/trial/run.h"
-#include "assay/trial/test_replay.h"
+#include "tests/test_replay.h"
 
 namespace assay::trial {
 namespace {

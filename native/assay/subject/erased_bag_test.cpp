@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_bags.h"
+#include "tests/test_bags.h"
 
 namespace assay::subject {
 namespace {

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "assay/subject/operations.h"
-#include "assay/subject/test_maps.h"
 #include "assay/subject/witness.h"
 #include "assay/workload/key_space.h"
+#include "tests/test_maps.h"
 
 namespace assay::subject {
 namespace {

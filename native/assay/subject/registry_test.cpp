@@ -10,7 +10,7 @@
 
 #include "assay/input/bad_request.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::subject {
 namespace {

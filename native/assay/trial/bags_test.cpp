@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_bags.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
+#include "tests/test_bags.h"
 
 namespace assay::trial {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
+#include "tests/test_maps.h"
 
 namespace assay::trial {
 namespace {

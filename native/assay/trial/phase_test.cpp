@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_bags.h"
-#include "assay/subject/test_maps.h"
 #include "assay/trial/run.h"
-#include "assay/trial/test_replay.h"
+#include "tests/test_bags.h"
+#include "tests/test_maps.h"
+#include "tests/test_replay.h"
 
 namespace assay::trial {
 namespace {

@@ -18,9 +18,9 @@
 #include "assay/base/sanitizers.h"
 #include "assay/host/placement.h"
 #include "assay/random/permutation.h"
-#include "assay/subject/test_maps.h"
-#include "assay/trial/test_replay.h"
 #include "assay/workload/streams.h"
+#include "tests/test_maps.h"
+#include "tests/test_replay.h"
 
 namespace assay::trial {
 namespace {

@@ -22,8 +22,8 @@
 #include "assay/host/memory_policy.h"
 #include "assay/probe/probe.h"
 #include "assay/subject/operations.h"
-#include "assay/subject/test_maps.h"
 #include "assay/workload/streams.h"
+#include "tests/test_maps.h"
 
 namespace assay::trial {
 namespace {

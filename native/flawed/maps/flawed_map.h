@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::flawed {
 

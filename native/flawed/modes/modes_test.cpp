@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
 #include "assay/trial/run.h"
 #include "flawed/modes/debug_build.h"
 #include "flawed/modes/flaws.h"
 #include "flawed/modes/policies.h"
 #include "flawed/modes/steps.h"
+#include "tests/test_maps.h"
 
 namespace assay::flawed {
 namespace {

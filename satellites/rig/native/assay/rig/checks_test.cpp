@@ -29,7 +29,7 @@
 #include "assay/rig/watch/watchdog.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {

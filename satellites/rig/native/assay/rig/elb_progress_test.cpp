@@ -24,8 +24,8 @@
 #include "assay/subject/any_entry_set.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
 #include "tests/maps/elb_test_variants.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {

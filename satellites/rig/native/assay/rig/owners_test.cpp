@@ -19,7 +19,7 @@
 #include "assay/rig/test_maps.h"
 #include "assay/rig/watch/owner_log.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {

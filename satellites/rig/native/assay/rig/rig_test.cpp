@@ -26,7 +26,7 @@
 #include "assay/rig/stress.h"
 #include "assay/rig/test_maps.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {
