@@ -78,7 +78,7 @@ def tables(campaigns: int) -> list[Table]:
             "same draws, so that it is what the false alarms leave. *Width*: the median of 100 (high / low "
             "- 1). *Best other*: the narrower of Student's t interval and that of Wilcoxon's signed ranks "
             "around the Hodges-Lehmann estimate, among those that cover 95% in the same campaigns. "
-            "*Found*: the interval excludes 1, in the right direction, where the code differs by so much.",
+            "*Found*: the interval excludes 1, in the right direction, where the code differs.",
             (
                 "noise",
                 "blocks",
@@ -166,7 +166,7 @@ def tables(campaigns: int) -> list[Table]:
             "A gate",
             f"{few} campaigns a row, which end at the first look at which every comparison has passed or "
             f"failed a gate of {100 * GATE:g}%, or after {UNTIL_GATE.blocks} blocks. One of them is slower "
-            "by so much, the others are of identical code. *Failed*: any comparison has. *Passed*: all have. "
+            "by this much, the others are of identical code. *Failed*: any comparison has. *Passed*: all have. "
             "*Wrong*: any fails that is not beyond the gate, or all pass while one is at the gate or beyond. "
             "*Decided*: each has passed or failed.",
             (

@@ -38,7 +38,7 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """Of all campaigns."""
+        """The share of all campaigns."""
         return self.hits / self.campaigns
 
     @property

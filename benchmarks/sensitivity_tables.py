@@ -153,7 +153,7 @@ def tables(campaigns: int) -> list[Table]:
         Table(
             "One system less sensitive than another",
             f"{quarter} pairs of systems a row, whose configurations are drawn alike, as in a campaign; the "
-            "first is as sensitive as the ratio says, and its replicates scatter by so much more. *Holds "
+            "first is as sensitive as the ratio says, and its replicates scatter this much more. *Holds "
             "it*: the interval includes the ratio. *Less*, *more*: the verdict is that it is less or more "
             "sensitive, which is wrong where the ratio is 1.",
             (

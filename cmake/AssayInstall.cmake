@@ -18,7 +18,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
 
 install(DIRECTORY native/assay/random native/assay/workload native/assay/probe native/assay/subject
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay"
-  FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE PATTERN "test_*" EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN "*_test_*" EXCLUDE PATTERN "*model*" EXCLUDE)
 install(FILES native/assay/host/clock.h native/assay/host/compiled_as.h
     native/assay/host/time_stamp_counter.h
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/assay/host")
@@ -41,7 +41,7 @@ install(FILES native/CMakeLists.txt DESTINATION "${source_dir}/native")
 install(DIRECTORY concurrent DESTINATION "${source_dir}" PATTERN tests EXCLUDE)
 install(DIRECTORY native/assay DESTINATION "${source_dir}/native"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "CMakeLists.txt"
-  PATTERN "*_test*" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE)
+  PATTERN "*_test*" EXCLUDE PATTERN "*_model*" EXCLUDE PATTERN "*_mistakes*" EXCLUDE)
 
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION "${package_dir}")
 install(EXPORT assay-trial-targets NAMESPACE assay:: DESTINATION "${package_dir}")

@@ -56,7 +56,7 @@ OF_STORE = (
     "store query 'select * from findings' --json",
     "store query 'select * from verdicts' --json",
 )
-"""Of every store."""
+"""What is asked of every store."""
 OF_CAMPAIGN = (
     "report --campaign {}",
     "report --campaign {} --verbose",

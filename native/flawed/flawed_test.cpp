@@ -36,7 +36,8 @@ template <class K, class V>
 using natarajan_leaks = subjects::natarajan_mittal_bst_as_published<K, V>;
 
 result trial_of(const std::string& name, unsigned threads, const workload::mix& mix = {40, 40, 20},
-                const type_spec& value = {}, std::uint64_t keys = 10'000, std::uint64_t seed = 1) {
+                const subject::type_spec& value = {}, std::uint64_t keys = 10'000,
+                std::uint64_t seed = 1) {
   const request request{
       .subject = name,
       .seed = seed,
@@ -47,7 +48,7 @@ result trial_of(const std::string& name, unsigned threads, const workload::mix& 
       .duration = std::chrono::milliseconds(20),
       .interval = std::chrono::milliseconds(10),
       .value = value};
-  return run(request, find_subject(name));
+  return run(request, subject::find_subject(name));
 }
 
 // The first of up to 100 trials in which something went wrong while it was measured: that lasts 20
@@ -228,7 +229,7 @@ TEST_P(flawed_map, that_leaves_a_key_out_of_a_clone_differs_from_the_walk) {
 
 TEST_P(flawed_map, that_cuts_strings_short_has_the_right_keys_but_wrong_values) {
   const result found = trial_of("truncates_values", GetParam(), {40, 40, 20},
-                                {.type = type_spec::kind::bytes, .least = 9, .most = 100});
+                                {.type = subject::type_spec::kind::bytes, .least = 9, .most = 100});
   const auto check = found.contents_check.value();
   EXPECT_EQ(check.found.size, check.expected.size);
   EXPECT_EQ(check.found.key_sum, check.expected.key_sum);

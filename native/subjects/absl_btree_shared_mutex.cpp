@@ -7,6 +7,6 @@
 template <class K, class V>
 using absl_btree_shared_mutex = locked_map<absl::btree_map<K, V>, std::shared_mutex>;
 
-static const assay::subject_template<absl_btree_shared_mutex> registered{
+static const assay::subject::map_template<absl_btree_shared_mutex> registered{
     "absl_btree_shared_mutex",
     "absl::btree_map behind one std::shared_mutex; every operation is atomic", "at once"};

@@ -81,14 +81,14 @@ class arithmetic_once {
   std::array<std::atomic<std::uint64_t>, std::size_t{1} << 17> done_{};  // no key is 0
 };
 
-static const assay::subject<arithmetic<1000>> registered_1000{
+static const assay::subject::map<arithmetic<1000>> registered_1000{
     "arithmetic_1000",
     "no map at all: 1,000 dependent steps of arithmetic (multiply, add) an operation", "nothing"};
-static const assay::subject<arithmetic<1030>> registered_1030{
+static const assay::subject::map<arithmetic<1030>> registered_1030{
     "arithmetic_1030",
     "arithmetic_1000 with 1,030 steps: 3% more of the same work, apart from the trial loop's own",
     "nothing"};
-static const assay::subject<arithmetic_once> registered_once{
+static const assay::subject::map<arithmetic_once> registered_once{
     "arithmetic_once",
     "arithmetic_1000 that does its steps once for each key and remembers it: it has to warm up",
     "nothing"};

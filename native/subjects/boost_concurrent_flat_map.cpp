@@ -35,7 +35,7 @@ class boost_concurrent_flat_map {
   boost::concurrent_flat_map<K, V> map_;
 };
 
-static const assay::subject_template<boost_concurrent_flat_map> registered{
+static const assay::subject::map_template<boost_concurrent_flat_map> registered{
     "boost_concurrent_flat_map",
     "Boost's concurrent_flat_map: open addressing with a lock for each 15 slots; its size is not "
     "atomic",

@@ -21,15 +21,14 @@ template <class Synchronisation, template <class, class> class Policies>
 using numbers = bt_subject<std::uint64_t, std::uint64_t, Policies<std::uint64_t, Synchronisation>>;
 
 using under_spin_lock = assay::bt::coarse<assay::sync::spin_lock>;
-using assay::subject;
-using assay::subject_template;
+namespace subject = assay::subject;
 using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
 
-static const subject<numbers<optimistic_replacing, bt_subject_policies>> replacing{
+static const subject::map<numbers<optimistic_replacing, bt_subject_policies>> replacing{
     "bt_map_replacing", "bt_map whose balancing replaces parents, too, as the thesis has it",
     "epochs"};
-static const subject<numbers<under_spin_lock, bt_subject_policies>> spin{
+static const subject::map<numbers<under_spin_lock, bt_subject_policies>> spin{
     "bt_map_spin", "bt_map of which each operation is a critical section of a spin lock", "epochs"};
 
 template <class K, class V>
@@ -38,17 +37,17 @@ template <class K, class V>
 using small_optimistic_replacing = bt_subject<K, V, small_nodes<K, optimistic_replacing>>;
 #if ASSAY_FEW_TYPES
 template <template <class, class> class Map>
-using small_subject = subject_template<Map, std::uint64_t, std::string>;
+using small_subject = subject::map_template<Map, std::uint64_t, std::string>;
 #else
 template <template <class, class> class Map>
-using small_subject = subject<Map<std::uint64_t, std::uint64_t>>;
+using small_subject = subject::map<Map<std::uint64_t, std::uint64_t>>;
 #endif
 static const small_subject<small_optimistic> small{"bt_map_6", "bt_map with nodes of 6", "epochs"};
 static const small_subject<small_optimistic_replacing> small_replacing{
     "bt_map_replacing_6", "bt_map_replacing with nodes of 6", "epochs"};
-static const subject<numbers<under_spin_lock, small_nodes>> small_spin{
+static const subject::map<numbers<under_spin_lock, small_nodes>> small_spin{
     "bt_map_spin_6", "bt_map_spin with nodes of 6", "epochs"};
 
 using under_elided_lock = assay::bt::coarse<assay::probe::elided_lock<std::mutex>>;
-static const subject<numbers<under_elided_lock, small_nodes>> small_elided{
+static const subject::map<numbers<under_elided_lock, small_nodes>> small_elided{
     "bt_map_elided_6", "bt_map_elided with nodes of 6", "epochs"};

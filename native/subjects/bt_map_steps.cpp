@@ -48,25 +48,25 @@ struct with_fetches : with_full_leaves {
   static constexpr bool fetches_to_write = true;
 };
 
-using assay::subject;
+namespace subject = assay::subject;
 using assay::bt::optimistic;
 using assay::bt::optimistic_replacing;
 
-static const subject<numbers<optimistic_replacing, thesis>> step_0{
+static const subject::map<numbers<optimistic_replacing, thesis>> step_0{
     "bt_map_step_0", "bt_map as the thesis lays it out, 32 and 32, with optimistic locks",
     "epochs"};
-static const subject<numbers<optimistic, thesis>> step_1{
+static const subject::map<numbers<optimistic, thesis>> step_1{
     "bt_map_step_1", "bt_map_step_0 that changes parents where they are", "epochs"};
-static const subject<numbers<optimistic, with_vectors>> step_2{
+static const subject::map<numbers<optimistic, with_vectors>> step_2{
     "bt_map_step_2", "bt_map_step_1 with internal nodes searched by vector instructions", "epochs"};
-static const subject<numbers<optimistic, with_fingerprints>> step_3{
+static const subject::map<numbers<optimistic, with_fingerprints>> step_3{
     "bt_map_step_3", "bt_map_step_2 with leaves searched by fingerprints", "epochs"};
-static const subject<numbers<optimistic, with_homes>> step_4{
+static const subject::map<numbers<optimistic, with_homes>> step_4{
     "bt_map_step_4", "bt_map_step_3 with elements in the line that their hash names", "epochs"};
-static const subject<numbers<optimistic, with_own_capacities>> step_5{
+static const subject::map<numbers<optimistic, with_own_capacities>> step_5{
     "bt_map_step_5", "bt_map_step_4 with leaves of 44 elements and internal nodes of 23 children",
     "epochs"};
-static const subject<numbers<optimistic, with_full_leaves>> step_6{
+static const subject::map<numbers<optimistic, with_full_leaves>> step_6{
     "bt_map_step_6", "bt_map_step_5 that keeps leaves full", "epochs"};
-static const subject<numbers<optimistic, with_fetches>> step_7{
+static const subject::map<numbers<optimistic, with_fetches>> step_7{
     "bt_map_step_7", "bt_map_step_6 that fetches leaves to write to them: bt_map", "epochs"};

@@ -56,5 +56,5 @@ class bt_multimap {
   map all_;
 };
 
-static const assay::bag_subject<bt_multimap, std::uint32_t> registered{
+static const assay::subject::bag<bt_multimap, std::uint32_t> registered{
     "bt_multimap", "assay::bt_map as a multimap: its keys are keys with values", "epochs"};

@@ -40,7 +40,7 @@ class bronson_avl_tree {
     map_type& map_;
   };
 
-  explicit bronson_avl_tree(const assay::map_hints& hints) : collector_(hints) {}
+  explicit bronson_avl_tree(const assay::subject::map_hints& hints) : collector_(hints) {}
 
   handle attach() { return handle(map_); }
 
@@ -59,7 +59,7 @@ class bronson_avl_tree {
   map_type map_;
 };
 
-const assay::subject_template<bronson_avl_tree> registered{
+const assay::subject::map_template<bronson_avl_tree> registered{
     "cds_bronson_avl_tree",
     "libcds's Bronson AVL tree: optimistic, locks for updates, reclaiming by buffered user-space "
     "RCU; walked by searches",

@@ -29,7 +29,7 @@ class ellen_bin_tree : public cds_map<tree<K, V>> {
   }
 };
 
-const assay::subject_template<ellen_bin_tree> registered{
+const assay::subject::map_template<ellen_bin_tree> registered{
     "cds_ellen_bin_tree",
     "libcds's Ellen binary search tree: lock-free, external, reclaiming by hazard pointers; walked "
     "by searches",

@@ -31,6 +31,6 @@ struct feldman_traits : cds::container::feldman_hashmap::traits {
 template <class K, class V>
 using feldman = cds_map<cds::container::FeldmanHashMap<cds::gc::HP, K, V, feldman_traits>>;
 
-static const assay::subject_template<feldman, std::uint64_t, std::uint32_t> registered{
+static const assay::subject::map_template<feldman, std::uint64_t, std::uint32_t> registered{
     "cds_feldman_hash_map",
     "libcds's hash trie after Feldman et al., reclaiming by hazard pointers", "hazard pointers"};

@@ -27,6 +27,6 @@ class hp_skip_list : public skip_list_map<K, V> {
   handle attach() { return handle(this->map()); }
 };
 
-static const assay::subject_template<hp_skip_list> registered{
+static const assay::subject::map_template<hp_skip_list> registered{
     "cds_hp_skip_list", "libcds's lock-free skip list, reclaiming by hazard pointers",
     "hazard pointers"};

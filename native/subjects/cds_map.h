@@ -41,14 +41,14 @@ struct cds_collector;
 
 template <class Map>
 struct cds_collector<Map, cds_rcu> {
-  explicit cds_collector(const assay::map_hints&) {}
+  explicit cds_collector(const assay::subject::map_hints&) {}
   cds_rcu collector;
 };
 
 template <class Map>
 struct cds_collector<Map, cds::gc::HP> {
   // One more thread, as the one that builds the map also walks and destroys it.
-  explicit cds_collector(const assay::map_hints& hints)
+  explicit cds_collector(const assay::subject::map_hints& hints)
       : collector(Map::c_nHazardPtrCount, hints.threads + 1) {}
   cds::gc::HP collector;
 };
@@ -86,7 +86,7 @@ class cds_map {
 
   // `arguments` are those of libcds's map. The thread that builds the map also destroys it.
   template <class... Arguments>
-  explicit cds_map(const assay::map_hints& hints, Arguments... arguments)
+  explicit cds_map(const assay::subject::map_hints& hints, Arguments... arguments)
       : collector_(hints), map_(arguments...) {}
 
   handle attach() { return handle(map_); }

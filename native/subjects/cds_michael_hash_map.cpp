@@ -27,11 +27,11 @@ using michael =
 template <class K, class V>
 class michael_hash_map : public michael<K, V> {
  public:
-  explicit michael_hash_map(const assay::map_hints& hints)
+  explicit michael_hash_map(const assay::subject::map_hints& hints)
       : michael<K, V>(hints, hints.key_range, 1U) {}
 };
 
-static const assay::subject_template<michael_hash_map> registered{
+static const assay::subject::map_template<michael_hash_map> registered{
     "cds_michael_hash_map",
     "libcds's Michael hash map: a fixed table of lock-free lists, reclaiming by hazard pointers",
     "hazard pointers"};

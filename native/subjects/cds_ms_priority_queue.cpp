@@ -21,7 +21,7 @@ class ms_priority_queue {
   };
 
  public:
-  explicit ms_priority_queue(const assay::map_hints& hints)
+  explicit ms_priority_queue(const assay::subject::map_hints& hints)
       : queue_(std::max<std::uint64_t>(2 * hints.key_range, least_capacity)) {}
 
   void push(K key, V value) {
@@ -49,7 +49,7 @@ class ms_priority_queue {
   cds::container::MSPriorityQueue<entry, traits> queue_;
 };
 
-static const assay::bag_subject<ms_priority_queue> registered{
+static const assay::subject::bag<ms_priority_queue> registered{
     "cds_ms_priority_queue",
     "libcds's bounded binary heap with a lock for each node, after Hunt, Michael, Parthasarathy "
     "and Scott (1996)",

@@ -11,6 +11,6 @@ class skip_list : public cds_map<cds::container::SkipListMap<cds_rcu, K, V>> {
   static constexpr bool linearizable = false;
 };
 
-static const assay::subject_template<skip_list> registered{
+static const assay::subject::map_template<skip_list> registered{
     "cds_rcu_skip_list", "libcds's lock-free skip list, reclaiming by buffered user-space RCU",
     "RCU"};

@@ -35,7 +35,7 @@ class skip_list_queue {
     set& entries_;
   };
 
-  explicit skip_list_queue(const assay::map_hints& hints) : collector_(hints) {}
+  explicit skip_list_queue(const assay::subject::map_hints& hints) : collector_(hints) {}
 
   handle attach() { return handle(entries_); }
 
@@ -54,7 +54,7 @@ class skip_list_queue {
   set entries_;
 };
 
-static const assay::bag_subject<skip_list_queue> registered{
+static const assay::subject::bag<skip_list_queue> registered{
     "cds_skip_list_queue",
     "libcds's lock-free skip list as a queue, of which the first entry is taken, reclaiming by "
     "buffered user-space RCU",

@@ -21,11 +21,11 @@ using split_list =
 template <class K, class V>
 class split_list_map : public split_list<K, V> {
  public:
-  explicit split_list_map(const assay::map_hints& hints)
+  explicit split_list_map(const assay::subject::map_hints& hints)
       : split_list<K, V>(hints, hints.key_range, 1U) {}
 };
 
-static const assay::subject_template<split_list_map> registered{
+static const assay::subject::map_template<split_list_map> registered{
     "cds_split_list_map",
     "libcds's split-ordered list, a growing lock-free hash map, reclaiming by hazard pointers",
     "hazard pointers"};

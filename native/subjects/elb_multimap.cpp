@@ -31,7 +31,7 @@ class multimap_of : public assay::elb_multimap<K, V, Reclaim, elb_layout<Nodes, 
 
 template <class K, class V>
 using multimap = multimap_of<K, V, assay::probed::hazard_pointers, assay::elb_settings>;
-static const assay::bag_subject<multimap> registered{
+static const assay::subject::bag<multimap> registered{
     "elb_multimap",
     "assay::elb_multimap: the lock-free ELB-tree of Bonnichsen, Karlsson and Probst, reclaiming by "
     "hazard pointers",
@@ -39,11 +39,11 @@ static const assay::bag_subject<multimap> registered{
 
 template <class K, class V>
 using in_epochs = multimap_of<K, V, assay::probed::epochs, assay::elb_settings>;
-static const assay::bag_subject<in_epochs> registered_epochs{
+static const assay::subject::bag<in_epochs> registered_epochs{
     "elb_multimap_epochs", "elb_multimap, reclaiming by epochs", "epochs"};
 
 template <class K, class V>
 using wide = multimap_of<K, V, assay::probed::hazard_pointers, assay::elb_wide>;
-static const assay::bag_subject<wide> registered_wide{
+static const assay::subject::bag<wide> registered_wide{
     "elb_multimap_wide", "elb_multimap with nodes of up to 512 entries or 252 children",
     "hazard pointers"};

@@ -58,21 +58,21 @@ class queue_of {
 
 template <class K, class V>
 using queue = queue_of<K, V, assay::elb_queue_settings>;
-static const assay::bag_subject<queue> registered{
+static const assay::subject::bag<queue> registered{
     "elb_priority_queue",
     "assay::elb_priority_queue: a lock-free ELB-tree whose leaves are joined late",
     "hazard pointers"};
 
 template <class K, class V>
 using narrow_queue = queue_of<K, V, assay::elb_narrow>;
-static const assay::bag_subject<narrow_queue> registered_narrow{
+static const assay::subject::bag<narrow_queue> registered_narrow{
     "elb_priority_queue_narrow",
     "elb_priority_queue with nodes of up to 16 entries or children, as in the paper",
     "hazard pointers"};
 
 template <class K, class V>
 using near_queue = queue_of<K, V, assay::elb_queue_settings, true>;
-static const assay::bag_subject<near_queue> registered_near{
+static const assay::subject::bag<near_queue> registered_near{
     "elb_priority_queue_near",
     "elb_priority_queue that pops one of the lowest, of which there are up to a node's capacity",
     "hazard pointers"};

@@ -30,7 +30,7 @@ class libcuckoo_hash_map {
   libcuckoo::cuckoohash_map<K, V> map_;
 };
 
-static const assay::subject_template<libcuckoo_hash_map> registered{
+static const assay::subject::map_template<libcuckoo_hash_map> registered{
     "libcuckoo_hash_map",
     "libcuckoo's cuckoohash_map: each key in one of two buckets of 4 slots, under both buckets' "
     "locks",

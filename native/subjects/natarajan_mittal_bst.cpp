@@ -7,7 +7,7 @@
 
 template <class K, class V>
 using lock_free_tree = assay::probed::natarajan_mittal_bst<K, V, assay::probed::epochs>;
-static const assay::subject_template<lock_free_tree> registered{
+static const assay::subject::map_template<lock_free_tree> registered{
     "natarajan_mittal_bst",
     "the lock-free external search tree of Natarajan and Mittal, reclaiming by epochs", "epochs"};
 
@@ -18,12 +18,12 @@ class leaking_lock_free_tree
  public:
   static constexpr bool leaks = true;
 };
-static const assay::subject<leaking_lock_free_tree> registered_leaking{
+static const assay::subject::map<leaking_lock_free_tree> registered_leaking{
     "natarajan_mittal_bst_leaking", "natarajan_mittal_bst without reclamation: it frees nothing",
     "never"};
 
 // For comparison: numbers alone.
-static const assay::subject<
+static const assay::subject::map<
     assay::probed::natarajan_mittal_bst<std::uint64_t, std::uint64_t, assay::probed::garbage_sets>>
     registered_sets{"natarajan_mittal_bst_sets",
                     "natarajan_mittal_bst, reclaiming by sets of garbage as ASCYLIB does",
@@ -35,7 +35,7 @@ class tree_as_published : public assay::subjects::natarajan_mittal_bst_as_publis
  public:
   static constexpr bool leaks = true;
 };
-static const assay::subject_template<tree_as_published, std::uint64_t> registered_as_published{
+static const assay::subject::map_template<tree_as_published, std::uint64_t> registered_as_published{
     "natarajan_mittal_bst_as_published",
     "natarajan_mittal_bst where an erase retires its own two nodes only, "
     "and leaks the rest of what "

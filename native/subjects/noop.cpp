@@ -2,5 +2,5 @@
 
 #include "assay/subject/subject.h"
 
-static const assay::subject_template<noop_of> registered{
+static const assay::subject::map_template<noop_of> registered{
     "noop", "no map at all: the trial loop's floor", "nothing"};

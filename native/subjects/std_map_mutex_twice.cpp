@@ -55,6 +55,6 @@ class std_map_mutex_twice {
   tree second_;
 };
 
-static const assay::subject_template<std_map_mutex_twice> registered{
+static const assay::subject::map_template<std_map_mutex_twice> registered{
     "std_map_mutex_twice",
     "std_map_mutex doing every operation twice, in two trees behind one std::mutex", "at once"};

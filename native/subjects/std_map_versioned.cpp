@@ -130,7 +130,7 @@ class std_map_versioned {
   std::uint64_t version_ = 0;  // how many updates succeeded
 };
 
-static const assay::subject_template<std_map_versioned> registered{
+static const assay::subject::map_template<std_map_versioned> registered{
     "std_map_versioned",
     "std::map behind one std::mutex, whose range, size and snapshot are atomic and begin again "
     "after every update, so that they may starve",

@@ -44,7 +44,7 @@ class std_multimap {
 
 template <class K, class V>
 using under_mutex = std_multimap<K, V, std::mutex>;
-static const assay::bag_subject<under_mutex> registered{
+static const assay::subject::bag<under_mutex> registered{
     "std_multimap_mutex", "std::multimap behind one std::mutex; every operation is atomic",
     "at once"};
 
@@ -52,5 +52,5 @@ template <class K, class V>
 struct unsynchronised : std_multimap<K, V, no_lock> {
   static constexpr unsigned max_threads = 1;
 };
-static const assay::bag_subject<unsynchronised> registered_unsynchronised{
+static const assay::subject::bag<unsynchronised> registered_unsynchronised{
     "std_multimap_unsynchronised", "std::multimap without any lock, for one thread", "at once"};

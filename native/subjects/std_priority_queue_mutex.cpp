@@ -40,6 +40,6 @@ class std_priority_queue_mutex {
   heap heap_;
 };
 
-static const assay::bag_subject<std_priority_queue_mutex> registered{
+static const assay::subject::bag<std_priority_queue_mutex> registered{
     "std_priority_queue_mutex", "std::priority_queue, a binary heap, behind one std::mutex",
     "at once"};

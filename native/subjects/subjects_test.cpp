@@ -13,17 +13,19 @@
 
 #include "assay/subject/subject.h"
 #include "assay/trial/run.h"
-#include "assay/trial/test_replay.h"
+#include "tests/test_replay.h"
 
 namespace assay::trial {
 namespace {
 
+using subject::find_subject;
+using subject::subject_entry;
 using workload::key_layout;
 using workload::operation;
 
 std::vector<std::string> all_subjects() {
   std::vector<std::string> names;
-  for (const auto& subject : registry()) names.push_back(subject.name);
+  for (const auto& subject : subject::registry()) names.push_back(subject.name);
   return names;
 }
 
@@ -32,7 +34,7 @@ bool has(const subject_entry& subject, operation kind) {
 }
 
 TEST(subjects, say_how_they_reclaim) {
-  for (const auto& subject : registry()) EXPECT_NE(subject.reclaims, "") << subject.name;
+  for (const auto& subject : subject::registry()) EXPECT_NE(subject.reclaims, "") << subject.name;
 }
 
 class every_subject
@@ -57,7 +59,7 @@ TEST_P(every_subject, gives_valid_trials) {
   }
   std::vector<workload::mix> mixes{
       {50, 50, 0}, {20, 10, 70}, {0, 0, 100}, {10, 0, 90}, {0, 10, 90}};
-  if (subject.structure == structure::queue) {
+  if (subject.structure == subject::structure::queue) {
     if (keys == key_layout::sparse) return;  // is refused
     mixes = {{50, 50, 0}, {52, 48, 0}, {20, 80, 0}};
   }
@@ -112,7 +114,7 @@ TEST_P(every_pair_of_types, gives_valid_trials_of_all_operations) {
     request.key = {.type = types.key, .least = 8, .most = 40};
     request.value = {.type = types.value, .least = 0, .most = 100};
     for (const key_layout keys : {key_layout::dense, key_layout::sparse}) {
-      if (subject.structure == structure::queue && keys == key_layout::sparse) continue;
+      if (subject.structure == subject::structure::queue && keys == key_layout::sparse) continue;
       request.keys = keys;
       ++request.seed;
       EXPECT_THAT(run(request, subject).problems, ::testing::IsEmpty())

@@ -41,7 +41,7 @@ class tbb_hash_map {
   map_type map_;
 };
 
-static const assay::subject_template<tbb_hash_map> registered{
+static const assay::subject::map_template<tbb_hash_map> registered{
     "tbb_hash_map",
     "oneTBB's concurrent_hash_map: chained buckets with a lock for each bucket and element; its "
     "size is not atomic",

@@ -111,7 +111,7 @@ class tbb_map {
   tbb::concurrent_map<K, V, std::less<>, std::allocator<std::pair<const K, V>>> map_;
 };
 
-const assay::subject_template<tbb_map> registered{
+const assay::subject::map_template<tbb_map> registered{
     "tbb_map",
     "oneTBB's concurrent_map, a skip list: an erase has the map to itself and takes linear time",
     "at once"};

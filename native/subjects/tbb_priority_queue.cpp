@@ -32,7 +32,7 @@ class tbb_priority_queue {
   tbb::concurrent_priority_queue<entry, std::greater<>, std::allocator<entry>> queue_;
 };
 
-static const assay::bag_subject<tbb_priority_queue> registered{
+static const assay::subject::bag<tbb_priority_queue> registered{
     "tbb_priority_queue",
     "oneTBB's concurrent_priority_queue: a binary heap on which one thread carries out what the "
     "others ask for",

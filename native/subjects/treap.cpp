@@ -226,13 +226,13 @@ using optimistic = treap<assay::sync::optimistic_section<>>;
 using shared = treap<excluding_section<std::shared_mutex>>;
 using exclusive = treap<excluding_section<std::mutex>>;
 
-const assay::subject<optimistic> registered{
+const assay::subject::map<optimistic> registered{
     "treap_optimistic",
     "a search tree behind one sync::optimistic_section over std::mutex: readers write nothing",
     "nothing"};
-const assay::subject<shared> registered_shared{
+const assay::subject::map<shared> registered_shared{
     "treap_shared_mutex", "treap_optimistic, behind one std::shared_mutex", "nothing"};
-const assay::subject<exclusive> registered_exclusive{
+const assay::subject::map<exclusive> registered_exclusive{
     "treap_mutex", "treap_optimistic, behind one std::mutex", "nothing"};
 
 }  // namespace

@@ -55,7 +55,7 @@ def run(path: Path) -> Shown:
                 output["text"] = strip_ansi(output["text"])  # type: ignore[no-untyped-call]
     resources = {"output_files_dir": "pictures", "unique_key": path.stem}
     markdown, written = MarkdownExporter().from_notebook_node(notebook, resources=resources)  # type: ignore[no-untyped-call]
-    # Of data frames: the theme has styles of its own.
+    # Styles of data frames go: the theme has its own.
     markdown = re.sub(r"<style scoped>.*?</style>\n", "", markdown, flags=re.DOTALL)
     markdown = markdown.replace(' border="1" class="dataframe"', "").replace(
         ' style="text-align: right;"', ""

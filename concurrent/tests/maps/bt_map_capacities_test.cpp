@@ -51,17 +51,18 @@ class bare : public Map {
 struct sizes {
   std::size_t leaf;
   std::size_t internal;
-  std::unique_ptr<any_map> (*make)();
+  std::unique_ptr<subject::any_map> (*make)();
 };
 template <std::size_t Leaf, std::size_t Internal, class Synchronisation>
 constexpr sizes sizes_of() {
   return {
-      Leaf, Internal, []() -> std::unique_ptr<any_map> {
+      Leaf, Internal, []() -> std::unique_ptr<subject::any_map> {
         using map = bare<
             bt_map<number, number,
                    bt_test::policies<number, Synchronisation, bt_test::capacities<Leaf, Internal>,
                                      reclaim::epochs, std::less<>>>>;
-        return std::make_unique<erased_map<map, number, number, loops::none>>(map_hints{});
+        return std::make_unique<subject::erased_map<map, number, number, subject::loops::none>>(
+            subject::map_hints{});
       }};
 }
 // As many capacities, evenly from the least to the greatest, each once of leaves and once of
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(from_6_to_64, bt_map_of_capacities,
                                   std::to_string(of.param.internal);
                          });
 
-void expect_same(const bt_test::subject& map, const elements& model) {
+void expect_same(const bt_test::subject& map, const subject::elements& model) {
   EXPECT_EQ(map.broken_invariant(), std::nullopt);
   EXPECT_EQ(map.contents(), bt_test::elements(model.begin(), model.end()));
 }
@@ -96,7 +97,7 @@ TEST_P(bt_map_of_capacities, holds_what_a_set_does) {
   std::mt19937_64 draw(seed);
   const bt_test::subject map(GetParam().make());
   const auto handle = map.attach();
-  elements model;
+  subject::elements model;
   // Enough for several internal nodes if they are of moderate size.
   const number keys = 4 * GetParam().leaf * GetParam().internal / static_cast<number>(slowdown);
   for (const unsigned erases : {1U, 4U, 7U, 2U, 8U}) {
@@ -119,7 +120,7 @@ TEST_P(bt_map_of_capacities, holds_what_a_set_does) {
 TEST_P(bt_map_of_capacities, grows_and_shrinks_in_order) {
   const bt_test::subject map(GetParam().make());
   const auto handle = map.attach();
-  elements model;
+  subject::elements model;
   // Splits in order leave halves: so the tree has three levels of internal nodes, or four.
   const number keys = 2 * GetParam().leaf * GetParam().internal / static_cast<number>(slowdown);
   for (const bool ascending : {true, false}) {

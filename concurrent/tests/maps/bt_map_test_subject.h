@@ -118,7 +118,7 @@ struct numbered<wide> {
 
 }  // namespace assay::bt_test
 
-namespace assay {
+namespace assay::subject {
 
 template <class T>
   requires requires { &bt_test::numbered<T>::made; }
@@ -129,11 +129,21 @@ class codec<T> {
   static std::uint64_t decode(const T& made) { return bt_test::numbered<T>::number(made); }
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 namespace assay::bt_test {
 
-using assay::element;
+namespace extra_operations = assay::subject::extra_operations;
+using assay::subject::any_handle;
+using assay::subject::any_map;
+using assay::subject::element;
+using assay::subject::erased_map;
+using assay::subject::loops;
+using assay::subject::map_hints;
+using assay::subject::operation_outcome;
+using assay::subject::question;
+using assay::subject::registered;
+using assay::subject::visitor;
 using elements = std::vector<element>;
 using number = std::uint64_t;
 
@@ -329,8 +339,8 @@ struct policies : bt_policies<K> {
 
 template <class K, class V, class Policies>
 struct tested : bt_map<K, V, Policies> {
-  using operations =
-      assay::operations<update_by, find_all, load_sorted, clear, unfreed, approximate_size>;
+  using operations = assay::subject::operations<update_by, find_all, load_sorted, clear, unfreed,
+                                                approximate_size>;
 };
 
 // --- variants -----------------------------------------------------------------------------------

@@ -18,6 +18,8 @@
 namespace assay::elb_test {
 namespace {
 
+using subject::any_entry_handle;
+
 template <class K, class V>
 number number_of(const std::pair<K, V>& pair) {
   return number{pair.first} * per_key + number{pair.second};
@@ -33,7 +35,7 @@ std::pair<std::uint64_t, std::uint32_t> pair_of(
 }
 
 template <class Held, class Handle>
-class user : public any_entry_set {
+class user : public subject::any_entry_set {
  public:
   std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<Handle>(held_); }
   std::vector<number> walk() override {
@@ -124,9 +126,9 @@ class queue_handle final : public any_entry_handle {
 std::vector<variant> variants_of_users() {
   return {
       {"multimap_6", [] { return std::make_unique<user<multimap, multimap_handle>>(); }, 0,
-       entry_ranges::of_keys},
+       subject::entry_ranges::of_keys},
       {"queue_8_6", [] { return std::make_unique<user<queue, queue_handle>>(); }, 7,
-       entry_ranges::all},
+       subject::entry_ranges::all},
   };
 }
 

@@ -23,14 +23,14 @@ inline constexpr unsigned slowdown = ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SAN
 
 using number = std::uint64_t;
 
-// So many entries of a few keys meet: key * 2^32 and what makes it the only one.
+// Entries of a few keys meet this far apart: key * 2^32 and what makes it the only one.
 inline constexpr number per_key = number{1} << 32;
 
 struct variant {
   std::string name;
-  std::function<std::unique_ptr<any_entry_set>()> make;
+  std::function<std::unique_ptr<subject::any_entry_set>()> make;
   std::size_t left_by_near;  // how many smaller entries erase_near() may leave
-  entry_ranges asked = entry_ranges::any;
+  subject::entry_ranges asked = subject::entry_ranges::any;
 };
 inline std::ostream& operator<<(std::ostream& out, const variant& printed) {
   return out << printed.name;
@@ -44,7 +44,7 @@ std::vector<variant> all_variants();
 
 template <class Entry, class Reclaim, class Settings>
 variant variant_of(std::string name) {
-  using set = erased_entry_set<elb_tree<Entry, Reclaim, Settings>, Entry>;
+  using set = subject::erased_entry_set<elb_tree<Entry, Reclaim, Settings>, Entry>;
   return {std::move(name), [] { return std::make_unique<set>(); }, Settings::leaf_capacity - 1};
 }
 

@@ -36,6 +36,9 @@
 
 namespace assay {
 
+using subject::entry_ranges;
+using subject::greatest_entry_number;
+
 // Breaks trees, so that it is known what broken_invariant() tells.
 struct elb_damage {
   using tree = elb_tree<std::uint64_t, reclaim::hazard_pointers, elb_nodes<6>>;
@@ -144,8 +147,8 @@ class compared {
   }
 
   const variant& of_;
-  std::unique_ptr<any_entry_set> set_;
-  std::unique_ptr<any_entry_handle> handle_;
+  std::unique_ptr<subject::any_entry_set> set_;
+  std::unique_ptr<subject::any_entry_handle> handle_;
   std::set<number> model_;
 };
 

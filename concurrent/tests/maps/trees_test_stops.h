@@ -79,7 +79,7 @@ struct removed_chain {
 template <class Map>
 removed_chain remove_chain(Map& map, std::uint64_t length) {
   auto handle = map.attach();
-  // So many leaves hang to the left of one long way to the right.
+  // `length` leaves hang to the left of one long way to the right.
   bool all_succeeded = true;
   for (std::uint64_t key = 1; key <= length + 2; ++key) {
     all_succeeded &= handle.insert(moody(key), moody(key));

@@ -78,9 +78,9 @@ class moody {
 }  // namespace assay::trees_test
 
 template <>
-class assay::codec<assay::trees_test::moody> {
+class assay::subject::codec<assay::trees_test::moody> {
  public:
-  explicit codec(const type_spec& /*all are alike*/) {}
+  explicit codec(const subject::type_spec& /*all are alike*/) {}
   static trees_test::moody encode(std::uint64_t number) { return trees_test::moody(number); }
   static std::uint64_t decode(const trees_test::moody& made) { return made.number(); }
 };
@@ -95,14 +95,15 @@ struct moody_less {
 };
 
 // Between numbers and any type that has a codec. Strings are so long that they are allocated.
-inline const type_spec strings{.type = type_spec::kind::bytes, .least = 20, .most = 40};
+inline const subject::type_spec strings{
+    .type = subject::type_spec::kind::bytes, .least = 20, .most = 40};
 template <class T>
 T made_of(std::uint64_t number) {
-  return codec<T>(strings).encode(number);
+  return subject::codec<T>(strings).encode(number);
 }
 template <class T>
 std::uint64_t number_of(const T& made) {
-  return codec<T>(strings).decode(made);
+  return subject::codec<T>(strings).decode(made);
 }
 
 // Frees at the end, not when all is cleared, and ends the program if a node is retired a second

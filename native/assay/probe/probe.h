@@ -12,8 +12,8 @@
 //
 //     restarts.add();    depth.record(steps);    freed.record(n);    first.record(n);
 //     load.record(0.75);                  // of type double; its mean and variance are kept
-//     const assay::probe::timer t(freed); // records the nanoseconds from here to the end of the
-//     scope first.stamp();                      // records when this is, in nanoseconds
+//     const assay::probe::timer t(freed);  // records the nanoseconds from here to the scope's end
+//     first.stamp();                       // records when this is, in nanoseconds
 //
 // That is all: the trial that measures the code finds its probes and reports them. The idea is that
 // of Setbench's "gstats" (Kharal and Brown 2022, section 7.2), without its central list of names.
@@ -27,10 +27,12 @@
 // no library; files compiled with and without them may be linked together.
 //
 // A probe has static storage duration: it is at namespace scope (`static` in a source file,
-// `inline` in a header) or is an `inline static` member, also of a template, whose instances share
-// one probe. Its name becomes part of metrics' names; it must match [a-z][a-z0-9_]*, which the
-// compiler checks. Two declarations of one name in a program are an error, which names both places
-// as soon as probes are used (see recording.h); what several files share is declared in a header.
+// `inline` in a header) or is an `inline static` member of a template, whose instances share one
+// probe. As a member of another class it does not link under clang, which leaves a reference to the
+// check of its name. The name becomes part of metrics' names; it must match [a-z][a-z0-9_]*, which
+// the compiler checks. Two declarations of one name in a program are an error, which names both
+// places as soon as probes are used (see recording.h); what several files share is declared in a
+// header.
 
 #ifndef ASSAY_PROBE_PROBE_H_
 #define ASSAY_PROBE_PROBE_H_

@@ -2,10 +2,10 @@
 // single questions and looks at each answer, as any_map.h is for maps.
 //
 //     using tree = assay::elb_tree<std::uint64_t>;
-//     assay::erased_entry_set<tree, std::uint64_t> set;  // an any_entry_set
-//     auto handle = set.attach();                        // in each thread
+//     assay::subject::erased_entry_set<tree, std::uint64_t> set;  // an any_entry_set
+//     auto handle = set.attach();                                 // in each thread
 //     handle->insert(7);
-//     handle->erase(0, 9);                               // std::optional(7)
+//     handle->erase(0, 9);  // std::optional(7)
 //
 // Numbers below 2^52 represent entries of other types, in the same order (type_spec.h).
 // What a call promises is what the set's own call promises.
@@ -24,7 +24,7 @@
 #include "assay/maps/elb_entry.h"
 #include "assay/subject/type_spec.h"
 
-namespace assay {
+namespace assay::subject {
 
 class any_entry_handle {
  public:
@@ -147,6 +147,6 @@ class erased_entry_set final : public any_entry_set {
   Set set_;
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_ANY_ENTRY_SET_H_

@@ -1,15 +1,16 @@
 // Any concurrent map, multimap or queue behind one interface of numbers, so that all that is done
 // with them is ordinary code: trials, checkers, tests.
 //
-//     const assay::map_hints hints{.key_range = 100, .threads = 2};
-//     assay::erased_map<my_map> map(hints);                   // an any_map
-//     auto handle = map.attach();                             // in each thread
-//     const assay::answer answer = handle->ask({.kind = workload::operation::find, .key = 7});
+//     const subject::map_hints hints{.key_range = 100, .threads = 2};
+//     subject::erased_map<my_map> map(hints);  // an any_map
+//     auto handle = map.attach();              // in each thread
+//     const subject::answer answer = handle->ask({.kind = workload::operation::find, .key = 7});
 //     std::get<std::optional<std::uint64_t>>(answer);
 //
 // A map of other keys or values is called with numbers, too, which represent them (type_spec.h):
 //
-//     assay::erased_map<my_map<std::string, std::uint32_t>, std::string, std::uint32_t> map(hints);
+//     using keyed_by_strings = my_map<std::string, std::uint32_t>;
+//     subject::erased_map<keyed_by_strings, std::string, std::uint32_t> map(hints);
 //
 // There are two ways in. `perform` is the trial's loop over a batch, compiled for each map, which
 // calls the map's operations directly (erased_map.h): one virtual call a batch costs nothing that
@@ -40,7 +41,7 @@
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/options.h"
 
-namespace assay {
+namespace assay::subject {
 
 class witness;
 
@@ -152,6 +153,6 @@ class any_map {
   return met;
 }
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_ANY_MAP_H_

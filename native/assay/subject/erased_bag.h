@@ -41,7 +41,7 @@
 #include "assay/subject/tally.h"
 #include "assay/workload/operation_batch.h"
 
-namespace assay {
+namespace assay::subject {
 
 // Numbers of a bag's trial that are given out once each, as values of type V. A thread takes some
 // of them for itself at a time, so that threads seldom meet.
@@ -205,6 +205,6 @@ class erased_bag final : public any_map {
   Bag bag_;
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_ERASED_BAG_H_

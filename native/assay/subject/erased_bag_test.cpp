@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_bags.h"
+#include "tests/test_bags.h"
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 using ::testing::ElementsAre;
@@ -124,4 +124,4 @@ TEST(subject_entry, of_a_bag_tells_what_it_is) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::subject

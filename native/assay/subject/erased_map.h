@@ -31,7 +31,7 @@
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/options.h"
 
-namespace assay {
+namespace assay::subject {
 
 // Whether a handle has an operation that maps/concept.h describes.
 template <class Handle, class K, class V>
@@ -388,8 +388,8 @@ class erased_map final : public any_map {
     progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
                      const task& task, tally& sums) override {
       if constexpr (Loops == loops::one) {
-        return assay::perform<K, V, operations_of<Map>>(handle_, translate_, batch, first, last,
-                                                        task, sums);
+        return subject::perform<K, V, operations_of<Map>>(handle_, translate_, batch, first, last,
+                                                          task, sums);
       } else {
         throw not_offered();
       }
@@ -448,6 +448,6 @@ class erased_map final : public any_map {
   Map map_;
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_ERASED_MAP_H_

@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "assay/subject/operations.h"
-#include "assay/subject/test_maps.h"
 #include "assay/subject/witness.h"
 #include "assay/workload/key_space.h"
+#include "tests/test_maps.h"
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 using ::testing::ElementsAre;
@@ -328,7 +328,7 @@ struct find_or_insert_operation {
 // A map with some of Assay's further operations, and one of its own.
 template <class K, class V>
 struct many_sided : test_map<many_sided<K, V>, sound_ordered_map<K, V>> {
-  using operations = assay::operations<find_or_insert_operation>;
+  using operations = subject::operations<find_or_insert_operation>;
 
   std::optional<V> find_or_insert(const K& key, const V& value) {
     const std::scoped_lock lock(this->mutex);
@@ -518,4 +518,4 @@ TEST(perform, counts_answers_of_operations_by_name_that_are_wrong) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::subject

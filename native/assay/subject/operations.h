@@ -4,35 +4,36 @@
 // Every map whose handle has a function with an operation's name offers that operation. A map may
 // have others:
 //
+//     namespace subject = assay::subject;
 //     struct find_or_insert_operation {
 //       static constexpr std::string_view name = "find_or_insert";
 //
 //       // Calls it, for any map that has it: `map.handle` is the thread's handle, and numbers
 //       // represent keys and values (in_numbers).
-//       static std::optional<std::uint64_t> ask(auto& map, const assay::question& asked)
+//       static std::optional<std::uint64_t> ask(auto& map, const subject::question& asked)
 //         requires requires { map.handle.find_or_insert(map.key(1), map.value(1)); }
 //       {
 //         return map.number(
 //             map.handle.find_or_insert(map.key(asked.key), map.value(asked.value)));
 //       }
 //       // What a std::map does and answers. The rig compares the map with it.
-//       static std::optional<std::uint64_t> right(assay::elements& held,
-//                                                 const assay::question& asked) {
+//       static std::optional<std::uint64_t> right(subject::elements& held,
+//                                                const subject::question& asked) {
 //         const auto [at, added] = held.emplace(asked.key, asked.value);
 //         return added ? std::nullopt : std::optional(at->second);
 //       }
 //       // What the answer says about the map's contents. A trial adds it up, and compares the sums
 //       // with a walk at its end.
-//       static assay::operation_outcome outcome_of(const assay::question& asked,
-//                                     const std::optional<std::uint64_t>& answered) {
+//       static subject::operation_outcome outcome_of(const subject::question& asked,
+//                                                   const std::optional<std::uint64_t>& answered) {
 //         if (!answered) return {.change = 1};
-//         return {.succeeded = false, .seen = assay::element(asked.key, *answered)};
+//         return {.succeeded = false, .seen = subject::element(asked.key, *answered)};
 //       }
 //     };
 //
 //     class my_map {
 //      public:
-//       using operations = assay::operations<find_or_insert_operation>;
+//       using operations = subject::operations<find_or_insert_operation>;
 //       ...
 //
 // With that, mixes may name it, trials measure and validate it, and the rig calls it. It may also
@@ -40,17 +41,15 @@
 //
 //     static constexpr bool rare = true;   // takes a microsecond at least: each is timed
 //     static constexpr bool spans = true;  // is of the keys from `asked.key` to `asked.last`
-//     // How histories record it: as one event or several. An operation without this function is
-//     not
-//     // recorded.
-//     static assay::history_event as_history(const assay::question& asked,
-//                                const std::optional<std::uint64_t>* answered);
-//     static std::vector<assay::history_event> as_history(...);
+//     // How histories record it: as one event or several. Without this function, they do not.
+//     static subject::history_event as_history(const subject::question& asked,
+//                                              const std::optional<std::uint64_t>* answered);
+//     static std::vector<subject::history_event> as_history(...);
 //
 // An answer is a bool, a number, or an optional number or element. An operation that meets several
 // elements and changes nothing has, in place of `ask` and `outcome_of`,
 //
-//     static void visit(auto& map, const assay::question& asked, auto visit)
+//     static void visit(auto& map, const subject::question& asked, auto visit)
 //
 // which calls visit(key, value) with each: its answer is all of them. They are counted or summed,
 // and checked. If the operation spans, they ascend from `asked.key` to `asked.last`, as in a range;
@@ -83,7 +82,7 @@
 #include "assay/workload/operation_batch.h"
 #include "assay/workload/operations.h"
 
-namespace assay {
+namespace assay::subject {
 
 // A thread's handle of a map from K to V, and numbers that represent keys and values.
 template <class Handle, class K, class V>
@@ -736,6 +735,6 @@ workload::operation registered() {
   return kind;
 }
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_OPERATIONS_H_

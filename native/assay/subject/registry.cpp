@@ -12,7 +12,7 @@
 #include "assay/input/json.h"
 #include "assay/subject/subject.h"
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 // Inside a function, so that it exists when static objects of other files register themselves.
@@ -139,4 +139,4 @@ const subject_entry& find_subject(std::string_view name) {
   return *nearest;
 }
 
-}  // namespace assay
+}  // namespace assay::subject

@@ -10,9 +10,9 @@
 
 #include "assay/input/bad_request.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 using ::testing::ElementsAre;
@@ -24,8 +24,8 @@ class alone_map : public test_map<alone_map> {
   static constexpr bool holds_nothing = true;
 };
 
-const subject<correct_map> second{"second_map", "the second by name"};
-const subject<alone_map> first{"alone_map", "the first by name"};
+const map<correct_map> second{"second_map", "the second by name"};
+const map<alone_map> first{"alone_map", "the first by name"};
 
 TEST(registry, lists_what_static_objects_registered_by_name) {
   ASSERT_EQ(registry().size(), 2U);
@@ -137,4 +137,4 @@ TEST(register_operation, refuses_another_one_of_the_same_name) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::subject

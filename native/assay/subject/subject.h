@@ -16,7 +16,7 @@
 //       template <class Visit>
 //       void for_each(Visit&& visit);  // calls visit(key, value) for every element
 //     };
-//     static const assay::subject<my_map> registered{
+//     static const assay::subject::map<my_map> registered{
 //         "my_map", "what it is, in a few words"};
 //
 // A third text says how it frees what was erased, so that a comparison of maps that do so
@@ -36,14 +36,14 @@
 //     static constexpr bool linearizable = false;  // known not to be: the rig does not check
 //     static constexpr bool takes_any_key = false;  // else the rig also uses 0 and 2^64-1
 //     static constexpr std::array<std::uint64_t, 1> reserved_values{0};  // never stored
-//     static constexpr unsigned value_bits = 63;  // of a number: the top bit is the map's; 48 to
-//     64 static constexpr bool ordered = true;  // for_each ascends: the rig checks it static
-//     constexpr bool leaks = true;  // on purpose: the rig does not check its memory static
-//     constexpr bool one_at_a_time = true;  // a process cannot have two at once
+//     static constexpr unsigned value_bits = 63;   // 48 to 64: the other bits are the map's
+//     static constexpr bool ordered = true;        // for_each ascends: the rig checks it
+//     static constexpr bool leaks = true;          // on purpose: the rig does not check its memory
+//     static constexpr bool one_at_a_time = true;  // a process cannot have two at once
 //     std::optional<std::string> broken_invariant();  // at rest: what is wrong, if anything is
 //     assay::shape shape();  // at rest: nodes, depths, bytes, see assay/maps/shape.h
-//     explicit my_map(const assay::map_hints&);  // else its default constructor is called
-//     using operations = assay::operations<mine>;  // of its own, see assay/subject/operations.h
+//     explicit my_map(const assay::subject::map_hints&);  // else its default constructor is called
+//     using operations = assay::subject::operations<mine>;  // of its own, see operations.h
 //
 // The same line enrols the map in the rig (assay/rig), which checks what a trial cannot see.
 //
@@ -54,22 +54,22 @@
 //
 //     template <class K, class V>
 //     class my_map { ... };
-//     static const assay::subject_template<my_map> registered{
+//     static const assay::subject::map_template<my_map> registered{
 //         "my_map", "what it is, in a few words"};
 //
 // measures it with keys and values of std::uint64_t, std::uint32_t and std::string each;
-// subject_template<my_map, std::uint64_t, std::uint32_t> leaves out string keys.
+// map_template<my_map, std::uint64_t, std::uint32_t> leaves out string keys.
 //
 // A multimap or a priority queue is a template over the types of keys and values too. It may also
 // have max_threads, lock_free, broken_invariant, shape and the constructor with hints:
 //
 //     template <class K, class V>
 //     class my_multimap { ... };                 // see assay/maps/bag_concept.h
-//     static const assay::bag_subject<my_multimap> registered{
+//     static const assay::subject::bag<my_multimap> registered{
 //         "my_multimap", "what it is, in a few words"};
 //
 // measures it with keys and values of both std::uint64_t and both std::uint32_t;
-// bag_subject<my_multimap, std::uint32_t> with the latter alone. The rig checks maps alone.
+// bag<my_multimap, std::uint32_t> with the latter alone. The rig checks maps alone.
 
 #ifndef ASSAY_SUBJECT_SUBJECT_H_
 #define ASSAY_SUBJECT_SUBJECT_H_
@@ -99,7 +99,7 @@
 #define ASSAY_FEW_TYPES 0
 #endif
 
-namespace assay {
+namespace assay::subject {
 
 // A type of keys and one of values that a subject can hold, and how it is built for them.
 struct held_types {
@@ -127,7 +127,7 @@ struct subject_entry {
   std::vector<std::uint64_t> reserved_values{};  // numbers that it keeps for itself
   unsigned value_bits = 64;  // of values that are numbers; the rest is the map's
   std::string reclaims{};    // how it frees what was erased; empty: unknown
-  assay::structure structure = assay::structure::map;
+  subject::structure structure = subject::structure::map;
 
   // Throw bad_request if it cannot hold the types of key and value, with what it does hold.
   [[nodiscard]] const held_types& types_for(type_spec::kind key, type_spec::kind value) const;
@@ -285,19 +285,19 @@ template <template <class, class> class Map, class... Keys>
 
 // Registers `Map` when constructed, which is meant to happen before main().
 template <class Map>
-class subject {
+class map {
  public:
-  subject(std::string_view name, std::string_view description, std::string_view reclaims = {}) {
+  map(std::string_view name, std::string_view description, std::string_view reclaims = {}) {
     register_subject(reclaiming(describe_subject<Map>(name, description), reclaims));
   }
 };
 
 // The same for a template over the types of keys and values; without `Keys`, for all.
 template <template <class, class> class Map, class... Keys>
-class subject_template {
+class map_template {
  public:
-  subject_template(std::string_view name, std::string_view description,
-                   std::string_view reclaims = {}) {
+  map_template(std::string_view name, std::string_view description,
+               std::string_view reclaims = {}) {
     if constexpr (sizeof...(Keys) == 0) {
       register_subject(
           reclaiming(describe_subject_template<Map, std::uint64_t, std::uint32_t, std::string>(
@@ -312,9 +312,9 @@ class subject_template {
 
 // The same for a multimap or a queue; without `Numbers`, for numbers of 64 and of 32 bits.
 template <template <class, class> class Bag, class... Numbers>
-class bag_subject {
+class bag {
  public:
-  bag_subject(std::string_view name, std::string_view description, std::string_view reclaims = {}) {
+  bag(std::string_view name, std::string_view description, std::string_view reclaims = {}) {
     if constexpr (sizeof...(Numbers) == 0) {
       register_subject(
           reclaiming(describe_bag<Bag, std::uint64_t, std::uint32_t>(name, description), reclaims));
@@ -324,6 +324,6 @@ class bag_subject {
   }
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_SUBJECT_H_

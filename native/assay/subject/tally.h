@@ -16,7 +16,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/workload/operation_batch.h"
 
-namespace assay {
+namespace assay::subject {
 
 // The value that a trial stores under `key`, or what it has of it where values also say who drew
 // them (witness.h). It depends on the trial through `salt`, so that a value left over from
@@ -112,6 +112,6 @@ struct tally {
   }
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_TALLY_H_

@@ -30,7 +30,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/subject/tally.h"
 
-namespace assay {
+namespace assay::subject {
 
 // Numbers that were drawn before the trial: values follow any distribution, and the same number
 // always gives the same value. There are 4096: 32 KiB, which fit in a first-level cache.
@@ -256,6 +256,6 @@ struct translator {
   value_codec<V> value;
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_TYPE_SPEC_H_

@@ -11,7 +11,7 @@
 
 #include "assay/random/splitmix64.h"
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 // Numbers next to each other, at the bounds, and anywhere below 2^63.
@@ -151,4 +151,4 @@ TEST(codec, of_bare_strings_keeps_the_order_of_numbers) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::subject

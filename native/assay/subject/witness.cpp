@@ -7,7 +7,7 @@
 #include "assay/random/splitmix64.h"
 #include "assay/workload/operation_batch.h"
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 // At most this many keys are looked at to find some to watch, or one for which a value was drawn.
@@ -217,4 +217,4 @@ std::optional<std::uint64_t> witness::known_after(std::uint64_t key, std::uint64
   return after(known, value);
 }
 
-}  // namespace assay
+}  // namespace assay::subject

@@ -53,7 +53,7 @@
 #include "assay/subject/type_spec.h"
 #include "assay/workload/key_space.h"
 
-namespace assay {
+namespace assay::subject {
 
 // How the values of a batch are drawn and recognised. Without a witness they are value_of(key,
 // salt).
@@ -186,6 +186,6 @@ class witness {
   std::optional<oddity> first_wrong_visit_;
 };
 
-}  // namespace assay
+}  // namespace assay::subject
 
 #endif  // ASSAY_SUBJECT_WITNESS_H_

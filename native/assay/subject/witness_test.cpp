@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::subject {
 namespace {
 
 constexpr std::uint64_t salt = 77;
@@ -216,4 +216,4 @@ TEST_F(witness_of_a_key, has_numbers_for_hours) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::subject

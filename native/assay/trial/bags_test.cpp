@@ -16,13 +16,18 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_bags.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
+#include "tests/test_bags.h"
 
 namespace assay::trial {
 namespace {
 
+using subject::correct_multimap;
+using subject::correct_queue;
+using subject::sound_multimap;
+using subject::sound_queue;
+using subject::test_bag;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -43,8 +48,8 @@ const workload::mix for_multimaps{30, 30, 40};
 const workload::mix for_queues{50, 50, 0};
 
 template <template <class, class> class Bag>
-subject_entry described() {
-  return describe_bag<Bag, std::uint64_t, std::uint32_t>("test", "a test's bag");
+subject::subject_entry described() {
+  return subject::describe_bag<Bag, std::uint64_t, std::uint32_t>("test", "a test's bag");
 }
 template <template <class, class> class Bag>
 result run_with(const request& request) {
@@ -53,8 +58,9 @@ result run_with(const request& request) {
 template <template <class, class> class Bag>
 result run_with() {
   const auto entry = described<Bag>();
-  return run(short_request(entry.structure == structure::queue ? for_queues : for_multimaps),
-             entry);
+  return run(
+      short_request(entry.structure == subject::structure::queue ? for_queues : for_multimaps),
+      entry);
 }
 
 std::string problems_of(const result& result) {
@@ -62,7 +68,7 @@ std::string problems_of(const result& result) {
 }
 
 TEST(run, of_a_correct_multimap_or_queue_is_valid) {
-  using enum type_spec::kind;
+  using enum subject::type_spec::kind;
   for (const unsigned threads : {1U, 3U}) {
     for (const auto type : {uint64, uint32}) {
       request request = short_request(for_multimaps);
@@ -82,7 +88,7 @@ TEST(run, of_a_correct_multimap_or_queue_is_valid) {
 TEST(run, of_a_multimap_counts_what_it_did) {
   const result result = run_with<correct_multimap>(short_request({50, 20, 30}));
   EXPECT_THAT(result.problems, IsEmpty());
-  tally all;
+  subject::tally all;
   for (const auto& thread : result.threads) all += thread.operations;
   for (std::size_t kind = 0; kind < 3; ++kind) EXPECT_GT(all.attempted[kind], 0U);
   EXPECT_EQ(all.succeeded[0], all.attempted[0]);
@@ -108,7 +114,7 @@ TEST(prefill, of_a_multimap_or_queue_is_as_many_entries_as_a_map_would_have_keys
 
 // --- Refusals ------------------------------------------------------------------------------------
 
-std::string refusal_of(const subject_entry& subject, const request& request) {
+std::string refusal_of(const subject::subject_entry& subject, const request& request) {
   try {
     static_cast<void>(run(request, subject));
   } catch (const bad_request& error) {
@@ -122,7 +128,7 @@ TEST(run, of_a_bag_refuses_what_it_has_not) {
   EXPECT_EQ(refusal_of(multimap, short_request({20, 20, 50, 10})),
             "mix: test does not offer range, but insert, erase and find");
   request strings = short_request(for_multimaps);
-  strings.key.type = type_spec::kind::bytes;
+  strings.key.type = subject::type_spec::kind::bytes;
   EXPECT_EQ(refusal_of(multimap, strings),
             "key_type: test holds keys of type uint64 and uint32, not bytes");
 

@@ -13,6 +13,8 @@
 namespace assay::trial {
 namespace {
 
+using subject::drawn_numbers;
+
 // Indices below `range`, as many as there is room for.
 void fill(std::span<std::uint64_t> indices, const workload::distribution& by, std::uint64_t range,
           std::uint64_t seed) {

@@ -23,8 +23,8 @@ struct drawing {
 };
 
 // Draws numbers that are not `reserved`. Throws std::invalid_argument if hardly any other is drawn.
-[[nodiscard]] std::shared_ptr<const drawn_numbers> draw(const drawing& asked, std::uint64_t seed,
-                                                        const std::vector<std::uint64_t>& reserved);
+[[nodiscard]] std::shared_ptr<const subject::drawn_numbers> draw(
+    const drawing& asked, std::uint64_t seed, const std::vector<std::uint64_t>& reserved);
 
 }  // namespace assay::trial
 

@@ -18,7 +18,7 @@ namespace input = assay::input;
 
 void run_one_trial() {
   const auto request = assay::trial::parse_request(input::standard_input());
-  const auto& subject = assay::find_subject(request.subject);
+  const auto& subject = assay::subject::find_subject(request.subject);
   auto environment = assay::host::environment(subject.compiled);
   input::print(to_json(assay::trial::run(request, subject), std::move(environment)));
 }

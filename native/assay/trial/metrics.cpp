@@ -12,6 +12,10 @@
 namespace assay::trial {
 namespace {
 
+using subject::elements;
+using subject::extra_facts_of;
+using subject::tally;
+
 double sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -41,8 +45,8 @@ effect effect_of(workload::operation kind) {
   effect effect;
   for (const elements& before : {elements{}, elements{{1, 1}}}) {
     elements held = before;
-    const question asked{.kind = kind, .key = 1, .value = 2};
-    const answer answered = extra_facts_of(kind).right(held, asked);
+    const subject::question asked{.kind = kind, .key = 1, .value = 2};
+    const subject::answer answered = extra_facts_of(kind).right(held, asked);
     const bool succeeded = extra_facts_of(kind).outcome_of(asked, answered).succeeded;
     (succeeded ? effect.of_success : effect.of_failure) |= held != before;
   }
@@ -161,7 +165,7 @@ metric_map metrics_of(std::span<const thread_report> threads,
   metrics["throughput"] = throughput;
   bool visits = false;
   for (const auto kind : kinds) {
-    metrics[to_string(kind) + "_throughput"] = rate(
+    metrics[subject::to_string(kind) + "_throughput"] = rate(
         threads, [&](const tally& sums) { return sums.attempted[static_cast<std::size_t>(kind)]; });
     visits = visits || is_visit(kind);
   }
@@ -281,7 +285,7 @@ metric_map metrics_of(std::span<const role_report> roles, std::span<const thread
   if (counted_from(roles) == "mixed") return metrics;
   for (std::size_t kind = 0; kind < all.size(); ++kind) {
     if (!all[kind]) continue;
-    const auto name = to_string(static_cast<workload::operation>(kind));
+    const auto name = subject::to_string(static_cast<workload::operation>(kind));
     add_latency_metrics(metrics, "latency_" + name + "_", *all[kind]);
   }
   add_latency_metrics(metrics, "latency_", merged(all));

@@ -22,7 +22,7 @@ using measure::metric_map;
 struct role_totals {
   unsigned threads = 0;
   double throughput = 0;
-  tally operations{};
+  subject::tally operations{};
   std::uint64_t longest_ns = 0;
   std::optional<arrival_counts> arrival{};
   double arrival_rate = 0;

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
 #include "assay/trial/request.h"
 #include "assay/trial/run.h"
+#include "tests/test_maps.h"
 
 namespace assay::trial {
 namespace {
 
+using subject::type_spec;
 using ::testing::HasSubstr;
 
 request asking(const workload::mix& mix, type_spec::kind key = type_spec::kind::uint64,
@@ -30,7 +31,7 @@ request asking(const workload::mix& mix, type_spec::kind key = type_spec::kind::
   return request;
 }
 
-std::string refusal_of(const subject_entry& subject, const request& request) {
+std::string refusal_of(const subject::subject_entry& subject, const request& request) {
   try {
     require_offered(subject, request);
   } catch (const bad_request& error) {
@@ -40,9 +41,10 @@ std::string refusal_of(const subject_entry& subject, const request& request) {
 }
 
 TEST(require_offered, refuses_operations_that_the_map_has_not) {
-  const auto ordered = describe_subject_template<correct_ordered_map, std::uint64_t>("asked", "");
+  const auto ordered =
+      subject::describe_subject_template<subject::correct_ordered_map, std::uint64_t>("asked", "");
   EXPECT_EQ(refusal_of(ordered, asking({10, 10, 20, 20, 20, 10, 10})), "");
-  const auto plain = describe_subject<correct_map>("asked", "");
+  const auto plain = subject::describe_subject<subject::correct_map>("asked", "");
   EXPECT_EQ(refusal_of(plain, asking({20, 10, 70})), "");
   EXPECT_EQ(refusal_of(plain, asking({20, 10, 60, 0, 10})),
             "mix: asked does not offer size, but insert, erase and find");
@@ -54,13 +56,14 @@ TEST(require_offered, refuses_operations_that_the_map_has_not) {
 TEST(require_offered, refuses_types_that_the_map_cannot_hold) {
   using enum type_spec::kind;
   const workload::mix mix{20, 10, 70};
-  const auto plain = describe_subject<correct_map>("asked", "");
+  const auto plain = subject::describe_subject<subject::correct_map>("asked", "");
   EXPECT_EQ(refusal_of(plain, asking(mix, bytes)),
             "key_type: asked holds keys of type uint64, not bytes");
   EXPECT_EQ(refusal_of(plain, asking(mix, uint64, uint32)),
             "value_type: asked holds values of type uint64, not uint32");
   const auto numbers =
-      describe_subject_template<correct_ordered_map, std::uint64_t, std::uint32_t>("asked", "");
+      subject::describe_subject_template<subject::correct_ordered_map, std::uint64_t,
+                                         std::uint32_t>("asked", "");
   EXPECT_EQ(numbers.types.size(), 6U);
   EXPECT_EQ(refusal_of(numbers, asking(mix, uint32, bytes)), "");
   EXPECT_EQ(refusal_of(numbers, asking(mix, bytes, bytes)),

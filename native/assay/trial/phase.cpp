@@ -45,11 +45,12 @@ phase_keys::phase_keys(const request& request) {
   keys_.resize(all ? request.key_range : request.phase->size.value_or(request.key_range));
 }
 
-void phase_keys::share_out(any_map& map, structure structure, const request& request,
-                           const workload::key_space& space, std::span<worker> workers) {
+void phase_keys::share_out(subject::any_map& map, subject::structure structure,
+                           const request& request, const workload::key_space& space,
+                           std::span<worker> workers) {
   const phase& phase = *request.phase;
   const bool drains = phase.what == phase::kind::drain;
-  const bool is_map = structure == structure::map;
+  const bool is_map = structure == subject::structure::map;
   std::vector<std::uint64_t> held;
   if (phase.what != phase::kind::load) {
     // A map that holds more than there are keys is broken, as the validation will say.

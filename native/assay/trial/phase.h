@@ -28,7 +28,7 @@ class phase_keys {
   // To be called when no handle of `map` is inside a call. Gives each worker its part: what it
   // performs, and how much. Of a multimap or a queue, in which a key may lie many times, all keys
   // may be inserted, and each erase is for any.
-  void share_out(any_map& map, structure structure, const request& request,
+  void share_out(subject::any_map& map, subject::structure structure, const request& request,
                  const workload::key_space& space, std::span<worker> workers);
 
  private:

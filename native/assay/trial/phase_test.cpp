@@ -15,14 +15,19 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_bags.h"
-#include "assay/subject/test_maps.h"
 #include "assay/trial/run.h"
-#include "assay/trial/test_replay.h"
+#include "tests/test_bags.h"
+#include "tests/test_maps.h"
+#include "tests/test_replay.h"
 
 namespace assay::trial {
 namespace {
 
+using subject::correct_map;
+using subject::describe_bag;
+using subject::describe_subject;
+using subject::tally;
+using subject::test_map;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -156,8 +161,9 @@ TEST(filling, of_a_multimap_or_queue_is_as_many_entries) {
   for (const method how : {method::updates, method::inserts, method::sorted}) {
     request request = short_request(2, {50, 50, 0});
     request.prefill = {.filled_by = how, .size = 400};
-    const auto multimap = describe_bag<correct_multimap, std::uint64_t>("test", "a test's bag");
-    const auto queue = describe_bag<correct_queue, std::uint64_t>("test", "a test's bag");
+    const auto multimap =
+        describe_bag<subject::correct_multimap, std::uint64_t>("test", "a test's bag");
+    const auto queue = describe_bag<subject::correct_queue, std::uint64_t>("test", "a test's bag");
     for (const auto& bag : {multimap, queue}) {
       const result result = run(request, bag);
       EXPECT_THAT(result.problems, IsEmpty());
@@ -216,8 +222,8 @@ TEST(effects, of_few_operations_are_not_known) {
 }
 
 TEST(effects, of_ranges_over_an_empty_map_are_none) {
-  const auto ordered =
-      describe_subject<correct_ordered_map<std::uint64_t, std::uint64_t>>("test", "a test's map");
+  const auto ordered = describe_subject<subject::correct_ordered_map<std::uint64_t, std::uint64_t>>(
+      "test", "a test's map");
   request request = counted_request({0, 0, 0, 100}, 100);
   EXPECT_EQ(run(request, ordered).metrics.at("found_share"), 1);
   request.prefill.filled_by = method::none;
@@ -225,7 +231,7 @@ TEST(effects, of_ranges_over_an_empty_map_are_none) {
 }
 
 // An update of a map by name, which succeeds where the key is, and one that changes it either way.
-class updating_map : public sound_map {
+class updating_map : public subject::sound_map {
  public:
   class handle {
    public:
@@ -254,13 +260,14 @@ class updating_map : public sound_map {
 
 TEST(effects, of_operations_by_name_are_what_they_do_to_a_right_map) {
   request request = counted_request({0, 0, 0});
-  request.roles[0].work.mix.share(registered<extra_operations::update>()) = 100;
+  request.roles[0].work.mix.share(subject::registered<subject::extra_operations::update>()) = 100;
   EXPECT_NEAR(run_with<updating_map>(request).metrics.at("effective_share"), 0.5, 0.1);
   request.prefill.filled_by = method::none;
   EXPECT_EQ(run_with<updating_map>(request).metrics.at("effective_share"), 0);
 
   request.roles[0].work.mix = {0, 0, 0};
-  request.roles[0].work.mix.share(registered<extra_operations::insert_or_assign>()) = 100;
+  request.roles[0].work.mix.share(
+      subject::registered<subject::extra_operations::insert_or_assign>()) = 100;
   EXPECT_EQ(run_with<updating_map>(request).metrics.at("effective_share"), 1);
 }
 
@@ -327,8 +334,9 @@ TEST(phase, drains_all_that_is_held) {
 }
 
 TEST(phase, of_a_multimap_or_queue_is_as_many_entries) {
-  const auto multimap = describe_bag<correct_multimap, std::uint64_t>("test", "a test's bag");
-  const auto queue = describe_bag<correct_queue, std::uint64_t>("test", "a test's bag");
+  const auto multimap =
+      describe_bag<subject::correct_multimap, std::uint64_t>("test", "a test's bag");
+  const auto queue = describe_bag<subject::correct_queue, std::uint64_t>("test", "a test's bag");
   for (const auto& bag : {multimap, queue}) {
     const result loaded = run(of_phase({.what = kind::load}), bag);
     EXPECT_THAT(loaded.problems, IsEmpty());

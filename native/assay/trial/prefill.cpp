@@ -25,7 +25,7 @@ std::int64_t size_of(std::span<const worker> workers) {
   return size;
 }
 
-task task_of(worker& self, std::uint64_t salt) {
+subject::task task_of(worker& self, std::uint64_t salt) {
   return {.salt = salt, .seen = self.seen ? &*self.seen : nullptr};
 }
 
@@ -64,9 +64,9 @@ int change_by(workload::operation kind) {
   if (kind == operation::insert) return 1;
   if (kind == operation::erase) return -1;
   if (kind <= operation::iterate) return 0;
-  const question asked{.kind = kind, .key = 1, .value = 1};
-  const auto held_after = [&](elements held) {
-    extra_facts_of(kind).right(held, asked);
+  const subject::question asked{.kind = kind, .key = 1, .value = 1};
+  const auto held_after = [&](subject::elements held) {
+    subject::extra_facts_of(kind).right(held, asked);
     return held.size();
   };
   if (held_after({}) > 0) return 1;
@@ -148,7 +148,8 @@ prefill_report insert_in_random_order(measure::crew& threads, std::span<worker> 
 }
 
 prefill_report prefill(measure::crew& threads, std::span<worker> workers, const request& request,
-                       const workload::key_space& space, std::uint64_t salt, structure structure) {
+                       const workload::key_space& space, std::uint64_t salt,
+                       subject::structure structure) {
   using method = filling::method;
   const method how = request.prefill.filled_by.value_or(method::updates);
   if (how == method::none) return {prefill_method::none, true, 0, 0, 0, 0};
@@ -175,7 +176,7 @@ prefill_report prefill(measure::crew& threads, std::span<worker> workers, const 
         threads, workers, wanted, [&](std::uint64_t i) { return keys[i]; }, salt,
         prefill_method::sorted);
   }
-  const bool any_key = structure != structure::map;  // whether or not it is there
+  const bool any_key = structure != subject::structure::map;  // whether or not it is there
   if (share == 0 && !any_key) return {prefill_method::updates, true, 0, 0, 0, 0};
   if (share == 1 && !any_key) {
     return insert_in_random_order(threads, workers, request, space, space.range(), salt);

@@ -67,7 +67,8 @@ struct part {
 // Fills the map through the handles of `workers`, which belong to all threads or to the first few.
 // Adds to their `prefilled`.
 prefill_report prefill(measure::crew& threads, std::span<worker> workers, const request& request,
-                       const workload::key_space& space, std::uint64_t salt, structure structure);
+                       const workload::key_space& space, std::uint64_t salt,
+                       subject::structure structure);
 
 // The indices of all keys in random order.
 [[nodiscard]] random::permutation random_order(const request& request);

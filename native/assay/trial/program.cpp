@@ -20,9 +20,9 @@ namespace assay::trial {
 namespace {
 
 nlohmann::json list_of_subjects() {
-  using assay::to_string;
+  using subject::to_string;
   auto list = nlohmann::json::array();
-  for (const auto& subject : assay::registry()) {
+  for (const auto& subject : subject::registry()) {
     list.push_back({{"name", subject.name},
                     {"description", subject.description},
                     {"structure", to_string(subject.structure)},

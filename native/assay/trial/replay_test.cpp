@@ -18,19 +18,21 @@
 #include "assay/base/sanitizers.h"
 #include "assay/host/placement.h"
 #include "assay/random/permutation.h"
-#include "assay/subject/test_maps.h"
-#include "assay/trial/test_replay.h"
 #include "assay/workload/streams.h"
+#include "tests/test_maps.h"
+#include "tests/test_replay.h"
 
 namespace assay::trial {
 namespace {
 
 using std::chrono::milliseconds;
+using subject::describe_subject;
+using subject::test_map;
 using workload::distribution;
 using workload::distribution_kind;
 using workload::mix;
 
-using ordered_map = correct_ordered_map<std::uint64_t, std::uint64_t>;
+using ordered_map = subject::correct_ordered_map<std::uint64_t, std::uint64_t>;
 
 request short_request(unsigned threads, const mix& mix) {
   return {.subject = "test",
@@ -188,7 +190,7 @@ struct noting_map : test_map<noting_map> {
   bool insert(std::uint64_t key, std::uint64_t value) {
     {
       const std::scoped_lock lock(mutex);
-      const std::uint64_t writer = value >> value_rules::number_bits;
+      const std::uint64_t writer = value >> subject::value_rules::number_bits;
       numbers[static_cast<unsigned>(writer & 1023) - 1] = gettid();
     }
     return sound_map::insert(key, value);
@@ -271,7 +273,8 @@ TEST(perturbation, exchanges_the_processors_of_a_policy) {
 // ---------------------------------------------------------------------------------------------
 
 // Its visits begin again until one of them is given up.
-struct restless_map : test_map<restless_map, sound_ordered_map<std::uint64_t, std::uint64_t>> {
+struct restless_map
+    : test_map<restless_map, subject::sound_ordered_map<std::uint64_t, std::uint64_t>> {
   template <class Visit>
   void range(std::uint64_t, std::uint64_t, Visit visit) {
     try {

@@ -19,6 +19,7 @@ namespace {
 
 using input::json_node;
 using nlohmann::json;
+using subject::type_spec;
 using workload::distribution;
 using workload::distribution_kind;
 

@@ -93,8 +93,8 @@ struct request {
   std::chrono::milliseconds warm_up{};  // before the measured interval
   std::chrono::milliseconds duration;
   std::chrono::milliseconds interval;
-  type_spec key{};
-  type_spec value{};
+  subject::type_spec key{};
+  subject::type_spec value{};
   // Lengths of keys that are strings; lengths of values, or values that are numbers. None: uniform.
   std::optional<drawing> key_lengths{};
   std::optional<drawing> values{};

@@ -20,6 +20,7 @@ namespace assay::trial {
 namespace {
 
 using nlohmann::json;
+using subject::type_spec;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

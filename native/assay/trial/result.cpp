@@ -16,18 +16,18 @@ namespace {
 using measure::hexadecimal;
 using nlohmann::json;
 
-json to_json(const contents& contents) {
+json to_json(const subject::contents& contents) {
   return {{"size", contents.size},
           {"key_sum", hexadecimal(contents.key_sum)},
           {"pair_sum", hexadecimal(contents.pair_sum)}};
 }
 
-json to_json(const tally& sums, std::span<const workload::operation> kinds) {
+json to_json(const subject::tally& sums, std::span<const workload::operation> kinds) {
   json operations = json::object();
   for (const auto kind : kinds) {
     const auto number = static_cast<std::size_t>(kind);
-    operations[to_string(kind)] = {{"attempted", sums.attempted[number]},
-                                   {"succeeded", sums.succeeded[number]}};
+    operations[subject::to_string(kind)] = {{"attempted", sums.attempted[number]},
+                                            {"succeeded", sums.succeeded[number]}};
   }
   return operations;
 }
@@ -49,7 +49,7 @@ json to_json(const thread_report& thread, const result& result, std::uint64_t op
   if (thread.last_ran_on) report["last_ran_on"] = *thread.last_ran_on;
   if (thread.arrival) report["oldest_waiting_ns"] = thread.arrival->oldest_waiting_ns;
   if (thread.unfinished) {
-    report["unfinished"] = {{"operation", to_string(thread.unfinished->operation)},
+    report["unfinished"] = {{"operation", subject::to_string(thread.unfinished->operation)},
                             {"age_ns", thread.unfinished->age_ns}};
   }
   return report;
@@ -81,7 +81,7 @@ json to_json(const latency_report& latency, std::span<const role_report> roles) 
       if (!role.durations[kind]) continue;
       json one = measure::to_json(*role.durations[kind]);
       one["role"] = role.name;
-      one["operation"] = to_string(static_cast<workload::operation>(kind));
+      one["operation"] = subject::to_string(static_cast<workload::operation>(kind));
       one["from"] = role.open_loop ? "arrival" : "start";
       histograms.push_back(std::move(one));
     }
@@ -119,7 +119,7 @@ json to_json(const prefill_report& prefill) {
 }
 
 json to_json(const observation& seen) {
-  json report{{"operation", to_string(seen.by)}, {"ended", seen.ended}};
+  json report{{"operation", subject::to_string(seen.by)}, {"ended", seen.ended}};
   if (seen.by == workload::operation::size) {
     report["size"] = seen.found.size;
   } else {

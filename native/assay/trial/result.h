@@ -30,7 +30,7 @@ struct thread_report {
   std::uint64_t measured_ns = 0;
   std::uint64_t processor_ns = 0;
   std::uint64_t warmed_up = 0;  // operations before the measured interval
-  tally operations{};
+  subject::tally operations{};
   std::vector<std::uint64_t> series{};
   std::optional<unfinished_operation> unfinished{};
   std::uint64_t longest_ns = 0;

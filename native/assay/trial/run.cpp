@@ -42,6 +42,10 @@
 namespace assay::trial {
 namespace {
 
+using subject::structure;
+using subject::subject_entry;
+using subject::type_spec;
+
 // Calls `work` and says how long it took.
 template <class Work>
 double milliseconds(Work work) {
@@ -95,7 +99,7 @@ std::string not_replayable_because(const request& request, std::span<const worke
       workers, [](const worker& worker) { return worker.unfinished.has_value(); });
   if (first != workers.end()) {
     add("thread " + std::to_string(first - workers.begin()) + " gave up an operation (" +
-        to_string(first->unfinished->operation) + ") when time was over");
+        subject::to_string(first->unfinished->operation) + ") when time was over");
   }
   return why;
 }
@@ -163,7 +167,7 @@ observed observe_phase(measure::crew& threads, std::chrono::steady_clock::time_p
 // Gives threads what they need to measure: everything that allocates or makes a system call. Before
 // the map is built, so that what memory grows by from there on is the map's.
 void prepare(measure::crew& threads, std::span<worker> workers, const request& request,
-             const value_rules& rules) {
+             const subject::value_rules& rules) {
   // A phase lasts as long as it takes, and is not the same throughout.
   const auto full_intervals =
       request.phase ? 0 : static_cast<std::size_t>(request.duration / request.interval);
@@ -256,7 +260,7 @@ std::uint64_t draw_salt(const request& request, const subject_entry& subject,
     return std::ranges::any_of(subject.reserved_values, [&](std::uint64_t value) {
       if (value > greatest) return false;
       for (std::uint64_t number = value;; number += greatest + 1) {
-        const std::uint64_t key = key_of(number, salt);
+        const std::uint64_t key = subject::key_of(number, salt);
         if (space.contains(narrow ? key & UINT32_MAX : key)) return true;
         if (number >= UINT64_MAX - greatest) return false;
       }
@@ -348,19 +352,19 @@ result run(const request& request, const subject_entry& subject, const steps* ch
                                   random::derive_seed(request.seed, workload::key_space_stream),
                                   request.key.type == type_spec::kind::uint32 ? 31 : 63);
   const std::uint64_t salt = draw_salt(request, subject, space);
-  const map_hints hints{
+  const subject::map_hints hints{
       .key_range = request.key_range,
       .threads = request.threads(),
       .key = drawn_as(request.key, request.key_lengths,
                       random::derive_seed(request.seed, workload::key_lengths_stream), {}),
       .value = values_of(request, subject)};
 
-  const value_rules rules(salt, hints.value, request.threads(), subject.reserved_values, space,
-                          subject.linearizable);
+  const subject::value_rules rules(salt, hints.value, request.threads(), subject.reserved_values,
+                                   space, subject.linearizable);
   std::vector<worker> workers(request.threads());
   assign_roles(workers, request.roles);
   const bool has_searches = subject.structure == structure::map && !subject.holds_nothing;
-  std::unique_ptr<any_map> map;
+  std::unique_ptr<subject::any_map> map;
   result report;
   observed seen;
   double clock_ns = 0;
@@ -428,7 +432,7 @@ result run(const request& request, const subject_entry& subject, const steps* ch
   for (const auto& role : request.roles) {
     report.roles.push_back({.name = role.name, .open_loop = role.arrivals.has_value()});
   }
-  tally total;
+  subject::tally total;
   std::vector<probe::block> recorded;
   for (auto& worker : workers) {
     total += worker.prefilled;

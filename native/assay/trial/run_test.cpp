@@ -22,13 +22,16 @@
 #include "assay/host/memory_policy.h"
 #include "assay/probe/probe.h"
 #include "assay/subject/operations.h"
-#include "assay/subject/test_maps.h"
 #include "assay/workload/streams.h"
+#include "tests/test_maps.h"
 
 namespace assay::trial {
 namespace {
 
 using std::chrono::milliseconds;
+using subject::correct_map;
+using subject::describe_subject;
+using subject::test_map;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -321,8 +324,8 @@ TEST(prefill, of_roles_aims_at_the_steady_state_of_all_their_mixes) {
 
 TEST(prefill, takes_operations_by_name_for_what_they_do_to_one_key) {
   auto roles = one_role(1, {20, 30, 10});
-  roles[0].work.mix.share(registered<extra_operations::insert_or_assign>()) = 10;
-  roles[0].work.mix.share(registered<extra_operations::update>()) = 30;
+  roles[0].work.mix.share(subject::registered<subject::extra_operations::insert_or_assign>()) = 10;
+  roles[0].work.mix.share(subject::registered<subject::extra_operations::update>()) = 30;
   EXPECT_DOUBLE_EQ(steady_share_of(roles), 0.5);
 }
 
@@ -602,7 +605,7 @@ std::vector<std::uint64_t> tombstones;
 
 // Throws if it is to store a value that it keeps for itself.
 template <class K, class V>
-struct map_with_tombstones : test_map<map_with_tombstones<K, V>, sound_map_of<K, V>> {
+struct map_with_tombstones : test_map<map_with_tombstones<K, V>, subject::sound_map_of<K, V>> {
   inline static const std::vector<std::uint64_t>& reserved_values = tombstones;
   bool insert(const K& key, const V& value) {
     if constexpr (std::is_integral_v<V>) {
@@ -610,13 +613,14 @@ struct map_with_tombstones : test_map<map_with_tombstones<K, V>, sound_map_of<K,
         throw std::logic_error("a value that is reserved");
       }
     }
-    return sound_map_of<K, V>::insert(key, value);
+    return subject::sound_map_of<K, V>::insert(key, value);
   }
 };
 
-subject_entry with_tombstones(const std::vector<std::uint64_t>& values) {
+subject::subject_entry with_tombstones(const std::vector<std::uint64_t>& values) {
   tombstones = values;
-  return describe_subject_template<map_with_tombstones, std::uint64_t, std::uint32_t>("test", "a");
+  return subject::describe_subject_template<map_with_tombstones, std::uint64_t, std::uint32_t>(
+      "test", "a");
 }
 
 TEST(run, stores_no_value_that_the_map_reserves) {
@@ -624,7 +628,7 @@ TEST(run, stores_no_value_that_the_map_reserves) {
   const std::uint64_t salt = random::derive_seed(request.seed, workload::salt_stream);
   // What the keys 1 and 2 would have.
   EXPECT_THAT(run(request, with_tombstones({salt ^ 1, salt ^ 2})).problems, IsEmpty());
-  request.key = request.value = {.type = type_spec::kind::uint32};
+  request.key = request.value = {.type = subject::type_spec::kind::uint32};
   EXPECT_THAT(run(request, with_tombstones({(salt ^ 1) & UINT32_MAX})).problems, IsEmpty());
 }
 
@@ -677,10 +681,10 @@ TEST(run, refuses_reserved_values_that_no_draw_would_leave_out) {
 // A value of 32 bits holds half of a key's 64 bits.
 TEST(run, refuses_keys_that_would_have_reserved_values) {
   auto subject = with_tombstones({0});
-  subject.types = {
-      held_as<map_with_tombstones<std::uint64_t, std::uint32_t>, std::uint64_t, std::uint32_t>()};
+  subject.types = {subject::held_as<map_with_tombstones<std::uint64_t, std::uint32_t>,
+                                    std::uint64_t, std::uint32_t>()};
   request request = short_request();
-  request.value = {.type = type_spec::kind::uint32};
+  request.value = {.type = subject::type_spec::kind::uint32};
   EXPECT_THAT(run(request, subject).problems, IsEmpty());
   request.keys = workload::key_layout::sparse;
   EXPECT_THROW(static_cast<void>(run(request, subject)), bad_request);
@@ -831,7 +835,7 @@ TEST(validation, gives_up_a_walk_without_end) {
 // ---------------------------------------------------------------------------------
 
 // A map whose snapshots begin again until the end of a trial.
-class starving_map : public sound_map {
+class starving_map : public subject::sound_map {
  public:
   template <class Visit>
   void snapshot(Visit visit) {
@@ -883,7 +887,7 @@ TEST(run, reports_the_operation_of_a_warm_up_that_only_the_stop_ended) {
 }
 
 // Counts handles, knows the thread of each, and runs out of memory after a while.
-class failing_map : public sound_map {
+class failing_map : public subject::sound_map {
  public:
   static inline std::atomic<int> alive = 0;
   static inline std::atomic<int> destroyed_elsewhere = 0;

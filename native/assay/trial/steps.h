@@ -25,7 +25,7 @@ class steps {
   // In place of prefill(), and with what that is given.
   virtual prefill_report fill(measure::crew& threads, std::span<worker> workers,
                               const request& request, const workload::key_space& space,
-                              std::uint64_t salt, structure structure) const = 0;
+                              std::uint64_t salt, subject::structure structure) const = 0;
 
   // In the thread of each worker, which has its handle and its generator, and when it has measured.
   virtual void before_measuring(worker& self, const request& request,

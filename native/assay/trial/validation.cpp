@@ -19,6 +19,12 @@
 namespace assay::trial {
 namespace {
 
+using subject::any_map;
+using subject::pair_term;
+using subject::structure;
+using subject::tally;
+using subject::value_rules;
+
 constexpr std::uint64_t most_searches = 100'000;
 constexpr int parts = 100;                         // of the map that ranges are asked for
 constexpr std::uint64_t most_keys_of_part = 1000;  // between its ends
@@ -30,8 +36,8 @@ using entry = std::pair<std::uint64_t, std::uint64_t>;
 std::string of_key(std::uint64_t key) { return "key " + std::to_string(key); }
 
 // What a search for one key in `handle` finds. Of a multimap the loop has it: `batch` is a search.
-std::optional<std::uint64_t> search(any_handle& handle, structure structure, std::uint64_t key,
-                                    workload::operation_batch& batch) {
+std::optional<std::uint64_t> search(subject::any_handle& handle, structure structure,
+                                    std::uint64_t key, workload::operation_batch& batch) {
   if (structure == structure::map) {
     return std::get<std::optional<std::uint64_t>>(
         handle.ask({.kind = workload::operation::find, .key = key}));
@@ -64,12 +70,13 @@ std::vector<std::uint64_t> absent_keys(const workload::key_space& space,
 // Which of these keys, from the first of them to the last, `by` should meet.
 std::vector<std::uint64_t> keys_met(workload::operation by, std::span<const std::uint64_t> held) {
   if (by == workload::operation::range) return {held.begin(), held.end()};
-  elements among;
+  subject::elements among;
   for (const std::uint64_t key : held) among.emplace(key, 0);
-  const answer right =
-      extra_facts_of(by).right(among, {.kind = by, .key = held.front(), .last = held.back()});
+  const subject::answer right = subject::extra_facts_of(by).right(
+      among, {.kind = by, .key = held.front(), .last = held.back()});
   std::vector<std::uint64_t> met;
-  for (const auto& [key, value] : std::get<std::vector<element>>(right)) met.push_back(key);
+  for (const auto& [key, value] : std::get<std::vector<subject::element>>(right))
+    met.push_back(key);
   return met;
 }
 
@@ -95,7 +102,7 @@ std::uint64_t wrong_parts_of(any_map& map, const value_rules& rules, workload::o
 std::uint64_t term_of(structure structure, const value_rules& rules, std::uint64_t key,
                       std::uint64_t value) {
   const bool follows_from_key = structure == structure::map && rules.fits(key, value);
-  return follows_from_key ? key_term(rules.hash(key)) : pair_term(key, value);
+  return follows_from_key ? subject::key_term(rules.hash(key)) : pair_term(key, value);
 }
 
 // "value 12 of thread 1 after value 40 of thread 1 had been seen"
@@ -225,7 +232,7 @@ observation observe(any_map& map, const value_rules& rules, workload::operation 
                     std::uint64_t first, std::uint64_t last, std::uint64_t most) {
   struct endless_visit {};
   observation seen{.by = by};
-  const question asked{.kind = by, .key = first, .last = last};
+  const subject::question asked{.kind = by, .key = first, .last = last};
   const auto handle = map.attach();
   if (by == workload::operation::size) {
     seen.found.size = static_cast<std::int64_t>(std::get<std::uint64_t>(handle->ask(asked)));
@@ -306,7 +313,7 @@ validation validate(any_map& map, structure structure, const tally& total, std::
   for (std::size_t kind = 3; kind < workload::operation_kinds; ++kind) {
     const auto by = static_cast<operation>(kind);
     if (total.attempted[kind] + total.unfinished[kind] == 0) continue;
-    if (by > operation::iterate && !extra_facts_of(by).visits) continue;
+    if (by > operation::iterate && !subject::extra_facts_of(by).visits) continue;
     const bool spans = workload::facts_of(by).spans;
     if (by == operation::range || !spans) {
       const auto all = space.from(1, space.range());
@@ -329,7 +336,7 @@ validation validate(any_map& map, structure structure, const tally& total, std::
 
 std::string validation::problem() const {
   const std::string whole = to_string(structure);
-  const std::string elements = structure == assay::structure::map ? "keys" : "entries";
+  const std::string elements = structure == subject::structure::map ? "keys" : "entries";
   std::string problems;
   const auto add = [&](const std::string& problem) {
     problems += (problems.empty() ? "" : "; ") + problem;
@@ -368,8 +375,8 @@ std::string validation::problem() const {
   add_all("", stale_values, "values were found or held that had been seen to be gone");
   add_all("the " + whole + " holds ", foreign_keys, "keys that no operation ever drew");
   add_all("the walk met ", duplicate_keys,
-          structure == assay::structure::map ? "elements whose key it had met before"
-                                             : "entries that it had met before");
+          structure == subject::structure::map ? "elements whose key it had met before"
+                                               : "entries that it had met before");
   add_all("", missed_searches, "searches for keys that the " + whole + " holds found nothing");
   add_all("", phantom_searches, "searches found keys that the " + whole + " does not hold");
   add_all("", differing_searches,
@@ -379,7 +386,7 @@ std::string validation::problem() const {
           "elements that ranges or whole visits met were out of their order or bounds or had a "
           "value other than the key's");
   for (const auto& seen : observations) {
-    const auto name = to_string(seen.by);
+    const auto name = subject::to_string(seen.by);
     if (!seen.ended) {
       add("a " + name + " of the map at rest did not end after " + std::to_string(seen.found.size) +
           " elements, more than there can be");

@@ -18,17 +18,18 @@ namespace assay::trial {
 // What a range, a size, a snapshot or an iteration of a map at rest came to.
 struct observation {
   workload::operation by;
-  contents found{};         // a size has no sums
-  std::uint64_t pairs = 0;  // the sum of pair_term(key, value)
-  bool ended = true;        // false: given up after more elements than there can be
-  bool ascending = true;    // in the order of their keys, each of which is another
+  subject::contents found{};  // a size has no sums
+  std::uint64_t pairs = 0;    // the sum of pair_term(key, value)
+  bool ended = true;          // false: given up after more elements than there can be
+  bool ascending = true;      // in the order of their keys, each of which is another
 };
 
 // Asks for a range from `first` to `last`, or another operation that looks at the whole map,
 // through a handle of its own while no other is inside a call. The map must offer it. A visit is
 // given up after `most` elements.
-[[nodiscard]] observation observe(any_map& map, const value_rules& rules, workload::operation by,
-                                  std::uint64_t first, std::uint64_t last, std::uint64_t most);
+[[nodiscard]] observation observe(subject::any_map& map, const subject::value_rules& rules,
+                                  workload::operation by, std::uint64_t first, std::uint64_t last,
+                                  std::uint64_t most);
 
 // How often something is wrong, and what is known of the first time.
 struct mistakes {
@@ -44,9 +45,9 @@ struct mistakes {
 
 // The elements of a multimap or a queue are called entries.
 struct validation {
-  assay::structure structure = assay::structure::map;
-  contents expected;
-  contents found;
+  subject::structure structure = subject::structure::map;
+  subject::contents expected;
+  subject::contents found;
   std::uint64_t pairs = 0;    // the sum of pair_term(key, value) of what was met
   mistakes wrong_values{};    // of searches
   mistakes wrong_held{};      // values that the walk met under a key for which nobody drew them
@@ -82,8 +83,9 @@ struct validation {
 //
 // In a multimap, searches must also find values that the walk met with their key. A queue has no
 // searches, and has keys outside the key space.
-[[nodiscard]] validation validate(any_map& map, structure structure, const tally& total,
-                                  std::uint64_t seed, const value_rules& rules,
+[[nodiscard]] validation validate(subject::any_map& map, subject::structure structure,
+                                  const subject::tally& total, std::uint64_t seed,
+                                  const subject::value_rules& rules,
                                   std::span<const worker> workers);
 
 }  // namespace assay::trial

@@ -18,6 +18,10 @@
 namespace assay::trial {
 namespace {
 
+using subject::tally;
+using subject::task;
+using subject::type_spec;
+
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
 // The two loops work by steps, from one reading of the clock to another. `measure` lets them.
@@ -91,7 +95,7 @@ class closed_loop {
   // Performs those from the next to `last` - 1, from one reading of the clock to another, and says
   // whether all were.
   bool perform(std::size_t last, tally& sums) {
-    const progress done = self_.handle->perform(self_.batch, next_, last, task_, sums);
+    const subject::progress done = self_.handle->perform(self_.batch, next_, last, task_, sums);
     const std::uint64_t start = now_;
     look_at_clock();
     next_ += done.performed;
@@ -154,7 +158,8 @@ class open_loop {
       now_ = wait_until(std::min(due, ns), task_.stop);
       return 0;
     }
-    const progress done = self_.handle->perform(self_.batch, next_, next_ + 1, task_, sums);
+    const subject::progress done =
+        self_.handle->perform(self_.batch, next_, next_ + 1, task_, sums);
     const std::uint64_t begun = std::exchange(now_, host::now_ns());
     if (done.performed == 0 && !done.gave_up) return 0;  // the stop came before it began
     counts_.arrived += due >= measured_since_;
@@ -315,7 +320,7 @@ void measure(worker& self, const timetable& times, std::uint64_t salt,
 void search_last_keys(worker& self) {
   for (std::size_t i = 0; i < self.batch.size; ++i) {
     const std::uint64_t key = self.batch.keys[i];
-    const answer found = self.handle->ask({.kind = workload::operation::find, .key = key});
+    const subject::answer found = self.handle->ask({.kind = workload::operation::find, .key = key});
     self.at_rest.push_back({key, std::get<std::optional<std::uint64_t>>(found)});
   }
 }
@@ -334,7 +339,7 @@ class string_maker {
   [[nodiscard]] bool makes() const { return codec_.has_value(); }
 
  private:
-  std::optional<codec<std::string>> codec_;
+  std::optional<subject::codec<std::string>> codec_;
 };
 
 void make_strings(const workload::operation_batch& batch, string_maker& keys,

@@ -61,7 +61,7 @@ struct alignas(workload::interference_bytes) worker {
   std::vector<unsigned> bound_to;
   std::optional<unsigned> last_ran_on;
 
-  std::unique_ptr<any_handle> handle;
+  std::unique_ptr<subject::any_handle> handle;
   std::unique_ptr<workload::generator> operations;
   std::optional<host::thread_meter> meter;
   std::optional<std::size_t> batch_size;    // none: as many as take 100 us
@@ -69,13 +69,13 @@ struct alignas(workload::interference_bytes) worker {
   std::optional<latency_recorder> latency;  // none: no operation is timed
   std::optional<arrival_times> arrivals;    // none: a closed loop
   std::optional<probe::block> probes;       // none: they do not record
-  std::optional<witness> seen;              // none: values depend on keys alone
+  std::optional<subject::witness> seen;     // none: values depend on keys alone
   std::optional<operation_counts> exactly;  // of a replay; none: what there is time for
   measure::unused_memory heap_offset{nullptr, &std::free};
 
-  tally prefilled;
-  tally warmed_up;
-  tally measured;
+  subject::tally prefilled;
+  subject::tally warmed_up;
+  subject::tally measured;
   std::uint64_t measured_ns = 0;   // until the end of the last operation
   std::uint64_t processor_ns = 0;  // processor time taken by the measured operations
   std::vector<std::uint64_t>
@@ -123,7 +123,8 @@ void search_last_keys(worker& self);
 // Measures how much processor time an operation takes to generate, with nothing done in between,
 // into `generation_ns`. Of a map of strings that includes making them, as the loop over the map
 // does: the key of each operation and the value of each insert.
-void time_generation(worker& self, const type_spec& key = {}, const type_spec& value = {});
+void time_generation(worker& self, const subject::type_spec& key = {},
+                     const subject::type_spec& value = {});
 
 }  // namespace assay::trial
 

@@ -22,6 +22,10 @@ namespace assay::trial {
 namespace {
 
 using std::chrono::microseconds;
+using subject::any_handle;
+using subject::progress;
+using subject::tally;
+using subject::task;
 using workload::operation_batch;
 
 constexpr std::size_t capacity = operation_batch::capacity;
@@ -698,7 +702,8 @@ TEST(time_generation, makes_strings) {
   self.operations = any_operations();
   time_generation(self);
   const double of_numbers = self.generation_ns;
-  const type_spec text{.type = type_spec::kind::bytes, .least = 4096, .most = 4096};
+  const subject::type_spec text{
+      .type = subject::type_spec::kind::bytes, .least = 4096, .most = 4096};
   time_generation(self, text);
   EXPECT_GT(self.generation_ns, 2 * of_numbers);
 }

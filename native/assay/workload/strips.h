@@ -46,7 +46,7 @@ struct strip {
   std::uint64_t first;
   std::uint64_t width;
   std::uint64_t squeeze;  // of 2^64: the key at `first` is kept below it ...
-  std::uint64_t slope;    // ... each further one below so much less, modulo 2^64
+  std::uint64_t slope;    // ... each further one this much less, modulo 2^64
 
   [[nodiscard]] std::uint64_t last() const { return first + width - 1; }
 };

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::flawed {
 
@@ -32,12 +32,13 @@ class flawed_base : public Sound {
 
 // What a flawed map derives from. It hides the operation of sound_map that it gets wrong.
 template <class Derived>
-using flawed_map = test_map<Derived, flawed_base<sound_map>>;
+using flawed_map = subject::test_map<Derived, flawed_base<subject::sound_map>>;
 
 // The same for a map that can be looked at as a whole.
 template <class Derived>
 using flawed_ordered_map =
-    test_map<Derived, flawed_base<sound_ordered_map<std::uint64_t, std::uint64_t>>>;
+    subject::test_map<Derived,
+                      flawed_base<subject::sound_ordered_map<std::uint64_t, std::uint64_t>>>;
 
 }  // namespace assay::flawed
 

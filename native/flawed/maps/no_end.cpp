@@ -24,7 +24,8 @@ class crashes : public flawed_map<crashes> {
   }
 };
 
-static const subject<crashes> registered_crashes{"crashes", "writes to address 0 now and then"};
+static const subject::map<crashes> registered_crashes{"crashes",
+                                                      "writes to address 0 now and then"};
 
 // Throws now and then, which no operation of a map may. The program ends with an error and no
 // result.
@@ -36,7 +37,7 @@ class throws : public flawed_map<throws> {
   }
 };
 
-static const subject<throws> registered_throws{"throws", "throws an exception now and then"};
+static const subject::map<throws> registered_throws{"throws", "throws an exception now and then"};
 
 // Keeps its lock when an erase finds nothing now and then. The next operation waits forever, and
 // the trial times out.
@@ -50,7 +51,8 @@ class deadlocks : public flawed_map<deadlocks> {
   }
 };
 
-static const subject<deadlocks> registered_deadlocks{"deadlocks", "keeps its lock now and then"};
+static const subject::map<deadlocks> registered_deadlocks{"deadlocks",
+                                                          "keeps its lock now and then"};
 
 // An insert that does not return and takes 1 MiB of memory every 10 ms. It ends by the limit on
 // memory or on time, whichever comes first: slowly enough that no machine runs out of memory before
@@ -75,7 +77,7 @@ class leaks : public flawed_map<leaks> {
   std::deque<std::string> never_freed_;
 };
 
-static const subject<leaks> registered_leaks{"leaks", "allocates without end"};
+static const subject::map<leaks> registered_leaks{"leaks", "allocates without end"};
 
 // Its elements form a circle. The walk is given up after more elements than there are keys.
 class endless_walk : public flawed_map<endless_walk> {
@@ -86,7 +88,7 @@ class endless_walk : public flawed_map<endless_walk> {
   }
 };
 
-static const subject<endless_walk> registered_endless_walk{
+static const subject::map<endless_walk> registered_endless_walk{
     "endless_walk", "walks through its elements in a circle"};
 
 // Refuses to hold more than a few keys. All of its answers are true, but the prefill does not
@@ -99,6 +101,7 @@ class never_fills : public flawed_map<never_fills> {
   }
 };
 
-static const subject<never_fills> registered_never_fills{"never_fills", "holds at most four keys"};
+static const subject::map<never_fills> registered_never_fills{"never_fills",
+                                                              "holds at most four keys"};
 
 }  // namespace assay::flawed

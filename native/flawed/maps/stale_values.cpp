@@ -12,6 +12,8 @@
 
 namespace assay::flawed {
 
+using subject::sound_map;
+
 // Keeps the values that were erased.
 class remembering_map : public sound_map {
  public:
@@ -30,7 +32,7 @@ class remembering_map : public sound_map {
 
 // Gives a key the value that it had before its last erase, now and then, as a map does that links a
 // node again which an erase had taken out.
-class stale_revived : public test_map<stale_revived, flawed_base<remembering_map>> {
+class stale_revived : public subject::test_map<stale_revived, flawed_base<remembering_map>> {
  public:
   bool insert(std::uint64_t key, std::uint64_t value) {
     const std::scoped_lock lock(mutex);
@@ -43,7 +45,7 @@ class stale_revived : public test_map<stale_revived, flawed_base<remembering_map
   }
 };
 
-static const subject<stale_revived> registered_stale_revived{
+static const subject::map<stale_revived> registered_stale_revived{
     "stale_revived", "gives a key an old value now and then"};
 
 // A correct map behind handles that keep something to themselves.
@@ -84,7 +86,7 @@ class handle_with_cache {
 
 class stale_cache : public map_of_handles<handle_with_cache> {};
 
-static const subject<stale_cache> registered_stale_cache{
+static const subject::map<stale_cache> registered_stale_cache{
     "stale_cache", "has threads that keep what they found, whatever others change"};
 
 // An insert of a key that had been there before makes its element with the value that it had then,
@@ -133,7 +135,7 @@ class stale_late_write : public remembering_map {
   }
 };
 
-static const subject<stale_late_write> registered_stale_late_write{
+static const subject::map<stale_late_write> registered_stale_late_write{
     "stale_late_write", "writes a value only when its thread calls again"};
 
 }  // namespace assay::flawed

@@ -45,13 +45,13 @@ template <class K, class V>
 using natarajan_lost_update =
     probed::natarajan_mittal_bst<K, V, probed::none, std::less<K>, steps_that_read_too_early>;
 
-static const subject<natarajan_lost_update<std::uint64_t, std::uint64_t>>
+static const subject::map<natarajan_lost_update<std::uint64_t, std::uint64_t>>
     registered_natarajan_lost_update{"natarajan_lost_update",
                                      "loses an update beside an erase now and then"};
 
 // Finds nothing wrong with its answers; what grows is its memory. The same map as the subject
 // `natarajan_mittal_bst_as_published` of assay-trial, here under the name of what is wrong with it.
-static const subject<subjects::natarajan_mittal_bst_as_published<std::uint64_t, std::uint64_t>>
+static const subject::map<subjects::natarajan_mittal_bst_as_published<std::uint64_t, std::uint64_t>>
     registered_natarajan_leaks{
         "natarajan_leaks",
         "natarajan_mittal_bst_as_published: leaks what several erases of neighbours remove "

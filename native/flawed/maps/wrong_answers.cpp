@@ -21,7 +21,7 @@ class never_finds : public flawed_map<never_finds> {
   std::optional<std::uint64_t> find(std::uint64_t) { return {}; }
 };
 
-static const subject<never_finds> registered_never_finds{"never_finds", "finds no key at all"};
+static const subject::map<never_finds> registered_never_finds{"never_finds", "finds no key at all"};
 
 // Still finds a key now and then that was erased. The map holds what it should; only searches for
 // what a walk has not met tell.
@@ -44,7 +44,7 @@ class finds_erased : public flawed_map<finds_erased> {
   std::map<std::uint64_t, std::uint64_t> ghosts_;
 };
 
-static const subject<finds_erased> registered_finds_erased{
+static const subject::map<finds_erased> registered_finds_erased{
     "finds_erased", "still finds an erased key now and then"};
 
 // Visits two neighbours in the wrong order now and then. Each of them is there, and once.
@@ -60,7 +60,7 @@ class range_out_of_order : public flawed_ordered_map<range_out_of_order> {
   }
 };
 
-static const subject<range_out_of_order> registered_range_out_of_order{
+static const subject::map<range_out_of_order> registered_range_out_of_order{
     "range_out_of_order", "visits two keys of a range in the wrong order now and then"};
 
 // Leaves out one element somewhere in the middle of every range that is long.
@@ -75,7 +75,7 @@ class range_misses_key : public flawed_ordered_map<range_misses_key> {
   }
 };
 
-static const subject<range_misses_key> registered_range_misses_key{
+static const subject::map<range_misses_key> registered_range_misses_key{
     "range_misses_key", "leaves out the 2,000th key of a range"};
 
 // Takes the end of a range as not included. No element visited is wrong, and a range that ends
@@ -88,7 +88,7 @@ class range_without_last : public flawed_ordered_map<range_without_last> {
   }
 };
 
-static const subject<range_without_last> registered_range_without_last{
+static const subject::map<range_without_last> registered_range_without_last{
     "range_without_last", "leaves out the last key of every range"};
 
 // Counts one element too many.
@@ -97,7 +97,7 @@ class size_off_by_one : public flawed_ordered_map<size_off_by_one> {
   std::uint64_t size() { return sound_ordered_map::size() + 1; }
 };
 
-static const subject<size_off_by_one> registered_size_off_by_one{
+static const subject::map<size_off_by_one> registered_size_off_by_one{
     "size_off_by_one", "says that it holds one element more"};
 
 // Visits one element of a snapshot twice and leaves out another, so that their number is right.
@@ -113,7 +113,7 @@ class snapshot_visits_twice : public flawed_ordered_map<snapshot_visits_twice> {
   }
 };
 
-static const subject<snapshot_visits_twice> registered_snapshot_visits_twice{
+static const subject::map<snapshot_visits_twice> registered_snapshot_visits_twice{
     "snapshot_visits_twice", "visits the second element of a snapshot in place of the first"};
 
 // Finds nothing for the last of several keys that are searched for at once.
@@ -125,14 +125,14 @@ class find_many_without_last : public flawed_ordered_map<find_many_without_last>
   }
 };
 
-static const subject<find_many_without_last> registered_find_many_without_last{
+static const subject::map<find_many_without_last> registered_find_many_without_last{
     "find_many_without_last", "finds nothing for the last of several keys that are sought at once"};
 
 // Leaves its first element out of every clone.
 class clone_misses_key : public flawed_ordered_map<clone_misses_key> {
  public:
-  std::unique_ptr<sound_map> clone() {
-    auto made = std::make_unique<sound_map>();
+  std::unique_ptr<subject::sound_map> clone() {
+    auto made = std::make_unique<subject::sound_map>();
     bool first = true;
     snapshot([&](auto key, auto value) {
       if (!std::exchange(first, false)) made->insert(key, value);
@@ -141,7 +141,7 @@ class clone_misses_key : public flawed_ordered_map<clone_misses_key> {
   }
 };
 
-static const subject<clone_misses_key> registered_clone_misses_key{
+static const subject::map<clone_misses_key> registered_clone_misses_key{
     "clone_misses_key", "leaves its first element out of every clone"};
 
 }  // namespace assay::flawed

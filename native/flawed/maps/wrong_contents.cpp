@@ -20,8 +20,8 @@ class loses_inserts : public flawed_map<loses_inserts> {
   }
 };
 
-static const subject<loses_inserts> registered_loses_inserts{"loses_inserts",
-                                                             "loses an insert now and then"};
+static const subject::map<loses_inserts> registered_loses_inserts{"loses_inserts",
+                                                                  "loses an insert now and then"};
 
 // Says that a key was erased, and keeps it. The walk meets more keys than the answers imply.
 class forgets_erases : public flawed_map<forgets_erases> {
@@ -32,8 +32,8 @@ class forgets_erases : public flawed_map<forgets_erases> {
   }
 };
 
-static const subject<forgets_erases> registered_forgets_erases{"forgets_erases",
-                                                               "forgets an erase now and then"};
+static const subject::map<forgets_erases> registered_forgets_erases{
+    "forgets_erases", "forgets an erase now and then"};
 
 // Links a key into the map twice, as two threads do that insert into a list without looking again.
 // The walk meets more keys than the answers imply.
@@ -58,8 +58,8 @@ class inserts_twice : public flawed_map<inserts_twice> {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> twins_;
 };
 
-static const subject<inserts_twice> registered_inserts_twice{"inserts_twice",
-                                                             "inserts a key twice now and then"};
+static const subject::map<inserts_twice> registered_inserts_twice{
+    "inserts_twice", "inserts a key twice now and then"};
 
 // Lets two inserts of one key both link an element and both say so, as two threads do that insert
 // into a list at the same time. Size and sums are as the answers imply; the walk meets a key twice.
@@ -93,7 +93,7 @@ class both_insert : public flawed_map<both_insert> {
   std::multimap<std::uint64_t, std::uint64_t> twins_;
 };
 
-static const subject<both_insert> registered_both_insert{
+static const subject::map<both_insert> registered_both_insert{
     "both_insert", "lets two inserts of one key both succeed now and then"};
 
 // Makes two errors that cancel each other out: one key becomes greater by one and another smaller
@@ -122,7 +122,7 @@ class compensating_errors : public flawed_map<compensating_errors> {
   }
 };
 
-static const subject<compensating_errors> registered_compensating_errors{
+static const subject::map<compensating_errors> registered_compensating_errors{
     "compensating_errors", "moves two keys now and then so that their sum stays right"};
 
 // Stores two keys' values under each other. Number and sum of the keys are right; the sum over
@@ -139,25 +139,26 @@ class swaps_values : public flawed_map<swaps_values> {
   }
 };
 
-static const subject<swaps_values> registered_swaps_values{
+static const subject::map<swaps_values> registered_swaps_values{
     "swaps_values", "swaps the values of two keys now and then"};
 
 // Cuts a string short by its last byte now and then. Keys, and the first 8 bytes, are right.
 template <class K, class V>
-class truncates_values : public test_map<truncates_values<K, V>, sound_ordered_map<K, V>> {
+class truncates_values
+    : public subject::test_map<truncates_values<K, V>, subject::sound_ordered_map<K, V>> {
  public:
   bool insert(const K& key, V value) {
     if constexpr (std::is_same_v<V, std::string>) {
       if (!value.empty() && now_and_then_()) value.pop_back();
     }
-    return sound_ordered_map<K, V>::insert(key, value);
+    return subject::sound_ordered_map<K, V>::insert(key, value);
   }
 
  private:
   now_and_then now_and_then_;
 };
 
-static const subject_template<truncates_values> registered_truncates_values{
+static const subject::map_template<truncates_values> registered_truncates_values{
     "truncates_values", "cuts off the last byte of a string now and then"};
 
 }  // namespace assay::flawed

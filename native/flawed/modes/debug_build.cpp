@@ -21,9 +21,10 @@ using debug_map = locked_map<std::map<std::uint64_t, std::uint64_t, less>, std::
 
 }  // namespace
 
-const subject_entry& debug_build() {
-  static const subject_entry entry = reclaiming(
-      describe_subject<debug_map>("std_map_mutex", "std_map_mutex in a debug build"), "at once");
+const subject::subject_entry& debug_build() {
+  static const subject::subject_entry entry = subject::reclaiming(
+      subject::describe_subject<debug_map>("std_map_mutex", "std_map_mutex in a debug build"),
+      "at once");
   return entry;
 }
 

@@ -9,7 +9,7 @@ namespace assay::flawed {
 
 // The map and the loop over it as a debug build has them, under the name of std_map_mutex. They are
 // those of std_map_mutex but for keys and values, which are numbers of 64 bits alone.
-[[nodiscard]] const subject_entry& debug_build();
+[[nodiscard]] const subject::subject_entry& debug_build();
 
 }  // namespace assay::flawed
 

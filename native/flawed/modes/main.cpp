@@ -40,7 +40,7 @@ void run_one_trial() {
   const nlohmann::json names = asked["flaws"];
   asked.erase("flaws");
   const auto request = assay::trial::parse_request(asked.dump());
-  const auto subject = flawed::built(assay::find_subject(request.subject), chosen);
+  const auto subject = flawed::built(assay::subject::find_subject(request.subject), chosen);
   auto environment = assay::host::environment(subject.compiled);
   auto report = to_json(flawed::run(request, subject, chosen), std::move(environment));
   report["flaws"] = names;

@@ -12,16 +12,17 @@
 #include <vector>
 
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
 #include "assay/trial/run.h"
 #include "flawed/modes/debug_build.h"
 #include "flawed/modes/flaws.h"
 #include "flawed/modes/policies.h"
 #include "flawed/modes/steps.h"
+#include "tests/test_maps.h"
 
 namespace assay::flawed {
 namespace {
 
+using subject::subject_entry;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -29,7 +30,8 @@ using trial::operation_counts;
 using workload::operation;
 
 const subject_entry& sound() {
-  static const subject_entry entry = describe_subject<correct_map>("test", "a test's map");
+  static const subject_entry entry =
+      subject::describe_subject<subject::correct_map>("test", "a test's map");
   return entry;
 }
 

@@ -7,6 +7,9 @@
 namespace assay::flawed {
 namespace {
 
+using subject::progress;
+using subject::tally;
+using subject::task;
 using workload::operation;
 
 bool is_update(operation kind) { return kind == operation::insert || kind == operation::erase; }

@@ -41,25 +41,26 @@ class never_inserting : public workload::generator {
 };
 
 // A handle in front of the map's own, which it gives back.
-class handle_in_front : public any_handle {
+class handle_in_front : public subject::any_handle {
  public:
-  explicit handle_in_front(std::unique_ptr<any_handle> own) : own_(std::move(own)) {}
-  [[nodiscard]] std::unique_ptr<any_handle> give_back() { return std::move(own_); }
+  explicit handle_in_front(std::unique_ptr<subject::any_handle> own) : own_(std::move(own)) {}
+  [[nodiscard]] std::unique_ptr<subject::any_handle> give_back() { return std::move(own_); }
 
  protected:
-  any_handle& own() { return *own_; }
+  subject::any_handle& own() { return *own_; }
 
  private:
-  std::unique_ptr<any_handle> own_;
+  std::unique_ptr<subject::any_handle> own_;
 };
 
 // Reads the clock after every operation.
 class clock_reading : public handle_in_front {
  public:
-  clock_reading(std::unique_ptr<any_handle> own, trial::worker& self)
+  clock_reading(std::unique_ptr<subject::any_handle> own, trial::worker& self)
       : handle_in_front(std::move(own)), self_(self) {}
-  progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                   const task& task, tally& sums) override;
+  subject::progress perform(const workload::operation_batch& batch, std::size_t first,
+                            std::size_t last, const subject::task& task,
+                            subject::tally& sums) override;
 
  private:
   trial::worker& self_;
@@ -76,7 +77,7 @@ class updates_by_turns : public handle_in_front {
     bool failures_are_searches = false;  // only those that succeed count as updates
   };
 
-  updates_by_turns(std::unique_ptr<any_handle> own, trial::worker& self, turns rules,
+  updates_by_turns(std::unique_ptr<subject::any_handle> own, trial::worker& self, turns rules,
                    double updates_percent)
       : handle_in_front(std::move(own)),
         self_(self),
@@ -84,11 +85,12 @@ class updates_by_turns : public handle_in_front {
         updates_percent_(updates_percent),
         engine_(random::derive_seed(self.seed, choice_stream)) {}
 
-  progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                   const task& task, tally& sums) override;
+  subject::progress perform(const workload::operation_batch& batch, std::size_t first,
+                            std::size_t last, const subject::task& task,
+                            subject::tally& sums) override;
 
   // Failed updates among the operations of `measured` become searches, as they are counted.
-  static void recount(tally& measured);
+  static void recount(subject::tally& measured);
 
  private:
   // Makes an operation of the worker's batch what it is to be.
@@ -108,8 +110,9 @@ class updates_by_turns : public handle_in_front {
 class losing_inserts : public handle_in_front {
  public:
   using handle_in_front::handle_in_front;
-  progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                   const task& task, tally& sums) override;
+  subject::progress perform(const workload::operation_batch& batch, std::size_t first,
+                            std::size_t last, const subject::task& task,
+                            subject::tally& sums) override;
 
  private:
   static constexpr std::uint64_t one_in = 100;
@@ -122,16 +125,17 @@ class losing_inserts : public handle_in_front {
 // when they were due, is to be replaced by this one's at the end.
 class timing_from_start : public handle_in_front {
  public:
-  timing_from_start(std::unique_ptr<any_handle> own, const tally& measured,
+  timing_from_start(std::unique_ptr<subject::any_handle> own, const subject::tally& measured,
                     trial::latency_recorder recorder)
       : handle_in_front(std::move(own)), measured_(measured), recorder_(std::move(recorder)) {}
 
-  progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                   const task& task, tally& sums) override;
+  subject::progress perform(const workload::operation_batch& batch, std::size_t first,
+                            std::size_t last, const subject::task& task,
+                            subject::tally& sums) override;
   [[nodiscard]] trial::latency_recorder recorded() { return std::move(recorder_); }
 
  private:
-  const tally& measured_;  // what the loop adds to once it measures
+  const subject::tally& measured_;  // what the loop adds to once it measures
   trial::latency_recorder recorder_;
   bool begun_ = false;
 };

@@ -16,6 +16,7 @@
 namespace assay::flawed {
 namespace {
 
+using subject::subject_entry;
 using trial::worker;
 
 class flawed_steps : public trial::steps {
@@ -24,7 +25,7 @@ class flawed_steps : public trial::steps {
 
   trial::prefill_report fill(measure::crew& threads, std::span<worker> workers,
                              const trial::request& request, const workload::key_space& space,
-                             std::uint64_t salt, structure structure) const override {
+                             std::uint64_t salt, subject::structure structure) const override {
     if (chosen_.has(flaw::no_prefill)) return {};
     if (chosen_.has(flaw::single_threaded_prefill)) workers = workers.first(1);
     if (!chosen_.has(flaw::insert_only_prefill)) {

@@ -12,12 +12,13 @@ namespace assay::flawed {
 
 // What is measured in place of `subject`, for a flaw may be in how a map is compiled. Throws
 // bad_request where it was not compiled so.
-[[nodiscard]] subject_entry built(const subject_entry& subject, const flaws& chosen);
+[[nodiscard]] subject::subject_entry built(const subject::subject_entry& subject,
+                                           const flaws& chosen);
 
 // Runs a trial that misleads. Throws what trial::run does, and bad_request where a flaw could
 // change nothing.
-[[nodiscard]] trial::result run(const trial::request& request, const subject_entry& subject,
-                                const flaws& chosen);
+[[nodiscard]] trial::result run(const trial::request& request,
+                                const subject::subject_entry& subject, const flaws& chosen);
 
 }  // namespace assay::flawed
 

@@ -74,7 +74,7 @@ def campaign(blocks: int, metrics: Change, gap_after: int | None = None, **chang
 
 
 def noisy(scatter: float, seed: int = 1, variation: float | None = None) -> Change:
-    """Throughput whose logarithm scatters so much in every pair of trials, whatever is compared."""
+    """Throughput whose logarithm scatters by `scatter` in every pair of trials, whatever is compared."""
     chance = np.random.default_rng(seed)
 
     def metrics(block: int, subject: str, threads: int) -> dict[str, Any]:

@@ -431,7 +431,7 @@ def test_zeros_count_over_workloads_too() -> None:
 
 
 def drawn(rng: random.Random, effects: dict[tuple[str, int], float], scatter: float = 0.01) -> Any:
-    """Throughput with log-normal scatter, moved by so much for each (subject, threads)."""
+    """Throughput with log-normal scatter, moved by an amount for each (subject, threads)."""
     return lambda _, subject, threads: throughput(
         math.exp(effects.get((subject, threads), 0) + rng.gauss(0, scatter))
     )

@@ -207,7 +207,7 @@ def test_core_to_core_latency_is_missing_only_where_threads_have_several_process
 
 
 def drifting(share: float) -> Change:
-    """Let one condition get faster from the first of 30 blocks to the last by so much."""
+    """Let one condition get faster from the first of 30 blocks to the last."""
     return lambda block, subject, threads: (
         {"metrics": METRICS | {"throughput": 100.0 * (1 + share * block / 29)}}
         if (subject, threads) == ("other", 2)

@@ -87,7 +87,7 @@ def plan(
             parser=real(NARROWEST, 100),
             metavar="PERCENT",
             help="Ask when every comparison has passed or failed this gate: has been shown to be worse by at"
-            " most, or by more than, so many percent. So does an experiment with a gate.",
+            " most, or by more than, this many percent. So does an experiment with a gate.",
         ),
     ] = None,
     audit: Annotated[

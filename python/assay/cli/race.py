@@ -41,7 +41,7 @@ _SHORTEST_TRIAL_S, _USUAL_TRIAL_S = 0.03, 0.15  # with its calibrations; of a sh
 _BLOCK = "every entrant once"
 _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
-_LATENCY = 64  # one operation in so many is timed where a latency is compared
+_LATENCY = 64  # one operation in this many is timed where a latency is compared
 
 
 def _list_of(parse: Callable[[str], Any]) -> Callable[[str], list[Any]]:

@@ -68,7 +68,7 @@ Events = Annotated[list[_Form], Field(min_length=1, max_length=16), AfterValidat
 
 
 USUAL_OPERATIONS = 10_000
-"""So many are simulated of a trial where nothing says how many."""
+"""How many operations of a trial are simulated where nothing says."""
 
 
 class Simulate(Table):

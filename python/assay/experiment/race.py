@@ -76,7 +76,7 @@ class Race:
 
 def needs_shell(command: str) -> bool:
     """Return whether a command line holds, outside quotes, what only a shell understands."""
-    # Of what double quotes hold, a shell would replace names and commands.
+    # Within double quotes, a shell would replace names and commands.
     bare = _QUOTED.sub(lambda quoted: "".join(re.findall(r"(?<!\\)[$`]", quoted[1] or "")) or "q", command)
     return _SHELL.search(bare) is not None
 

@@ -61,7 +61,7 @@ class Settings(Table):
     subject: Name | None = None
     """What is measured."""
     threads: ThreadCount | None = None
-    """Of the whole trial, those of all roles together."""
+    """How many in the whole trial, those of all roles together."""
     pinning: Pinning | None = None
     """Where threads run: a policy, or processors by the operating system's numbers (thread i on entry
     i modulo the length).
@@ -77,7 +77,7 @@ class Settings(Table):
     value_type: ValueType | None = None
     """What values are; uint64 where nothing says."""
     mix: MixTable | None = None
-    """Of every role that has none of its own."""
+    """Taken by every role that has none of its own."""
     distribution: Distribution | None = None
     range: RangeTable | None = None
     arrivals: ArrivalsTable | None = None

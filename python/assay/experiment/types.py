@@ -284,7 +284,7 @@ class Extraction(Table):
     pointer: Annotated[Pointer | None, Field(alias="json")] = None
     """The number's place in JSON, such as "/runs/0/rate": a JSON Pointer (RFC 6901)."""
     unit: Annotated[str, Field(max_length=16)] = ""
-    """Of the metric, such as "ms" or "MB/s"."""
+    """What the metric is counted in, such as "ms" or "MB/s"."""
 
     @model_validator(mode="after")
     def _looks_for_one_thing(self) -> Self:

@@ -304,7 +304,7 @@ class PrefillTable(Table):
     percent: Percent | None = None
     """The same as a share of the key range."""
     threads: ThreadCount | None = None
-    """That fill it, the first so many; all where nothing says."""
+    """How many of them fill it, the first ones; all where nothing says."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> "PrefillTable":
@@ -324,7 +324,7 @@ class PhaseTable(Table):
     percent: PositivePercent | None = None
     """The same as a share of the key range."""
     order: Literal["random", "sorted"] | None = None
-    """Of the keys; random where nothing says."""
+    """In which keys are inserted; random where nothing says."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> "PhaseTable":

@@ -43,5 +43,5 @@ def read_private(file: Path, *, or_of_root: bool = False) -> bytes:
     with os.fdopen(open_private(file, os.O_RDONLY, or_of_root=or_of_root), "rb") as opened:
         data = opened.read(LONGEST_BYTES + 1)
     if len(data) > LONGEST_BYTES:
-        raise AssayError(f"{file} is longer than {LONGEST_BYTES >> 20} MiB: nothing here writes so much")
+        raise AssayError(f"{file} is longer than {LONGEST_BYTES >> 20} MiB: nothing here writes that much")
     return data

@@ -37,7 +37,7 @@ def report(busy: int, subject: str = "noop") -> Report:
 
 
 def test_the_answer_is_the_median_condition_and_the_largest_says_that_it_is_one_of_many() -> None:
-    """Of one condition that varies by 1.7% in the median and one by 0.9%; see `metrics` in `report`."""
+    """One condition varies by 1.7% in the median and one by 0.9%; see `metrics` in `report`."""
     told = report(0)
     first, second = sensitivity.measured(told)
     estimates = []
@@ -91,7 +91,7 @@ def starving(zeros: Callable[[PlannedTrial], bool], more: str = "") -> Report:
 
 
 def test_a_system_that_starves_in_configurations_is_sensitive_and_says_in_how_many_trials() -> None:
-    """Of 12 configurations 4 starve in each trial, with everything perturbed alone."""
+    """4 of 12 configurations starve in each trial, with everything perturbed alone."""
     told = starving(
         lambda trial: trial.levels[PERTURBED] == EVERYTHING and int(trial.levels[CONFIGURATION]) % 3 == 0,
         "pathological = 0.1",

@@ -51,7 +51,7 @@ PAPER_BEST: dict[tuple[str, str], tuple[str, dict[str, int]]] = {
 }
 BASELINE = "static-4000"
 AGAINST = "static-3600"
-"""Of figure 3.7."""
+"""What figure 3.7 compares with."""
 _LINE = 64
 """Characters below a figure's title: as wide as the narrowest figure."""
 EXPONENTS = (0, 1, 2)

@@ -80,7 +80,7 @@ def test_of_the_xeon_the_papers_numbers_are_drawn_and_what_has_none_is_said(made
     printed, drawn = made(evaluation("xeon", [*XEON, *WEIGHING]))
     assert "| static-1400 |" in printed
     assert "(230.0)" in printed
-    # Of three goals a mean of each static frequency and of the paper's governor for each goal.
+    # For each of three goals, a mean of each static frequency and of the paper's governor for each goal.
     assert drawn["3-5"].count(RED) == 3 * (len(XEON) + 3)
     assert "none of adaptive E, adaptive ED, adaptive ED2, and no numbers of single" in words(drawn["3-5"])
     assert drawn["3-6"].count(RED) == 6 + 2  # a line in each of six, and two counts

@@ -31,7 +31,7 @@ def same(low: float, high: float) -> bool:
 
 
 def wide(values: Sequence[float]) -> bool:
-    """Tell whether values differ so much that only a logarithmic scale shows them all."""
+    """Tell whether only a logarithmic scale shows all values."""
     return bool(values) and min(values) > 0 and max(values) > WIDE * min(values)
 
 

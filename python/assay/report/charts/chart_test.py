@@ -133,7 +133,7 @@ def curve_of(figure: Figure, series: str) -> tuple[list[tuple[float, float]], li
 
 
 def test_a_cumulative_chart_marks_the_unperturbed_system_on_the_curve_of_the_others() -> None:
-    # Of 12 trials of each condition, the last two were not perturbed; their noop is as fast as the median.
+    # The last two of 12 trials of each condition were not perturbed; their noop is as fast as the median.
     def metrics(trial: PlannedTrial) -> dict[str, float]:
         return {"throughput": 5.0 if trial.block >= 10 else float(trial.block)}
 

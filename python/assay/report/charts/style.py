@@ -130,7 +130,7 @@ class Series:
             "strokeDash": (alt.StrokeDash, DASHES),
         }
         shown = {"title": self.title, **legend} if self.legend else None
-        # As among all, unless there are so many that a look would come twice.
+        # As among all, unless there are more than there are looks.
         beyond = max(self.places.values(), default=0) >= MOST
         places = range(len(self.places)) if beyond else self.places.values()
         encodings = {}

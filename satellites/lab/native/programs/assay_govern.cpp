@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "assay/energy/governor_process.h"
+#include "assay/governor/governor_process.h"
 
 int main(int argc, char** argv) {
   return assay::energy::govern_main(argc, argv, [](const auto& root, int ended) {

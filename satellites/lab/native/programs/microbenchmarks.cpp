@@ -29,13 +29,13 @@ const registered<volatile_counter> counter{
     "volatile_counter", "1,000 steps of a volatile counter; unit: a step, computes only"};
 const registered<reads<true>> dependent{
     "dependent_reads",
-    "1,000 reads every 256 bytes, each of which says where the next is, in an array of so many "
+    "1,000 reads every 256 bytes, each of which says where the next is, in an array of this many "
     "bytes; unit: a read",
     {256 * mebi, 16 * kibi, 256 * kibi, 4 * mebi, 64 * mebi}};
 const registered<reads<false>> independent{
     "independent_reads",
-    "1,000 reads every 256 bytes at places known before, in an array of so many bytes; unit: a "
-    "read",
+    "1,000 reads every 256 bytes at places known before, in an array of this many bytes; unit: "
+    "a read",
     {256 * mebi, 16 * kibi, 256 * kibi, 4 * mebi, 64 * mebi}};
 const registered<branches<true>> random_branches{
     "random_branches",
@@ -96,7 +96,7 @@ class tlb_misses {
 };
 const registered<tlb_misses> tlb{
     "tlb_misses",
-    "1,000 dependent reads, each in another one of so many pages of 4 KiB; unit: a read",
+    "1,000 dependent reads, each in another one of this many pages of 4 KiB; unit: a read",
     {4096, 16, 1024, 65536}};
 
 #if defined(__x86_64__)
@@ -127,7 +127,7 @@ bool always() { return true; }
 bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
 bool has_avx512() { return __builtin_cpu_supports("avx512f") != 0; }
 
-// How an instruction is done: on so much at once, where the processor can.
+// How an instruction is done: on this many bits at once, where the processor can.
 struct width {
   std::string name;
   bool (*supported)();

@@ -15,6 +15,8 @@
 
 namespace assay::flawed {
 
+using subject::sound_ordered_map;
+
 // Looks whether the greatest key is there, and then inserts it without looking again.
 class unchecked_greatest : public flawed_map<unchecked_greatest> {
  public:
@@ -27,13 +29,13 @@ class unchecked_greatest : public flawed_map<unchecked_greatest> {
   }
 };
 
-static const subject<unchecked_greatest> registered_unchecked_greatest{
+static const subject::map<unchecked_greatest> registered_unchecked_greatest{
     "unchecked_greatest", "lets two inserts of the greatest key both succeed"};
 
 // While a thread inserts, others do not find an element that `Derived` hides.
 template <class Derived, class K, class V>
 class hides_while_it_inserts  // NOLINT(bugprone-crtp-constructor-accessibility)
-    : public test_map<Derived, sound_ordered_map<K, V>> {
+    : public subject::test_map<Derived, sound_ordered_map<K, V>> {
  public:
   bool insert(const K& key, const V& value) {
     ++inserting_;
@@ -55,15 +57,15 @@ class hides_least : public hides_while_it_inserts<hides_least, std::uint64_t, st
  public:
   static bool hides(std::uint64_t key, std::uint64_t /*value*/) { return key == 0; }
 };
-static const subject<hides_least> registered_hides_least{"hides_least",
-                                                         "hides key 0 while a thread inserts"};
+static const subject::map<hides_least> registered_hides_least{"hides_least",
+                                                              "hides key 0 while a thread inserts"};
 
 class hides_greatest_value
     : public hides_while_it_inserts<hides_greatest_value, std::uint64_t, std::uint64_t> {
  public:
   static bool hides(std::uint64_t /*key*/, std::uint64_t value) { return value == UINT64_MAX; }
 };
-static const subject<hides_greatest_value> registered_hides_greatest_value{
+static const subject::map<hides_greatest_value> registered_hides_greatest_value{
     "hides_greatest_value", "hides the greatest value while a thread inserts"};
 
 template <class K, class V>
@@ -74,7 +76,7 @@ class hides_empty_string : public hides_while_it_inserts<hides_empty_string<K, V
     return false;
   }
 };
-static const subject_template<hides_empty_string> registered_hides_empty_string{
+static const subject::map_template<hides_empty_string> registered_hides_empty_string{
     "hides_empty_string", "hides an empty string while a thread inserts"};
 
 // Loses an element of value 0 if another thread has the lock.
@@ -90,7 +92,7 @@ class loses_value_zero : public flawed_map<loses_value_zero> {
     return is_new;
   }
 };
-static const subject<loses_value_zero> registered_loses_value_zero{
+static const subject::map<loses_value_zero> registered_loses_value_zero{
     "loses_value_zero", "loses a value of 0 when threads meet"};
 
 // Keeps what it should free of the greatest key, also when there is one thread.
@@ -111,7 +113,7 @@ class keeps_greatest : public flawed_map<keeps_greatest> {
     return all;
   }
 };
-static const subject<keeps_greatest> registered_keeps_greatest{
+static const subject::map<keeps_greatest> registered_keeps_greatest{
     "keeps_greatest", "keeps what it should free of the greatest key"};
 
 }  // namespace assay::flawed

@@ -43,8 +43,8 @@ class leaves_locked : public flawed_map<leaves_locked> {
   std::atomic<std::uint64_t> left_{0};
 };
 
-static const subject<leaves_locked> registered_leaves_locked{"leaves_locked",
-                                                             "a thread leaves with the lock"};
+static const subject::map<leaves_locked> registered_leaves_locked{"leaves_locked",
+                                                                  "a thread leaves with the lock"};
 
 // Says that it has no locks. It has one, and no marked points.
 class hides_lock : public flawed_map<hides_lock> {
@@ -52,8 +52,8 @@ class hides_lock : public flawed_map<hides_lock> {
   static constexpr bool lock_free = true;
 };
 
-static const subject<hides_lock> registered_hides_lock{"hides_lock",
-                                                       "says that it is lock-free, with a mutex"};
+static const subject::map<hides_lock> registered_hides_lock{
+    "hides_lock", "says that it is lock-free, with a mutex"};
 
 // Without the marked points of assay/locks/spin_lock.h.
 template <bool Yields = true>
@@ -72,15 +72,15 @@ class unmarked_spin_lock {
 };
 
 template <class Lock>
-using sound_map_behind = sound_map_of<std::uint64_t, std::uint64_t, Lock>;
+using sound_map_behind = subject::sound_map_of<std::uint64_t, std::uint64_t, Lock>;
 
 // The same, and waits without sleeping.
-class hides_spin : public test_map<hides_spin, sound_map_behind<unmarked_spin_lock<>>> {
+class hides_spin : public subject::test_map<hides_spin, sound_map_behind<unmarked_spin_lock<>>> {
  public:
   static constexpr bool lock_free = true;
 };
 
-static const subject<hides_spin> registered_hides_spin{
+static const subject::map<hides_spin> registered_hides_spin{
     "hides_spin", "says that it is lock-free, with a lock that spins"};
 
 // Two locks, which are taken in the other order now and then.
@@ -103,18 +103,21 @@ class two_locks {
 
 template <class Lock, std::uint64_t one_in = 1'000'000>
 class opposite
-    : public test_map<opposite<Lock, one_in>, sound_map_behind<two_locks<Lock, one_in>>> {};
+    : public subject::test_map<opposite<Lock, one_in>, sound_map_behind<two_locks<Lock, one_in>>> {
+};
 
-static const subject<opposite<std::mutex>> registered_opposite_locks{
+static const subject::map<opposite<std::mutex>> registered_opposite_locks{
     "opposite_locks", "takes two locks in opposite orders once in a million calls"};
-static const subject<opposite<std::shared_mutex>> registered_opposite_shared_locks{
+static const subject::map<opposite<std::shared_mutex>> registered_opposite_shared_locks{
     "opposite_shared_locks", "the same with std::shared_mutex"};
-static const subject<opposite<sync::spin_lock>> registered_opposite_spin_locks{
+static const subject::map<opposite<sync::spin_lock>> registered_opposite_spin_locks{
     "opposite_spin_locks", "the same with locks that spin and say so"};
 // Chance alone makes threads meet in locks that say nothing.
-static const subject<opposite<unmarked_spin_lock<true>, 100>> registered_opposite_unmarked_locks{
-    "opposite_unmarked_locks", "the same once in 100 calls, with locks that spin and say nothing"};
-static const subject<opposite<unmarked_spin_lock<false>, 100>> registered_opposite_busy_locks{
+static const subject::map<opposite<unmarked_spin_lock<true>, 100>>
+    registered_opposite_unmarked_locks{
+        "opposite_unmarked_locks",
+        "the same once in 100 calls, with locks that spin and say nothing"};
+static const subject::map<opposite<unmarked_spin_lock<false>, 100>> registered_opposite_busy_locks{
     "opposite_busy_locks",
     "the same once in 100 calls, with locks that spin, say nothing and do not yield"};
 
@@ -175,8 +178,8 @@ class starves : public flawed_map<starves> {
   std::atomic<std::uint64_t> calls_{0};
 };
 
-static const subject<starves> registered_starves{"starves",
-                                                 "lets one thread of four wait for all others"};
+static const subject::map<starves> registered_starves{
+    "starves", "lets one thread of four wait for all others"};
 
 // Keeps a copy of what was erased until it is destroyed.
 class keeps_erased : public flawed_map<keeps_erased> {
@@ -192,7 +195,7 @@ class keeps_erased : public flawed_map<keeps_erased> {
   std::vector<std::unique_ptr<std::uint64_t>> erased_;  // guarded by mutex
 };
 
-static const subject<keeps_erased> registered_keeps_erased{"keeps_erased",
-                                                           "gives memory back only at its end"};
+static const subject::map<keeps_erased> registered_keeps_erased{
+    "keeps_erased", "gives memory back only at its end"};
 
 }  // namespace assay::flawed

@@ -27,6 +27,7 @@
 namespace assay::rig {
 namespace {
 
+using subject::find_subject;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ContainsRegex;

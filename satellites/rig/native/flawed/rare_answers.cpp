@@ -17,8 +17,9 @@
 namespace assay::flawed {
 namespace {
 
+using subject::test_map;
 using number = std::uint64_t;
-using ordered_numbers = sound_ordered_map<number, number>;
+using ordered_numbers = subject::sound_ordered_map<number, number>;
 
 // Refuses one insert in a million, over all maps of the process.
 class refuses_one_in_a_million : public test_map<refuses_one_in_a_million> {
@@ -29,8 +30,8 @@ class refuses_one_in_a_million : public test_map<refuses_one_in_a_million> {
     return sound_map::insert(key, value);
   }
 };
-const subject<refuses_one_in_a_million> registered_refuses{"refuses_one_in_a_million",
-                                                           "refuses one insert in a million"};
+const subject::map<refuses_one_in_a_million> registered_refuses{"refuses_one_in_a_million",
+                                                                "refuses one insert in a million"};
 
 // A table of chains behind a lock, which doubles when it has as many elements as chains.
 // `Derived` may do something wrong then.
@@ -109,9 +110,9 @@ class misses : public table<misses<Once>> {
   std::atomic<bool> grows_{false};
   bool grew_ = false;  // guarded by mutex_
 };
-const subject<misses<false>> registered_misses{"misses_while_it_grows",
-                                               "finds nothing while it moves 64 elements or more"};
-const subject<misses<true>> registered_misses_once{
+const subject::map<misses<false>> registered_misses{
+    "misses_while_it_grows", "finds nothing while it moves 64 elements or more"};
+const subject::map<misses<true>> registered_misses_once{
     "misses_as_it_first_grows", "finds nothing while it moves 64 elements for the first time"};
 
 // Loses the last chain when it grows to one size.
@@ -126,7 +127,7 @@ class loses_last_bucket : public table<loses_last_bucket> {
     table::grow();
   }
 };
-const subject<loses_last_bucket> registered_loses_bucket{
+const subject::map<loses_last_bucket> registered_loses_bucket{
     "loses_last_bucket", "loses its last bucket when it grows at 16,384 elements"};
 
 // A range takes up to 64 elements at a time, and lets others in between.
@@ -147,12 +148,12 @@ class range_in_pieces : public test_map<range_in_pieces, ordered_numbers> {
     }
   }
 };
-const subject<range_in_pieces> registered_in_pieces{
+const subject::map<range_in_pieces> registered_in_pieces{
     "range_in_pieces", "ranges are of one instant up to 64 elements only"};
 
 // The places of erased values are used again after 1,000 more have been erased, which no search
 // takes so long to see. One search in 1,000 reads its value after it has left the lock.
-class reuses_places : public sound_map_of<number, std::atomic<number>*, sync::spin_lock> {
+class reuses_places : public subject::sound_map_of<number, std::atomic<number>*, sync::spin_lock> {
  public:
   bool insert(number key, number value) {
     ASSAY_POINT("reuses_places_before_insert");
@@ -199,7 +200,7 @@ class reuses_places : public sound_map_of<number, std::atomic<number>*, sync::sp
   std::deque<std::atomic<number>*> erased_;
   number searches_ = 0;
 };
-const subject<reuses_places> registered_reuses{
+const subject::map<reuses_places> registered_reuses{
     "reuses_places", "uses the place of a value again after 1,000 others have been erased"};
 
 // One iteration in 97 leaves out an element, or meets one twice.
@@ -221,9 +222,9 @@ class iterates_wrongly : public flawed_map<iterates_wrongly<Slip>> {
 };
 class iteration_skips : public test_map<iteration_skips, iterates_wrongly<slip::skips>> {};
 class iteration_repeats : public test_map<iteration_repeats, iterates_wrongly<slip::repeats>> {};
-const subject<iteration_skips> registered_skips{
+const subject::map<iteration_skips> registered_skips{
     "iteration_skips", "leaves out an element of an iteration now and then"};
-const subject<iteration_repeats> registered_repeats{
+const subject::map<iteration_repeats> registered_repeats{
     "iteration_repeats", "meets an element of an iteration twice now and then"};
 
 }  // namespace

@@ -34,6 +34,7 @@
 namespace assay::rig {
 namespace {
 
+using subject::find_subject;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -132,7 +133,7 @@ const std::vector<flaw> flaws{
 };
 
 TEST(flawed_maps, are_each_caught_by_some_check) {
-  for (const auto& subject : registry()) {
+  for (const auto& subject : subject::registry()) {
     EXPECT_TRUE(
         std::ranges::any_of(flaws, [&](const flaw& one) { return one.map == subject.name; }))
         << subject.name << " is in this program, and nothing says which check catches it";
@@ -327,7 +328,7 @@ class flawed_map : public ::testing::TestWithParam<flaw> {
         .roles = trial::one_role(2, {40, 40, 20}),
         .duration = std::chrono::milliseconds(20),
         .interval = std::chrono::milliseconds(10),
-        .value = {.type = type_spec::kind::bytes, .least = 9, .most = 100}};
+        .value = {.type = subject::type_spec::kind::bytes, .least = 9, .most = 100}};
     const auto problems = trial::run(request, find_subject(name)).problems;
     EXPECT_THAT(problems, ::testing::Contains(ContainsRegex(GetParam().reported_as)));
   }

@@ -23,7 +23,9 @@ class locked_hash_map {
   // static constexpr unsigned value_bits = 63;  // the top bit of values is the map's
 
   // Hints: what the map is about to be used for. Without this, the default constructor is called.
-  explicit locked_hash_map(const assay::map_hints& hints) { entries_.reserve(hints.key_range / 2); }
+  explicit locked_hash_map(const assay::subject::map_hints& hints) {
+    entries_.reserve(hints.key_range / 2);
+  }
 
   bool insert(std::uint64_t key, std::uint64_t value) {
     // A mark. `assay check` delays and suspends threads here; what `assay run` measures has no
@@ -57,5 +59,5 @@ class locked_hash_map {
 };
 
 // The name, what it is, and how it frees what was erased: the audit compares that of subjects.
-static const assay::subject<locked_hash_map> registered{
+static const assay::subject::map<locked_hash_map> registered{
     "my_map", "std::unordered_map behind one std::mutex", "at once"};

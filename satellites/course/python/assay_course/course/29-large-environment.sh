@@ -1,4 +1,4 @@
-# sh 29-large-environment.sh one|other BYTES: the misses of a data cache of 8 KiB, simulated, with so many bytes more in the
+# sh 29-large-environment.sh one|other BYTES: the misses of a data cache of 8 KiB, simulated, with BYTES more in the
 # environment.
 set -e
 folder=$(mktemp -d)

@@ -64,7 +64,7 @@ class platform {
   // One of the domain's frequencies.
   virtual void set(std::size_t domain, kilohertz frequency) = 0;
   [[nodiscard]] virtual reading read() = 0;
-  // Returns when so much time has passed, or earlier if something asked the process to end.
+  // Returns when this much time has passed, or earlier if something asked the process to end.
   virtual void wait(double seconds) = 0;
 
   // Runs a load on this many processors until end_load(). At most one runs.

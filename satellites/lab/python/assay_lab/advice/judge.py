@@ -28,7 +28,7 @@ CHANCE_OF_CONFLICT = 0.10
 LONG_EXPOSED = 100
 """Instructions from the first write to the commit, from which on there is advice..."""
 SHARE_EXPOSED = 0.5
-"""...if they are so much of the transaction."""
+"""...if they are this share of the transaction."""
 SHORT = 300
 """Instructions of a transaction, with those up to the next, below which XBEGIN and XEND cost more (46 ns)."""
 SHARE_FOLLOWED = 0.5

@@ -30,19 +30,20 @@ std::vector<bt_test::variant> variants() {
   return all;
 }
 
-subject_entry subject_of(const bt_test::variant& of) {
+subject::subject_entry subject_of(const bt_test::variant& of) {
   using workload::operation;
-  subject_entry subject{
+  subject::subject_entry subject{
       .name = of.name,
       .description = "",
       .max_threads = std::nullopt,
       .holds_nothing = false,
       // What all of these keep, and keep in order: doubles have 53 bits, other keys a sign.
-      .types = {{type_spec::kind::uint32, type_spec::kind::uint32,
-                 [make = of.make_map](const map_hints& /*hints*/) { return make(); }}},
+      .types = {{subject::type_spec::kind::uint32, subject::type_spec::kind::uint32,
+                 [make = of.make_map](const subject::map_hints& /*hints*/) { return make(); }}},
       .operations = {operation::insert, operation::erase, operation::find, operation::size,
                      operation::snapshot}};
-  add_extra<bt_map<std::uint64_t, std::uint64_t>::handle>(subject, detail::assays_own());
+  subject::add_extra<bt_map<std::uint64_t, std::uint64_t>::handle>(subject,
+                                                                   subject::detail::assays_own());
   subject.atomic = subject.operations;
   return subject;
 }

@@ -29,11 +29,15 @@
 #include "assay/rig/watch/watchdog.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {
 
+using subject::find_subject;
+using subject::sound_map;
+using subject::sound_ordered_map;
+using subject::test_map;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ContainsRegex;
@@ -43,7 +47,8 @@ using ::testing::IsEmpty;
 using number = std::uint64_t;
 using ordered_numbers = sound_ordered_map<number, number>;
 
-const subject_template<correct_ordered_map> sound{"sound", "all operations, all types"};
+const subject::map_template<subject::correct_ordered_map> sound{"sound",
+                                                                "all operations, all types"};
 
 class finds_less_of_two : public test_map<finds_less_of_two> {
  public:
@@ -51,7 +56,7 @@ class finds_less_of_two : public test_map<finds_less_of_two> {
     return elements.size() < 2 ? sound_map::find(key) : std::nullopt;
   }
 };
-const subject<finds_less_of_two> no_find{"finds_less_of_two", "finds nothing among two"};
+const subject::map<finds_less_of_two> no_find{"finds_less_of_two", "finds nothing among two"};
 
 class throws_at_two : public test_map<throws_at_two> {
  public:
@@ -60,7 +65,7 @@ class throws_at_two : public test_map<throws_at_two> {
     return sound_map::insert(key, value);
   }
 };
-const subject<throws_at_two> throwing{"throws_at_two", "throws"};
+const subject::map<throws_at_two> throwing{"throws_at_two", "throws"};
 
 class visits_backwards : public test_map<visits_backwards, ordered_numbers> {
  public:
@@ -69,7 +74,7 @@ class visits_backwards : public test_map<visits_backwards, ordered_numbers> {
     ordered_numbers::range(std::min(first, last), std::max(first, last), visit);
   }
 };
-const subject<visits_backwards> backwards{"visits_backwards", "takes 9 to 3 for 3 to 9"};
+const subject::map<visits_backwards> backwards{"visits_backwards", "takes 9 to 3 for 3 to 9"};
 
 template <bool TakesAnyKey>
 class keeps_no_key_0 : public test_map<keeps_no_key_0<TakesAnyKey>> {
@@ -79,8 +84,8 @@ class keeps_no_key_0 : public test_map<keeps_no_key_0<TakesAnyKey>> {
     return key != 0 && key < number{1} << 63U && sound_map::insert(key, value);
   }
 };
-const subject<keeps_no_key_0<true>> no_key_0{"keeps_no_key_0", "takes 0 for no key"};
-const subject<keeps_no_key_0<false>> says_so{"says_no_key_0", "and says so"};
+const subject::map<keeps_no_key_0<true>> no_key_0{"keeps_no_key_0", "takes 0 for no key"};
+const subject::map<keeps_no_key_0<false>> says_so{"says_no_key_0", "and says so"};
 
 // Takes two values for no value, as maps do that have values in place of pointers.
 class keeps_no_value_0 : public test_map<keeps_no_value_0> {
@@ -93,8 +98,8 @@ class says_no_value_0 : public test_map<says_no_value_0, keeps_no_value_0> {
  public:
   static constexpr std::array<number, 2> reserved_values{0, UINT64_MAX};
 };
-const subject<keeps_no_value_0> no_value_0{"keeps_no_value_0", "takes 0 for no value"};
-const subject<says_no_value_0> says_no_value{"says_no_value_0", "and says so"};
+const subject::map<keeps_no_value_0> no_value_0{"keeps_no_value_0", "takes 0 for no value"};
+const subject::map<says_no_value_0> says_no_value{"says_no_value_0", "and says so"};
 
 // Keeps the bits above `Bits` of each value for itself.
 template <unsigned Bits>
@@ -119,9 +124,9 @@ class says_that_it_marks_values
  public:
   static constexpr unsigned value_bits = Bits;
 };
-const subject<marks_values<63>> marking{"marks_values", "has values of 63 bits"};
-const subject<says_that_it_marks_values<63>> of_63_bits{"values_of_63_bits", "and says so"};
-const subject<says_that_it_marks_values<48>> of_48_bits{"values_of_48_bits", "of 48 bits"};
+const subject::map<marks_values<63>> marking{"marks_values", "has values of 63 bits"};
+const subject::map<says_that_it_marks_values<63>> of_63_bits{"values_of_63_bits", "and says so"};
+const subject::map<says_that_it_marks_values<48>> of_48_bits{"values_of_48_bits", "of 48 bits"};
 
 class walks_in_disorder : public test_map<walks_in_disorder> {
  public:
@@ -132,7 +137,7 @@ class walks_in_disorder : public test_map<walks_in_disorder> {
                   [&](const auto& one) { visit(one.first, one.second); });
   }
 };
-const subject<walks_in_disorder> disorderly{"walks_in_disorder", "descends"};
+const subject::map<walks_in_disorder> disorderly{"walks_in_disorder", "descends"};
 
 class looks_at_itself : public test_map<looks_at_itself> {
  public:
@@ -140,7 +145,7 @@ class looks_at_itself : public test_map<looks_at_itself> {
     return elements.size() < 3 ? std::nullopt : std::optional<std::string>("it holds three");
   }
 };
-const subject<looks_at_itself> introspective{"looks_at_itself", "knows what is wrong"};
+const subject::map<looks_at_itself> introspective{"looks_at_itself", "knows what is wrong"};
 
 template <class K, class V>
 class cuts_strings_short : public test_map<cuts_strings_short<K, V>, sound_ordered_map<K, V>> {
@@ -152,7 +157,7 @@ class cuts_strings_short : public test_map<cuts_strings_short<K, V>, sound_order
     return sound_ordered_map<K, V>::insert(key, value);
   }
 };
-const subject_template<cuts_strings_short> cutting{"cuts_strings_short", "loses bytes"};
+const subject::map_template<cuts_strings_short> cutting{"cuts_strings_short", "loses bytes"};
 
 // Loses nothing but memory, and rarely.
 template <bool Leaks>
@@ -175,7 +180,7 @@ class forgetful : public test_map<forgetful<Leaks>> {
   }
   number erases_ = 0;
 };
-const subject<forgetful<false>> forgets{"forgets_nodes", "keeps what it should free"};
+const subject::map<forgetful<false>> forgets{"forgets_nodes", "keeps what it should free"};
 
 // Frees what was erased when a thread has many of it.
 class frees_in_batches : public test_map<frees_in_batches> {
@@ -195,7 +200,8 @@ class frees_in_batches : public test_map<frees_in_batches> {
   };
   handle attach() { return handle(*this); }
 };
-const subject<frees_in_batches> freeing{"frees_in_batches", "erased nodes wait for many others"};
+const subject::map<frees_in_batches> freeing{"frees_in_batches",
+                                             "erased nodes wait for many others"};
 
 class hangs : public test_map<hangs> {
  public:
@@ -210,7 +216,7 @@ class hangs : public test_map<hangs> {
     return elements.size() >= 3;
   }
 };
-const subject<hangs> hanging{"hangs", "does not return"};
+const subject::map<hangs> hanging{"hangs", "does not return"};
 
 // Now and then an insert returns with the lock, for which others do not sleep.
 class keeps_spin_lock : public test_map<keeps_spin_lock> {
@@ -244,7 +250,7 @@ class keeps_spin_lock : public test_map<keeps_spin_lock> {
   std::atomic<bool> taken_{false};
   number inserts_ = 0;  // guarded by it
 };
-const subject<keeps_spin_lock> keeps_spinning{"keeps_spin_lock", "lets all others spin"};
+const subject::map<keeps_spin_lock> keeps_spinning{"keeps_spin_lock", "lets all others spin"};
 
 std::string difference(const std::string& map) {
   return check_model(find_subject(map), {.seed = 7, .operations = 4000, .keys = 20}).problem;
@@ -335,7 +341,7 @@ class defends_itself : public test_map<defends_itself, ordered_numbers> {
     return key;
   }
 };
-const subject<defends_itself> defending{"defends_itself", "throws at what it reserves"};
+const subject::map<defends_itself> defending{"defends_itself", "throws at what it reserves"};
 
 TEST(concurrent_checks, give_no_map_what_it_reserves) {
   for (const auto* name : {"defends_itself", "values_of_63_bits", "values_of_48_bits"}) {

@@ -44,7 +44,7 @@ namespace assay::rig {
 class stamp_clock {
  public:
   stamp_clock();
-  // Takes clocks to differ by so much, in units of the stamps.
+  // Takes clocks to differ by `difference`, in units of the stamps.
   explicit stamp_clock(std::uint64_t difference);
 
   // A moment before everything that follows. Nothing that follows in the program is executed before

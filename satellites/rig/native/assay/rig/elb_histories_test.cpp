@@ -69,7 +69,8 @@ struct sums {
   }
 };
 
-sums update(any_entry_set& set, unsigned self, number operations, number keys, number seed) {
+sums update(subject::any_entry_set& set, unsigned self, number operations, number keys,
+            number seed) {
   splitmix64 draw(random::derive_seed(seed, self));
   disturbance strikes(draw());
   const disturbance::scope scope(strikes);
@@ -84,9 +85,9 @@ sums update(any_entry_set& set, unsigned self, number operations, number keys, n
         const number entry = key + (i * 8 + self);
         handle->insert(entry);
         mine.add(entry);
-      } else if (const auto erased = draw() % 2 == 0
-                                         ? handle->erase(key, key + per_key - 1)
-                                         : handle->erase_near(key, greatest_entry_number)) {
+      } else if (const auto erased =
+                     draw() % 2 == 0 ? handle->erase(key, key + per_key - 1)
+                                     : handle->erase_near(key, subject::greatest_entry_number)) {
         mine.remove(*erased);
       }
     }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   using tree = assay::elb_tree<std::uint64_t, assay::reclaim::hazard_pointers, assay::elb_nodes<6>>;
   const assay::rig::stamp_clock clock;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    assay::erased_entry_set<tree, std::uint64_t> set;
+    assay::subject::erased_entry_set<tree, std::uint64_t> set;
     const auto seen =
         assay::rig::record_entries(set, {.seed = seed, .keys = seed % 2 == 0 ? 12U : 200U}, clock);
     auto broken = assay::rig::broken_promise(seen, 5);

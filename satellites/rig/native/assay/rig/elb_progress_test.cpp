@@ -24,8 +24,8 @@
 #include "assay/subject/any_entry_set.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
 #include "tests/maps/elb_test_variants.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {
@@ -33,34 +33,36 @@ namespace {
 using elb_test::number;
 using elb_test::per_key;
 using elb_test::variant;
+using subject::any_map;
+using subject::subject_entry;
 using workload::operation;
 
 // An entry set as a map that may hold a key several times: progress.h counts how often. Its handles
 // erase and search in all ways that there are, by turns.
 class entries_as_map final : public any_map {
  public:
-  explicit entries_as_map(std::unique_ptr<any_entry_set> set) : set_(std::move(set)) {}
+  explicit entries_as_map(std::unique_ptr<subject::any_entry_set> set) : set_(std::move(set)) {}
 
-  std::unique_ptr<any_handle> attach() override {
+  std::unique_ptr<subject::any_handle> attach() override {
     return std::make_unique<handle>(set_->attach(), made_++);
   }
-  void for_each(const visitor& visit) override {
+  void for_each(const subject::visitor& visit) override {
     for (const number entry : set_->walk()) visit(asked_as(entry / per_key), entry % per_key);
   }
   std::optional<std::string> broken_invariant() override { return set_->broken_invariant(); }
 
  private:
-  class handle final : public any_handle {
+  class handle final : public subject::any_handle {
    public:
-    handle(std::unique_ptr<any_entry_handle> entries, number self)
+    handle(std::unique_ptr<subject::any_entry_handle> entries, number self)
         : entries_(std::move(entries)), next_(self) {}
 
-    progress perform(const workload::operation_batch&, std::size_t, std::size_t, const task&,
-                     tally&) override {
+    subject::progress perform(const workload::operation_batch&, std::size_t, std::size_t,
+                              const subject::task&, subject::tally&) override {
       throw not_offered();
     }
-    answer ask(const question& asked) override {
-      const number first = held_as(asked.key) * per_key;
+    subject::answer ask(const subject::question& asked) override {
+      const number first = subject::held_as(asked.key) * per_key;
       const number last = first + per_key - 1;
       ++turn_;
       switch (asked.kind) {
@@ -85,7 +87,7 @@ class entries_as_map final : public any_map {
     }
 
    private:
-    std::unique_ptr<any_entry_handle> entries_;
+    std::unique_ptr<subject::any_entry_handle> entries_;
     number next_;
     unsigned turn_ = 0;
   };
@@ -94,30 +96,32 @@ class entries_as_map final : public any_map {
   // down. The rig asks for a few at each end, and for none between.
   static constexpr number least_moved = number{1} << 24U;  // a wide word has room for 56 bits
   static constexpr number by = (number{1} << 31U) - least_moved;
-  static number held_as(number key) { return key < least_moved ? key : key - by; }
+  static number subject::held_as(number key) { return key < least_moved ? key : key - by; }
   static number asked_as(number key) { return key < least_moved / 2 ? key : key + by; }
 
   static constexpr number handles = 64;  // at most
-  std::unique_ptr<any_entry_set> set_;
+  std::unique_ptr<subject::any_entry_set> set_;
   std::atomic<number> made_{0};
 };
 
-subject_entry subject_of(std::string name, decltype(held_types::build) build) {
+subject_entry subject_of(std::string name, decltype(subject::held_types::build) build) {
   return {.name = std::move(name),
           .description = "an entry set",
           .max_threads = std::nullopt,
           .holds_nothing = false,
           // A key takes `per_key` entries of a word, of which some bits may be for other things.
-          .types = {{type_spec::kind::uint32, type_spec::kind::uint64, std::move(build)}},
+          .types = {{subject::type_spec::kind::uint32, subject::type_spec::kind::uint64,
+                     std::move(build)}},
           .operations = {operation::insert, operation::erase, operation::find},
           .lock_free = true,
           .takes_any_key = false};
 }
 
 subject_entry subject_of(const variant& of) {
-  return subject_of(of.name, [make = of.make](const map_hints&) -> std::unique_ptr<any_map> {
-    return std::make_unique<entries_as_map>(make());
-  });
+  return subject_of(of.name,
+                    [make = of.make](const subject::map_hints&) -> std::unique_ptr<any_map> {
+                      return std::make_unique<entries_as_map>(make());
+                    });
 }
 
 class elb_progress : public ::testing::TestWithParam<subject_entry> {};

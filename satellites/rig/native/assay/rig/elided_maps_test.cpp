@@ -17,7 +17,7 @@ namespace {
 
 class elided_maps : public ::testing::TestWithParam<std::string> {
  protected:
-  const subject_entry& subject = find_subject(GetParam());
+  const subject::subject_entry& subject = subject::find_subject(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(subjects, elided_maps,
                          ::testing::Values("bt_map_elided_6", "std_map_elided",

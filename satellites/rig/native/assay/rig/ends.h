@@ -25,12 +25,12 @@ namespace assay::rig {
 using ends = std::array<std::uint64_t, 8>;  // ascending
 
 // Numbers that represent keys.
-[[nodiscard]] inline std::uint64_t least_key(const subject_entry& subject) {
+[[nodiscard]] inline std::uint64_t least_key(const subject::subject_entry& subject) {
   return subject.takes_any_key ? 0 : 1;
 }
-[[nodiscard]] inline std::uint64_t greatest_key(const subject_entry& subject,
-                                                type_spec::kind kind) {
-  const std::uint64_t all = kind == type_spec::kind::uint32 ? UINT32_MAX : UINT64_MAX;
+[[nodiscard]] inline std::uint64_t greatest_key(const subject::subject_entry& subject,
+                                                subject::type_spec::kind kind) {
+  const std::uint64_t all = kind == subject::type_spec::kind::uint32 ? UINT32_MAX : UINT64_MAX;
   return subject.takes_any_key ? all : all >> 1U;  // as trials ask for, at most
 }
 
@@ -43,13 +43,14 @@ using ends = std::array<std::uint64_t, 8>;  // ascending
                                                         : std::uint64_t{1} << 16U;
   return {least, least + 1, least + 2, middle - 1, middle, greatest - 2, greatest - 1, greatest};
 }
-[[nodiscard]] inline ends end_keys(const subject_entry& subject, type_spec::kind kind) {
+[[nodiscard]] inline ends end_keys(const subject::subject_entry& subject,
+                                   subject::type_spec::kind kind) {
   return ends_between(least_key(subject), greatest_key(subject, kind));
 }
 
 // Those that the map does not reserve.
-[[nodiscard]] inline std::vector<std::uint64_t> end_values(const subject_entry& subject,
-                                                           type_spec::kind kind) {
+[[nodiscard]] inline std::vector<std::uint64_t> end_values(const subject::subject_entry& subject,
+                                                           subject::type_spec::kind kind) {
   std::vector<std::uint64_t> values;
   for (const std::uint64_t value : ends_between(0, subject.greatest_value(kind))) {
     if (!subject.reserves(value)) values.push_back(value);
@@ -58,18 +59,19 @@ using ends = std::array<std::uint64_t, 8>;  // ascending
 }
 
 // " with keys of bytes and values of bytes"; nothing of the first types that the subject holds.
-[[nodiscard]] inline std::string types_suffix(const subject_entry& subject,
-                                              const held_types& types) {
+[[nodiscard]] inline std::string types_suffix(const subject::subject_entry& subject,
+                                              const subject::held_types& types) {
   if (&types == &subject.types.front()) return "";
   return " with keys of " + to_string(types.key) + " and values of " + to_string(types.value);
 }
 
 // A map of these types. Its strings represent numbers and nothing else, up to the longest, which
 // has to be allocated: 0 is the empty one.
-[[nodiscard]] inline std::unique_ptr<any_map> build_as(const held_types& types,
-                                                       std::uint64_t key_range, unsigned threads) {
-  const auto bare = [](type_spec::kind kind) {
-    return type_spec{.type = kind, .least = 0, .most = 64, .bare = true};
+[[nodiscard]] inline std::unique_ptr<subject::any_map> build_as(const subject::held_types& types,
+                                                                std::uint64_t key_range,
+                                                                unsigned threads) {
+  const auto bare = [](subject::type_spec::kind kind) {
+    return subject::type_spec{.type = kind, .least = 0, .most = 64, .bare = true};
   };
   return types.build({.key_range = key_range,
                       .threads = threads,

@@ -18,6 +18,7 @@
 namespace assay::rig {
 namespace {
 
+using subject::entry_ranges;
 using kind = entry_call::kind;
 using number = std::uint64_t;
 using time = std::int64_t;
@@ -226,7 +227,7 @@ constexpr number of_one_key = (number{1} << key_shift) - 1;
 
 class call_recorder {
  public:
-  call_recorder(any_entry_set& set, const entry_recording& asked, unsigned self,
+  call_recorder(subject::any_entry_set& set, const entry_recording& asked, unsigned self,
                 const stamp_clock& clock, std::uint64_t start)
       : handle_(set.attach()),
         asked_(asked),
@@ -260,7 +261,7 @@ class call_recorder {
       return;
     }
     if (asked_.over == entry_ranges::all) {
-      erase(chosen % 2 == 0 ? kind::erase : kind::erase_near, 0, greatest_entry_number);
+      erase(chosen % 2 == 0 ? kind::erase : kind::erase_near, 0, subject::greatest_entry_number);
       return;
     }
     const number key = some_key();
@@ -271,7 +272,7 @@ class call_recorder {
       if (draw_() % 8 == 0) range.first = 0;
     }
     const bool is_from_on = draw_() % 4 == 0;
-    const number end = is_from_on ? greatest_entry_number : range.second;
+    const number end = is_from_on ? subject::greatest_entry_number : range.second;
     if (chosen < 5) {
       erase(kind::erase, is_from_on ? key : range.first, end);
     } else if (chosen == 5) {
@@ -302,7 +303,7 @@ class call_recorder {
   }
   number some_key() { return draw_() % asked_.keys << key_shift; }
 
-  std::unique_ptr<any_entry_handle> handle_;
+  std::unique_ptr<subject::any_entry_handle> handle_;
   const entry_recording& asked_;
   unsigned self_;
   const stamp_clock& clock_;
@@ -318,7 +319,7 @@ std::optional<std::string> broken_promise(const entry_history& seen, std::size_t
   return judge(seen, near).first_broken();
 }
 
-entry_history record_entries(any_entry_set& set, const entry_recording& asked,
+entry_history record_entries(subject::any_entry_set& set, const entry_recording& asked,
                              const stamp_clock& clock) {
   const std::uint64_t start = clock.before();
   std::vector<std::vector<entry_call>> parts(asked.threads);

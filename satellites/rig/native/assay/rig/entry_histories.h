@@ -65,13 +65,13 @@ struct entry_recording {
   unsigned threads = 4;
   std::uint64_t operations = 3000;  // of each thread
   std::uint64_t keys = 12;          // at most 2^20
-  entry_ranges over = entry_ranges::any;
+  subject::entry_ranges over = subject::entry_ranges::any;
 };
 
 // Random calls by threads that are disturbed at marked points (disturbance.h) and taken off their
 // processors (preemption.h). The set grows and shrinks several times, and holds nothing at first.
-[[nodiscard]] entry_history record_entries(any_entry_set& set, const entry_recording& asked,
-                                           const stamp_clock& clock);
+[[nodiscard]] entry_history record_entries(subject::any_entry_set& set,
+                                           const entry_recording& asked, const stamp_clock& clock);
 
 }  // namespace assay::rig
 

@@ -160,11 +160,11 @@ struct finds_the_erased : locked_set {
     erased = found.value_or(erased);
     return found;
   }
-  number erased = greatest_entry_number;
+  number erased = subject::greatest_entry_number;
 };
 struct finds_beyond : locked_set {
   std::optional<number> search(number lo, number) override {
-    return first(lo, greatest_entry_number);
+    return first(lo, subject::greatest_entry_number);
   }
 };
 struct invents : locked_set {
@@ -232,7 +232,7 @@ struct walks_past_the_last : locked_set {
 
 struct flaw {
   std::string name;
-  std::function<std::unique_ptr<any_entry_set>()> make;
+  std::function<std::unique_ptr<subject::any_entry_set>()> make;
 };
 std::ostream& operator<<(std::ostream& out, const flaw& printed) { return out << printed.name; }
 template <class Set>
@@ -241,7 +241,7 @@ flaw flaw_of(std::string name) {
 }
 
 constexpr std::size_t near = 5;
-std::optional<std::string> broken_by(any_entry_set& set, const entry_recording& asked) {
+std::optional<std::string> broken_by(subject::any_entry_set& set, const entry_recording& asked) {
   static const stamp_clock clock;
   return broken_promise(record_entries(set, asked, clock), near);
 }

@@ -14,6 +14,9 @@ namespace assay::rig {
 namespace {
 
 using nlohmann::json;
+using subject::answer;
+using subject::element;
+using subject::history_event;
 
 json as_json(const answer& answered) {
   return std::visit(
@@ -30,13 +33,13 @@ json as_json(const answer& answered) {
 const std::string& name_of(workload::operation kind) { return workload::facts_of(kind).name; }
 
 // In the judge's words; `answered` is null if it has not returned.
-std::vector<history_event> events_of(const question& asked, const answer* answered) {
+std::vector<history_event> events_of(const subject::question& asked, const answer* answered) {
   if (asked.kind > workload::operation::iterate) {
-    return extra_facts_of(asked.kind).as_history(asked, answered);
+    return subject::extra_facts_of(asked.kind).as_history(asked, answered);
   }
   return {{.operation = name_of(asked.kind),
            .asked = asked,
-           .answered = answered == nullptr ? answer() : *answered}};
+           .answered = answered == nullptr ? subject::answer() : *answered}};
 }
 
 json as_json(unsigned thread, const history_event& event, std::int64_t call_ns) {
@@ -69,7 +72,7 @@ void write(std::ostream& out, const history& recorded) {
   out << line.dump() << '\n' << std::flush;
 }
 
-std::string to_string(const question& asked) {
+std::string to_string(const subject::question& asked) {
   using workload::operation;
   std::string text(name_of(asked.kind));
   text += '(';

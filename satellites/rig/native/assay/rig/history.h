@@ -23,8 +23,8 @@ namespace assay::rig {
 
 struct operation_record {
   unsigned thread;
-  question asked;
-  answer answered;
+  subject::question asked;
+  subject::answer answered;
   std::int64_t call_ns;
   std::int64_t return_ns;
 };
@@ -32,7 +32,7 @@ struct operation_record {
 // An operation that has not returned.
 struct unreturned_record {
   unsigned thread;
-  question asked;
+  subject::question asked;
   std::int64_t call_ns;
 };
 
@@ -40,9 +40,9 @@ struct history {
   std::string map;
   std::uint64_t seed;
   std::uint64_t number;
-  std::vector<element> start;
+  std::vector<subject::element> start;
   std::vector<operation_record> operations;
-  std::vector<element> end;
+  std::vector<subject::element> end;
   std::vector<unreturned_record> unreturned{};
 };
 
@@ -50,10 +50,10 @@ struct history {
 void write(std::ostream& out, const history& recorded);
 
 // As one would write it in a program: "insert(3, 1201)".
-[[nodiscard]] std::string to_string(const question& asked);
+[[nodiscard]] std::string to_string(const subject::question& asked);
 
 // "true", "nothing", "1201", "{3 -> 1201}"
-[[nodiscard]] std::string to_string(const answer& answered);
+[[nodiscard]] std::string to_string(const subject::answer& answered);
 
 }  // namespace assay::rig
 

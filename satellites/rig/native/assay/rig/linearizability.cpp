@@ -112,7 +112,7 @@ judgement checker::verdict() {
 
 }  // namespace
 
-judgement check_linearizability(const subject_entry& subject, const recording& asked,
+judgement check_linearizability(const subject::subject_entry& subject, const recording& asked,
                                 recorded& counts) {
   checker judge(asked);
   recording cut_short = asked;

@@ -28,7 +28,7 @@ enum class judgement : std::uint8_t { linearizable, not_linearizable, unreadable
 // Unreadable: the checker said why it could not judge, or ended early, which a message reports.
 // Throws std::runtime_error if the checker cannot be run, and what record() throws; ends the
 // process as record() does.
-judgement check_linearizability(const subject_entry& subject, const recording& asked,
+judgement check_linearizability(const subject::subject_entry& subject, const recording& asked,
                                 recorded& counts);
 
 }  // namespace assay::rig

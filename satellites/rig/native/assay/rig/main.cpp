@@ -34,7 +34,7 @@
 
 namespace {
 
-using assay::subject_entry;
+using assay::subject::subject_entry;
 using std::chrono::steady_clock;
 
 struct options {
@@ -97,9 +97,9 @@ bool repeat(const options& chosen, Passes passes) {
 
 // The subject, if it is one that can be checked.
 const subject_entry& map_of(const options& chosen) {
-  const auto& subject = assay::find_subject(chosen.map);
+  const auto& subject = assay::subject::find_subject(chosen.map);
   if (subject.holds_nothing) throw assay::bad_request(chosen.map + " holds nothing");
-  if (subject.structure != assay::structure::map) {
+  if (subject.structure != assay::subject::structure::map) {
     throw assay::bad_request(chosen.map + " is a " + to_string(subject.structure) +
                              ": these checks are for maps");
   }
@@ -116,8 +116,8 @@ const subject_entry& concurrent(const options& chosen) {
 }
 
 int list() {
-  for (const auto& subject : assay::registry()) {
-    if (subject.holds_nothing || subject.structure != assay::structure::map) continue;
+  for (const auto& subject : assay::subject::registry()) {
+    if (subject.holds_nothing || subject.structure != assay::subject::structure::map) continue;
     const bool one = subject.max_threads.value_or(2) < 2;
     std::printf("map=%s threads=%s lock_free=%s checks=model%s%s%s\n", subject.name.c_str(),
                 one ? "one" : "many", subject.lock_free ? "yes" : "no",

@@ -25,6 +25,7 @@ namespace assay::rig {
 namespace {
 
 using std::chrono::steady_clock;
+using subject::subject_entry;
 
 constexpr int overtime = 4;  // times the patience that the rounds take at most, and the laps
 constexpr std::uint64_t too_much = std::uint64_t{256} << 20U;
@@ -49,7 +50,7 @@ std::optional<std::string> play_round(const subject_entry& subject, const rememb
   constexpr std::uint64_t seldom = 64;  // looks at the clock
   const auto begin = steady_clock::now();
   const unsigned threads = std::min(4U, subject.max_threads.value_or(4));
-  const held_types& types = round % 2 == 0 ? subject.types.front() : subject.types.back();
+  const subject::held_types& types = round % 2 == 0 ? subject.types.front() : subject.types.back();
   const auto map = watch.over(build_as(types, asked.keys, threads));
   const auto about = asked_about::of(subject, types, asked.keys, true);
   const std::uint64_t seed = random::derive_seed(asked.seed, round);
@@ -121,7 +122,7 @@ std::optional<std::string> run_laps(const subject_entry& subject, const remember
   const auto map = watch.over(subject.build({.key_range = asked.keys, .threads = threads}));
   const auto about = asked_about::of(subject, subject.types.front(), asked.keys, true);
   const auto keys = about.keys.size();
-  std::vector<std::unique_ptr<any_handle>> handles(threads);
+  std::vector<std::unique_ptr<subject::any_handle>> handles(threads);
   measure::crew crew(threads);
   crew.run([&](unsigned i) { handles[i] = map->attach(); });
   std::uint64_t performed = 0;

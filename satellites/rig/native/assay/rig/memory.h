@@ -46,7 +46,8 @@ struct kept_memory {
 
 // Throws operation_failed (recorder.h) if the map throws. A map that goes on allocating ends the
 // process with status 1, at 256 MiB, as no thread inside it can be stopped.
-[[nodiscard]] kept_memory memory_kept(const subject_entry& subject, const remembering& asked_for);
+[[nodiscard]] kept_memory memory_kept(const subject::subject_entry& subject,
+                                      const remembering& asked_for);
 
 }  // namespace assay::rig
 

@@ -31,13 +31,18 @@
 namespace assay::rig {
 namespace {
 
+using subject::answer;
+using subject::element;
+using subject::held_types;
+using subject::question;
+using subject::subject_entry;
 using workload::operation;
 
 class model {
  public:
   answer ask(const question& asked) {
     if (asked.kind > operation::iterate) {
-      return extra_facts_of(asked.kind).right(elements_, asked);
+      return subject::extra_facts_of(asked.kind).right(elements_, asked);
     }
     switch (asked.kind) {
       case operation::insert:
@@ -62,7 +67,7 @@ class model {
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
 
  private:
-  elements elements_;
+  subject::elements elements_;
 };
 
 // Only a range promises an order.
@@ -250,7 +255,7 @@ class sequences {
   static bool meets_all(operation kind) {
     if (kind <= operation::size) return false;
     if (kind <= operation::iterate) return true;
-    return extra_facts_of(kind).visits && !workload::facts_of(kind).spans;
+    return subject::extra_facts_of(kind).visits && !workload::facts_of(kind).spans;
   }
 
   // Mostly one that says which operation inserted it, and now and then the least or the greatest.
@@ -262,8 +267,8 @@ class sequences {
     return value;
   }
 
-  static std::optional<difference> ask(any_handle& handle, model& right, const question& one,
-                                       std::size_t number) {
+  static std::optional<difference> ask(subject::any_handle& handle, model& right,
+                                       const question& one, std::size_t number) {
     const answer expected = right.ask(one);
     const auto differs = [&](std::string got, std::string wanted) {
       return difference{number, to_string(one), std::move(got), std::move(wanted)};
@@ -281,7 +286,7 @@ class sequences {
   }
 
   // Enough elements are asked for to tell that the walk met too many.
-  static std::optional<difference> at_rest(any_map& map, const model& right,
+  static std::optional<difference> at_rest(subject::any_map& map, const model& right,
                                            std::size_t after) try {
     if (auto broken = map.broken_invariant()) {
       return difference{after, "a look at its invariants", std::move(*broken), "nothing"};

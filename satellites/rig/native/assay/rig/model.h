@@ -49,12 +49,13 @@ struct modelled {
   int ended_by = 0;       // the signal that ended `check_model_apart`'s process, or 0
 };
 
-[[nodiscard]] modelled check_model(const subject_entry& subject, const modelling& asked);
+[[nodiscard]] modelled check_model(const subject::subject_entry& subject, const modelling& asked);
 
 // The same in a separate process. If a signal ends it, as a crash of the map does, the sequence of
 // operations that led there is made smaller in further processes, and reported as a difference is.
 // The calling process must have no other threads.
-[[nodiscard]] modelled check_model_apart(const subject_entry& subject, const modelling& asked);
+[[nodiscard]] modelled check_model_apart(const subject::subject_entry& subject,
+                                         const modelling& asked);
 
 }  // namespace assay::rig
 

@@ -33,6 +33,14 @@ namespace {
 
 using random::splitmix64;
 using std::chrono::steady_clock;
+using subject::answer;
+using subject::any_map;
+using subject::element;
+using subject::elements;
+using subject::extra_facts_of;
+using subject::held_types;
+using subject::question;
+using subject::subject_entry;
 using workload::operation;
 
 constexpr std::uint64_t most_keys = 20'000;
@@ -307,7 +315,7 @@ std::string described(const shape& drawn, const subject_entry& subject) {
 
 // Whether an operation asks about the question's key alone, as far as small maps show.
 bool concerns_one_key(operation kind) {
-  const extra_facts& facts = extra_facts_of(kind);
+  const subject::extra_facts& facts = extra_facts_of(kind);
   if (facts.visits) return false;
   const question asked{.kind = kind, .key = 50, .value = 7, .last = 50};
   for (const bool held : {false, true}) {
@@ -343,7 +351,7 @@ std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const sh
       value_by(static_cast<unsigned>(draw() % drawn.owners.threads), 1 + draw() % 2);
   const std::uint64_t luck = draw() % 4;
   if (!stores_only || luck < 2) return 0;
-  return luck == 2 ? first : ~first & subject.greatest_value(type_spec::kind::uint64);
+  return luck == 2 ? first : ~first & subject.greatest_value(subject::type_spec::kind::uint64);
 }
 
 // In every other round that is not about their number, keys are at the ends of their type, in some
@@ -353,7 +361,7 @@ void draw_ends(splitmix64& draw, const subject_entry& subject, shape& drawn) {
   drawn.mask = draw_mask(draw, subject, drawn);
   if (drawn.keys.size() > 1000 || draw() % 2 == 0) return;
   const held_types& other = subject.types.back();
-  if (draw() % 4 == 0 && other.value != type_spec::kind::uint32) drawn.types = &other;
+  if (draw() % 4 == 0 && other.value != subject::type_spec::kind::uint32) drawn.types = &other;
   drawn.keys =
       keys_at_ends(least_key(subject), greatest_key(subject, drawn.types->key), drawn.keys.size());
 }
@@ -371,7 +379,7 @@ struct extra_kinds {
         (kind == operation::range ? narrow : whole).push_back(kind);
         continue;
       }
-      const extra_facts& facts = extra_facts_of(kind);
+      const subject::extra_facts& facts = extra_facts_of(kind);
       if (concerns_one_key(kind)) {
         of_one_key.push_back(kind);
       } else if (facts.visits) {
@@ -750,7 +758,7 @@ class player {
       check(asked, {.operation = workload::facts_of(kind).name, .asked = asked, .answered = got},
             during, atomic);
     } else if (const auto as_history = extra_facts_of(kind).as_history) {
-      for (const history_event& event : as_history(asked, &got))
+      for (const subject::history_event& event : as_history(asked, &got))
         check(asked, event, during, atomic);
     } else {
       const bool spans = workload::facts_of(kind).spans;
@@ -761,7 +769,7 @@ class player {
   }
 
   // An answer in the judge's words.
-  void check(const question& asked, const history_event& event, const windows& during,
+  void check(const question& asked, const subject::history_event& event, const windows& during,
              bool atomic) {
     if (event.operation == "size") {
       if (is_.crossing && atomic) {
@@ -857,7 +865,7 @@ class player {
   const shape& is_;
   unsigned me_;
   splitmix64 draw_;
-  std::unique_ptr<any_handle> handle_;
+  std::unique_ptr<subject::any_handle> handle_;
   std::vector<std::size_t> mine_{};  // places of its own keys that do not stay, in some order
   std::vector<known> known_;         // of its own keys, in ascending order
   std::vector<std::uint64_t> met_;   // values that a visit met, by place; 0 for none

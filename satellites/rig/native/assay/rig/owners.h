@@ -58,7 +58,7 @@ struct owned {
 };
 
 // The subject must take two threads. Throws operation_failed (recorder.h) if the map throws.
-[[nodiscard]] owned check_owners(const subject_entry& subject, const owning& asked);
+[[nodiscard]] owned check_owners(const subject::subject_entry& subject, const owning& asked);
 
 }  // namespace assay::rig
 

@@ -19,20 +19,21 @@
 #include "assay/rig/test_maps.h"
 #include "assay/rig/watch/owner_log.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {
 
+using subject::test_map;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using number = std::uint64_t;
-using ordered_numbers = sound_ordered_map<number, number>;
+using ordered_numbers = subject::sound_ordered_map<number, number>;
 using workload::operation;
 
-const subject_template<correct_ordered_map, number> sound{"sound", "all operations"};
+const subject::map_template<subject::correct_ordered_map, number> sound{"sound", "all operations"};
 
 class reserves_values : public test_map<reserves_values> {
  public:
@@ -42,7 +43,7 @@ class reserves_values : public test_map<reserves_values> {
            sound_map::insert(key, value);
   }
 };
-const subject<reserves_values> reserving{"reserves_values", "keeps two values for itself"};
+const subject::map<reserves_values> reserving{"reserves_values", "keeps two values for itself"};
 
 class keeps_what_is_erased : public test_map<keeps_what_is_erased> {
  public:
@@ -51,13 +52,13 @@ class keeps_what_is_erased : public test_map<keeps_what_is_erased> {
  private:
   std::atomic<number> erases_{0};
 };
-const subject<keeps_what_is_erased> keeping{"keeps_what_is_erased", "one erase in 50"};
+const subject::map<keeps_what_is_erased> keeping{"keeps_what_is_erased", "one erase in 50"};
 
 class assigns_nothing : public test_map<assigns_nothing, ordered_numbers> {
  public:
   bool insert_or_assign(number key, number value) { return insert(key, value); }
 };
-const subject<assigns_nothing> assigning{"assigns_nothing", "keeps the value that was there"};
+const subject::map<assigns_nothing> assigning{"assigns_nothing", "keeps the value that was there"};
 
 class leaves_out_the_first : public test_map<leaves_out_the_first, ordered_numbers> {
  public:
@@ -69,14 +70,14 @@ class leaves_out_the_first : public test_map<leaves_out_the_first, ordered_numbe
     });
   }
 };
-const subject<leaves_out_the_first> leaving_out{"leaves_out_the_first", "of a snapshot"};
+const subject::map<leaves_out_the_first> leaving_out{"leaves_out_the_first", "of a snapshot"};
 
 // A size that is wrong by one is seen when all threads have left, however busy the machine is.
 class counts_too_much : public test_map<counts_too_much, ordered_numbers> {
  public:
   number size() { return ordered_numbers::size() + 1; }
 };
-const subject<counts_too_much> counting_too_much{"counts_too_much", "one more"};
+const subject::map<counts_too_much> counting_too_much{"counts_too_much", "one more"};
 
 class loses_at_rest : public test_map<loses_at_rest> {
  public:
@@ -88,7 +89,7 @@ class loses_at_rest : public test_map<loses_at_rest> {
     }
   }
 };
-const subject<loses_at_rest> losing{"loses_at_rest", "its first element"};
+const subject::map<loses_at_rest> losing{"loses_at_rest", "its first element"};
 
 // Sees if another one is there.
 class stands_alone : public test_map<stands_alone> {
@@ -102,7 +103,7 @@ class stands_alone : public test_map<stands_alone> {
   static inline std::atomic<int> living{0};
   static inline std::atomic<int> company{0};
 };
-const subject<stands_alone> standing{"stands_alone", "a process cannot have two"};
+const subject::map<stands_alone> standing{"stands_alone", "a process cannot have two"};
 
 // What was found with one of these seeds, or "". Mistakes are found with the first on a quiet
 // machine. Beside eight busy processes and under AddressSanitizer, 300 ms hold a few dozen looks at
@@ -110,9 +111,9 @@ const subject<stands_alone> standing{"stands_alone", "a process cannot have two"
 std::string found_in(const std::string& map, number seeds = 200) {
   std::string problem;
   for (number seed = 1; problem.empty() && seed <= seeds; ++seed) {
-    problem =
-        check_owners(find_subject(map), {.seed = seed, .duration = std::chrono::milliseconds(300)})
-            .problem;
+    problem = check_owners(subject::find_subject(map),
+                           {.seed = seed, .duration = std::chrono::milliseconds(300)})
+                  .problem;
   }
   return problem;
 }
@@ -124,7 +125,8 @@ TEST(owners, find_nothing_wrong_with_sound_maps) {
     owned all;
     auto lasts = std::chrono::milliseconds(300);
     for (number seed = 1; all.observations == 0 && seed <= 9; ++seed, lasts *= 2) {
-      const owned seen = check_owners(find_subject(map), {.seed = seed, .duration = lasts});
+      const owned seen =
+          check_owners(subject::find_subject(map), {.seed = seed, .duration = lasts});
       EXPECT_EQ(seen.problem, "");
       all.rounds += seen.rounds;
       all.operations += seen.operations;

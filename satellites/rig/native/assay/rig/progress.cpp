@@ -36,10 +36,12 @@
 namespace assay::rig {
 namespace {
 
+using subject::any_handle;
+using subject::subject_entry;
 using workload::operation;
 
 constexpr unsigned threads = 4;
-// So many points within one operation, while no thread completes any, mean that it waits: for the
+// This many points within one operation, while no thread completes any, mean that it waits: for the
 // suspended thread if all others wait as well or have nothing left to do, else perhaps for one that
 // has lost its processor.
 constexpr std::uint64_t without_end = 50'000;
@@ -91,7 +93,7 @@ struct actor {
   int index;
   disturbance noise;
   const std::vector<operation>& afterwards;  // what is asked once a thread is suspended
-  question asked{};
+  subject::question asked{};
   bool late = false;  // half its attempts to reach the point are over: any arrival will do
   // How many operations others complete at each point of the one at hand, if they can.
   std::uint64_t behind = 0;
@@ -259,12 +261,12 @@ class hooked {
 // How many times each key was inserted, less how many times it was erased.
 using balance = std::map<std::uint64_t, std::int64_t>;
 
-void count(balance& sums, const question& asked, const answer& answered) {
+void count(balance& sums, const subject::question& asked, const subject::answer& answered) {
   if (const int change = change_by(asked, answered)) sums.at(asked.key) += change;
 }
 
 // What is wrong if `held` is what operations of these sums left.
-std::string problem_with(const balance& sums, const std::vector<element>& held) {
+std::string problem_with(const balance& sums, const std::vector<subject::element>& held) {
   balance found;
   for (const auto& [key, value] : held) {
     if (!sums.contains(key)) return "it holds " + std::to_string(key) + ", never inserted";
@@ -307,7 +309,7 @@ void act(actor& me, any_handle& handle, const std::vector<operation>& offered,
     me.behind = me.late ? draw_behind(draw) : 0;
     me.asked = draw_question(draw, suspended ? me.afterwards : offered, about);
     me.inside.store(true, std::memory_order_relaxed);
-    const answer answered = handle.ask(me.asked);
+    const subject::answer answered = handle.ask(me.asked);
     me.inside.store(false, std::memory_order_relaxed);
     count(sums, me.asked, answered);
     ++operations;
@@ -352,7 +354,7 @@ void take_note(const char* point) {
 
 // Runs `act_in(i, handle)` in all threads, each with a handle of its own.
 template <class Act>
-void in_all(measure::crew& crew, any_map& map, Act act_in) {
+void in_all(measure::crew& crew, subject::any_map& map, Act act_in) {
   crew.start([&map, act_in](unsigned i) {
     const auto handle = map.attach();
     act_in(i, *handle);
@@ -363,7 +365,7 @@ std::vector<std::string> names_passed(const subject_entry& subject, std::uint64_
                                       std::chrono::steady_clock::time_point end, watchdog& watch) {
   constexpr std::uint64_t operations = 20'000;
   constexpr std::uint64_t in_any_case = 1000;
-  const held_types& types = subject.types.front();
+  const subject::held_types& types = subject.types.front();
   const auto about = asked_about::of(subject, types, suspending{}.keys, true);
   const auto map = watch.over(build_as(types, about.keys.size(), threads));
   stage on{.point = {}, .passed_by = 0};
@@ -397,7 +399,7 @@ suspension suspend_once(const subject_entry& subject, std::string_view point,
   // last type that the map holds: strings, if it holds any.
   const std::uint64_t luck = random::derive_seed(asked.seed, threads + 1);
   const bool at_ends = luck % 2 == 0;
-  const held_types& types = luck % 4 == 0 ? subject.types.back() : subject.types.front();
+  const subject::held_types& types = luck % 4 == 0 ? subject.types.back() : subject.types.front();
   const auto about = asked_about::of(subject, types, at_ends ? 0 : asked.keys, at_ends);
   const auto map = watch.over(build_as(types, about.keys.size(), threads));
   // 0 to 127, as often a few as many.

@@ -55,10 +55,10 @@ struct suspending {
 
 struct suspension {
   bool reached = false;
-  std::optional<question> waited{};  // an operation that waited for the suspended thread
-  std::string how{};                 // it waited: "asleep", ...
-  std::string suspended_in{};        // what the suspended thread was inside of, if one waited
-  bool unclear = false;              // the others did not go on, for no reason that can be seen
+  std::optional<subject::question> waited{};  // an operation that waited for the suspended thread
+  std::string how{};                          // it waited: "asleep", ...
+  std::string suspended_in{};  // what the suspended thread was inside of, if one waited
+  bool unclear = false;        // the others did not go on, for no reason that can be seen
   // What the map held at the end does not follow from the answers, an invariant of it is broken, or
   // an operation threw.
   std::string problem{};
@@ -67,14 +67,14 @@ struct suspension {
 
 // The names of all points that random operations of four threads pass, in alphabetical order.
 // Throws operation_failed (recorder.h) if the map throws.
-[[nodiscard]] std::vector<std::string> points_passed(const subject_entry& subject,
+[[nodiscard]] std::vector<std::string> points_passed(const subject::subject_entry& subject,
                                                      std::uint64_t seed);
 
 // The names of the points that are marked in a source file, in alphabetical order. Throws
 // std::runtime_error if it cannot be read.
 [[nodiscard]] std::vector<std::string> points_marked_in(const std::string& file);
 
-[[nodiscard]] suspension suspend_at(const subject_entry& subject, std::string_view point,
+[[nodiscard]] suspension suspend_at(const subject::subject_entry& subject, std::string_view point,
                                     const suspending& asked);
 
 // What all of this comes to for one map.
@@ -96,7 +96,7 @@ struct progress_found {
 // anywhere else. Points that none came to then, and too few of these in a map that says it is
 // lock-free, are what there was no time for.
 [[nodiscard]] progress_found check_progress(
-    const subject_entry& subject, std::uint64_t seed,
+    const subject::subject_entry& subject, std::uint64_t seed,
     std::optional<std::chrono::duration<double>> duration = {});
 
 }  // namespace assay::rig

@@ -25,8 +25,8 @@ struct asked_about {
   std::uint64_t greatest_value;
 
   // The keys from 1 to `small`, those at the ends of their type, or both.
-  static asked_about of(const subject_entry& subject, const held_types& types, std::uint64_t small,
-                        bool with_ends) {
+  static asked_about of(const subject::subject_entry& subject, const subject::held_types& types,
+                        std::uint64_t small, bool with_ends) {
     asked_about all{.keys = {},
                     .end_values = rig::end_values(subject, types.value),
                     .greatest_value = subject.greatest_value(types.value)};
@@ -48,9 +48,9 @@ struct asked_about {
 };
 
 // One of `kinds`, about one of these keys. Half are inserts and erases.
-inline question draw_question(random::splitmix64& draw,
-                              const std::vector<workload::operation>& kinds,
-                              const asked_about& about) {
+inline subject::question draw_question(random::splitmix64& draw,
+                                       const std::vector<workload::operation>& kinds,
+                                       const asked_about& about) {
   const bool update = kinds.size() > 3 && draw() % 2 == 0;
   const workload::operation kind = kinds[draw() % (update ? 2 : kinds.size())];
   const auto number = about.keys.size();
@@ -61,10 +61,10 @@ inline question draw_question(random::splitmix64& draw,
 }
 
 // How many more elements the map holds after such an answer.
-inline int change_by(const question& asked, const answer& answered) {
+inline int change_by(const subject::question& asked, const subject::answer& answered) {
   using workload::operation;
   if (asked.kind > operation::iterate) {
-    return extra_facts_of(asked.kind).outcome_of(asked, answered).change;
+    return subject::extra_facts_of(asked.kind).outcome_of(asked, answered).change;
   }
   const bool* const succeeded = std::get_if<bool>(&answered);
   if (succeeded == nullptr || !*succeeded) return 0;

@@ -34,6 +34,8 @@ namespace assay::rig {
 namespace {
 
 using random::splitmix64;
+using subject::element;
+using subject::subject_entry;
 using workload::operation;
 
 constexpr unsigned most_threads = 4;
@@ -43,7 +45,7 @@ constexpr std::uint64_t most_keys = 8;
 struct plan {
   std::uint64_t keys;  // 0 if it fills a map
   bool strikes;        // between operations, too
-  std::vector<std::vector<question>> of_thread;
+  std::vector<std::vector<subject::question>> of_thread;
 };
 
 // From `least` to `most`.
@@ -78,7 +80,7 @@ operation draw_kind(splitmix64& draw, const weights& among) {
 
 // The map of a number of histories, and what it held when the last of them had ended.
 struct served_map {
-  std::unique_ptr<any_map> map;
+  std::unique_ptr<subject::any_map> map;
   std::string map_name{};                       // its name, and its types if they are not the first
   std::array<std::uint64_t, most_keys> keys{};  // that histories ask about, ascending
   // Others, which stay: a structure is as large as they make it, and nobody asks about them. They
@@ -168,14 +170,14 @@ plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map&
 }
 
 struct stamped {
-  answer answered;
+  subject::answer answered;
   std::uint64_t call;
   std::uint64_t end;
 };
 
 // One thread's part in the history at hand. Threads write what others read far apart.
 struct alignas(workload::interference_bytes) part {
-  std::unique_ptr<any_handle> handle;
+  std::unique_ptr<subject::any_handle> handle;
   std::vector<stamped> done;
   std::optional<disturbance> disturbed;
   std::uint64_t preempted_by = 0;  // a seed
@@ -218,12 +220,12 @@ class starting_line {
 void perform(part& mine, const plan& drawn, unsigned thread, const stamp_clock& clock) {
   const disturbance::scope disturbed(*mine.disturbed);
   const preemption preempted(mine.preempted_by);
-  for (const question& one : drawn.of_thread[thread]) {
+  for (const subject::question& one : drawn.of_thread[thread]) {
     if (drawn.strikes) mine.disturbed->strike();
     try {
       const std::uint64_t call = clock.before();
       mine.called.store(call, std::memory_order_relaxed);
-      answer answered = mine.handle->ask(one);
+      subject::answer answered = mine.handle->ask(one);
       const std::uint64_t end = clock.after();
       mine.done.push_back({std::move(answered), call, end});
     } catch (...) {
@@ -373,7 +375,7 @@ class recorder {
     const bool at_ends = maps_ % 4 == 2;
     const std::size_t number = subject_.types.size();
     const std::size_t other = draw_() % 2 == 0 ? number - 1 : draw_() % number;
-    const held_types& types = subject_.types[maps_ % 8 == 6 ? other : 0];
+    const subject::held_types& types = subject_.types[maps_ % 8 == 6 ? other : 0];
     if (maps_++ % 2 == 1) {
       draw_keys(draw_, next);
     } else if (at_ends) {

@@ -64,7 +64,7 @@ class operation_failed : public std::runtime_error {
 // which operations have not returned, and ends the process with status 3, as its threads cannot be
 // stopped. So does a watchdog (watchdog.h) if what is called between histories does not return: a
 // map is built or destroyed, handles are made, or all that it holds is visited.
-recorded record(const subject_entry& subject, const recording& asked,
+recorded record(const subject::subject_entry& subject, const recording& asked,
                 const std::function<void(const history&)>& take);
 
 }  // namespace assay::rig

@@ -26,11 +26,14 @@
 #include "assay/rig/stress.h"
 #include "assay/rig/test_maps.h"
 #include "assay/subject/subject.h"
-#include "assay/subject/test_maps.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 namespace {
 
+using subject::element;
+using subject::find_subject;
+using subject::test_map;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -38,11 +41,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using workload::operation;
 
-const subject<cells> sound{"cells", "lock-free"};
-const subject<cells_unchecked> unchecked{"cells_unchecked", "loses updates"};
-const subject<cells_with_size> counting{"cells_with_size", "sizes of no instant"};
-const subject<locked_cells<false>> locked{"locked_cells", "with a lock"};
-const subject<locked_cells<true>> boasting{"boasting_cells", "says it has no lock"};
+const subject::map<cells> sound{"cells", "lock-free"};
+const subject::map<cells_unchecked> unchecked{"cells_unchecked", "loses updates"};
+const subject::map<cells_with_size> counting{"cells_with_size", "sizes of no instant"};
+const subject::map<locked_cells<false>> locked{"locked_cells", "with a lock"};
+const subject::map<locked_cells<true>> boasting{"boasting_cells", "says it has no lock"};
 
 class throws_at_3 : public test_map<throws_at_3> {
  public:
@@ -51,16 +54,16 @@ class throws_at_3 : public test_map<throws_at_3> {
     return sound_map::insert(key, value);
   }
 };
-const subject<throws_at_3> throwing{"throws_at_3", "throws"};
+const subject::map<throws_at_3> throwing{"throws_at_3", "throws"};
 
 class throws_a_number : public test_map<throws_a_number> {
  public:
   bool erase(std::uint64_t /*key*/) { throw 3; }
 };
-const subject<throws_a_number> throwing_no_exception{"throws_a_number", "throws an int"};
+const subject::map<throws_a_number> throwing_no_exception{"throws_a_number", "throws an int"};
 
 // An insert after an erase leaves the key there twice, and says that it has inserted it.
-class inserts_again : public sound_map {
+class inserts_again : public subject::sound_map {
  public:
   bool erase(std::uint64_t key) {
     const bool erased = sound_map::erase(key);
@@ -82,13 +85,13 @@ class inserts_again : public sound_map {
  private:
   std::atomic<std::uint64_t> erased_{0};
 };
-const subject<inserts_again> inserting_again{"inserts_again", "holds a key twice"};
+const subject::map<inserts_again> inserting_again{"inserts_again", "holds a key twice"};
 
 class keeps_2 : public test_map<keeps_2> {
  public:
   bool erase(std::uint64_t key) { return key == 2 ? find(key).has_value() : sound_map::erase(key); }
 };
-const subject<keeps_2> keeping{"keeps_2", "says that it erases 2"};
+const subject::map<keeps_2> keeping{"keeps_2", "says that it erases 2"};
 
 // When several threads were in it and nobody is any more, it is locked, from the third time on.
 class locks_up : public test_map<locks_up> {
@@ -120,7 +123,7 @@ class locks_up : public test_map<locks_up> {
   std::atomic<int> inside_{0};
   std::atomic<int> came_{0};
 };
-const subject<locks_up> locking_up{"locks_up", "the last to leave takes the lock with it"};
+const subject::map<locks_up> locking_up{"locks_up", "the last to leave takes the lock with it"};
 
 TEST(clock, stamps_lie_around_what_they_are_taken_of) {
   const stamp_clock clock;

@@ -15,9 +15,11 @@
 namespace assay::rig {
 namespace {
 
+using subject::find_subject;
+
 class sound_map_of_rig : public ::testing::TestWithParam<std::string> {
  protected:
-  const subject_entry& subject = find_subject(GetParam());
+  const subject::subject_entry& subject = find_subject(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(kinds, sound_map_of_rig,
                          ::testing::Values("sound_mutex", "sound_shared", "sound_ordered",

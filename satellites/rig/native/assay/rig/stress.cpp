@@ -26,6 +26,13 @@
 namespace assay::rig {
 namespace {
 
+using subject::any_handle;
+using subject::any_map;
+using subject::held_types;
+using subject::map_hints;
+using subject::subject_entry;
+using subject::type_spec;
+
 // Mostly updates, and a little of whatever else the map offers.
 workload::mix mix_of(const subject_entry& subject) {
   using workload::operation;
@@ -56,7 +63,7 @@ class map_at_ends final : public any_map {
   std::unique_ptr<any_handle> attach() override {
     return std::make_unique<handle>(map_->attach(), keys_, hints_);
   }
-  void for_each(const visitor& visit) override {
+  void for_each(const subject::visitor& visit) override {
     map_->for_each([&](std::uint64_t key, std::uint64_t value) {
       const auto at = std::ranges::find(keys_, key);
       visit(at == keys_.end() ? 0 : static_cast<std::uint64_t>(at - keys_.begin()) + 1, value);
@@ -87,18 +94,19 @@ class map_at_ends final : public any_map {
     handle(std::unique_ptr<any_handle> to, const ends& keys, const map_hints& hints)
         : to_(std::move(to)), calls_{*to_, keys}, translate_({}, hints.value) {}
 
-    progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                     const task& task, tally& sums) override {
-      return assay::perform<std::uint64_t, std::uint64_t>(calls_, translate_, batch, first, last,
-                                                          task, sums);
+    subject::progress perform(const workload::operation_batch& batch, std::size_t first,
+                              std::size_t last, const subject::task& task,
+                              subject::tally& sums) override {
+      return subject::perform<std::uint64_t, std::uint64_t>(calls_, translate_, batch, first, last,
+                                                            task, sums);
     }
     // Trials ask for nothing else at their end.
-    answer ask(const question& asked) override { return calls_.find(asked.key); }
+    subject::answer ask(const subject::question& asked) override { return calls_.find(asked.key); }
 
    private:
     std::unique_ptr<any_handle> to_;
     calls calls_;
-    translator<std::uint64_t, std::uint64_t> translate_;
+    subject::translator<std::uint64_t, std::uint64_t> translate_;
   };
 
   std::unique_ptr<any_map> map_;

@@ -41,7 +41,7 @@ struct stressed {
 };
 
 // Throws operation_failed (recorder.h) if the map throws.
-[[nodiscard]] stressed stress(const subject_entry& subject, const stressing& asked);
+[[nodiscard]] stressed stress(const subject::subject_entry& subject, const stressing& asked);
 
 }  // namespace assay::rig
 

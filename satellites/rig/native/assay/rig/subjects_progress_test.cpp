@@ -34,7 +34,7 @@ std::ostream& operator<<(std::ostream& out, const marked_map& map) { return out 
 
 class suspended_in : public ::testing::TestWithParam<marked_map> {
  protected:
-  const subject_entry& subject = find_subject(GetParam().name);
+  const subject::subject_entry& subject = subject::find_subject(GetParam().name);
 
   std::vector<std::string> marked() const {
     std::vector<std::string> points;
@@ -82,7 +82,7 @@ TEST_P(suspended_in, searches_of_others_never_wait_unless_it_is_said) {
 TEST(suspended_in_a_critical_section, is_waited_for_by_others) {
   for (const auto* name : {"bt_map_mutex", "bt_map_spin", "bt_map_elided_6"}) {
     const auto seen =
-        suspend_at(find_subject(name), "bt_map_insert_locked", {.seed = 1, .keys = 8});
+        suspend_at(subject::find_subject(name), "bt_map_insert_locked", {.seed = 1, .keys = 8});
     EXPECT_TRUE(seen.reached) << name;
     EXPECT_NE(seen.waited, std::nullopt) << name;
     EXPECT_EQ(seen.problem, "") << name;

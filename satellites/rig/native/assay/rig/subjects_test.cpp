@@ -19,10 +19,12 @@
 namespace assay::rig {
 namespace {
 
+using subject::find_subject;
+
 std::vector<std::string> maps_for(unsigned threads) {
   std::vector<std::string> names;
-  for (const auto& subject : registry()) {
-    if (subject.structure != structure::map) continue;  // no map
+  for (const auto& subject : subject::registry()) {
+    if (subject.structure != subject::structure::map) continue;  // no map
     if (subject.holds_nothing || subject.max_threads.value_or(threads) < threads) continue;
     names.push_back(subject.name);
   }

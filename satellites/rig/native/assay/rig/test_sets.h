@@ -18,10 +18,12 @@ namespace assay::rig {
 
 // One lock. What derives from it may do one operation wrong; each is called with the lock held.
 template <class Lock>
-struct locked_set_by : any_entry_set {
+struct locked_set_by : subject::any_entry_set {
   using number = std::uint64_t;
 
-  std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<handle>(*this); }
+  std::unique_ptr<subject::any_entry_handle> attach() override {
+    return std::make_unique<handle>(*this);
+  }
   std::vector<number> walk() override { return {held.begin(), held.end()}; }
   std::optional<std::string> broken_invariant() override { return std::nullopt; }
 
@@ -51,7 +53,7 @@ struct locked_set_by : any_entry_set {
   Lock mutex;
 
  private:
-  class handle final : public any_entry_handle {
+  class handle final : public subject::any_entry_handle {
    public:
     explicit handle(locked_set_by& of) : of_(of) {}
     void insert(number entry) override {

@@ -80,7 +80,7 @@ class judge {
     return false;
   }
 
-  [[nodiscard]] static std::string told_call(unsigned thread, const question& asked,
+  [[nodiscard]] static std::string told_call(unsigned thread, const subject::question& asked,
                                              std::uint32_t number) {
     return to_string(asked) + " by thread " + std::to_string(thread) + " (its operation " +
            std::to_string(number) + ")";
@@ -113,8 +113,8 @@ class judge {
     return text;
   }
 
-  [[nodiscard]] std::string wrong(unsigned thread, const question& asked, std::uint32_t number,
-                                  std::size_t place, std::uint64_t value,
+  [[nodiscard]] std::string wrong(unsigned thread, const subject::question& asked,
+                                  std::uint32_t number, std::size_t place, std::uint64_t value,
                                   const window& during) const {
     const unsigned owner = round_.owners.owner(place);
     return told_call(thread, asked, number) + " met " + told_value(value) + " under key " +

@@ -59,7 +59,7 @@ using windows = std::array<window, most_owners>;
 
 // What a search observed of one key of another thread.
 struct observation {
-  question asked;
+  subject::question asked;
   std::uint32_t number;  // the operation of the thread that asked
   std::uint32_t place;
   window during;
@@ -68,7 +68,7 @@ struct observation {
 
 // What a visit observed of the places from `first` on.
 struct visit_observation {
-  question asked;
+  subject::question asked;
   std::uint32_t number;
   std::uint32_t first;
   std::uint32_t count;
@@ -79,7 +79,7 @@ struct visit_observation {
 
 // How many elements there were.
 struct size_observation {
-  question asked;
+  subject::question asked;
   std::uint32_t number;
   std::uint64_t answered;
   windows during;

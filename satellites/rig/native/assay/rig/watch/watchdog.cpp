@@ -23,6 +23,11 @@
 
 namespace assay::rig {
 
+using subject::any_handle;
+using subject::any_map;
+using subject::progress;
+using subject::question;
+
 std::chrono::milliseconds patience() {
   static const std::chrono::milliseconds chosen = [] {
     constexpr std::chrono::milliseconds usual{10'000};
@@ -121,7 +126,7 @@ class watchdog::watched_handle final : public any_handle {
   watched_handle& operator=(const watched_handle&) = delete;
 
   progress perform(const workload::operation_batch& batch, std::size_t first, std::size_t last,
-                   const task& task, tally& sums) override {
+                   const subject::task& task, subject::tally& sums) override {
     // One by one, so that it is known which does not return.
     mine_.call.store(nullptr, std::memory_order_relaxed);
     mine_.of_batch.store(true, std::memory_order_relaxed);
@@ -137,11 +142,11 @@ class watchdog::watched_handle final : public any_handle {
     }
     return all;
   }
-  answer ask(const question& asked) override {
+  subject::answer ask(const question& asked) override {
     const inside call(mine_, asked);
     return handle_->ask(asked);
   }
-  void visit(const question& asked, const visitor& each,
+  void visit(const question& asked, const subject::visitor& each,
              const std::function<void()>& begin_again) override {
     const inside call(mine_, asked);
     handle_->visit(asked, each, begin_again);
@@ -169,7 +174,7 @@ class watchdog::watched_map final : public any_map {
   std::unique_ptr<any_handle> attach() override {
     return std::make_unique<watched_handle>(watch_.take_post(), *map_);
   }
-  void for_each(const visitor& visit) override {
+  void for_each(const subject::visitor& visit) override {
     const inside call(mine_, "for_each()");
     map_->for_each(visit);
   }

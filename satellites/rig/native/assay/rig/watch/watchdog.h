@@ -76,7 +76,7 @@ class watchdog {
   watchdog& operator=(const watchdog&) = delete;
 
   // The same map, watched. The watchdog outlives it.
-  [[nodiscard]] std::unique_ptr<any_map> over(std::unique_ptr<any_map> map);
+  [[nodiscard]] std::unique_ptr<subject::any_map> over(std::unique_ptr<subject::any_map> map);
 
   // While it lives, its thread is inside a call of a map that is not watched itself. Threads that
   // make one at the same time may be ordered by it, as they are not by calls of a map that is
@@ -92,9 +92,9 @@ class watchdog {
   // A handle of a watched map, as its thread uses it.
   struct call {
     pid_t thread = 0;
-    std::uint64_t steps = 0;          // into and out of calls
-    std::string inside_of{};          // empty if it is inside of none
-    std::optional<question> asked{};  // if it is inside of a question
+    std::uint64_t steps = 0;                   // into and out of calls
+    std::string inside_of{};                   // empty if it is inside of none
+    std::optional<subject::question> asked{};  // if it is inside of a question
   };
   // The calls of all handles that there are. Any thread may call this.
   [[nodiscard]] std::vector<call> calls() const;
@@ -123,7 +123,7 @@ class watchdog {
     std::atomic<std::uint64_t> value{0};
     std::atomic<std::uint64_t> last{0};
 
-    void enter(const question& asked);
+    void enter(const subject::question& asked);
     void enter(const char* what);
     void leave();  // or enter what is known already
     [[nodiscard]] struct call now() const;

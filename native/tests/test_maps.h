@@ -1,0 +1,89 @@
+// Maps for tests: a correct one, which the tests' own maps derive from to do one thing wrong.
+
+#ifndef TESTS_TEST_MAPS_H_
+#define TESTS_TEST_MAPS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "assay/maps/plain_handle.h"
+
+namespace assay::subject {
+
+template <class K, class V, class Lock = std::mutex>
+class sound_map_of {
+ public:
+  bool insert(const K& key, const V& value) {
+    const std::scoped_lock lock(mutex);
+    return elements.emplace(key, value).second;
+  }
+  bool erase(const K& key) {
+    const std::scoped_lock lock(mutex);
+    return elements.erase(key) != 0;
+  }
+  std::optional<V> find(const K& key) {
+    const std::scoped_lock lock(mutex);
+    const auto found = elements.find(key);
+    return found == elements.end() ? std::nullopt : std::optional(found->second);
+  }
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (const auto& [key, value] : elements) visit(key, value);
+  }
+
+ protected:
+  Lock mutex;
+  std::map<K, V> elements;
+};
+
+class sound_map : public sound_map_of<std::uint64_t, std::uint64_t> {};
+
+// One that can be looked at as a whole.
+template <class K, class V>
+class sound_ordered_map : public sound_map_of<K, V> {
+ public:
+  template <class Visit>
+  void range(const K& first, const K& last, Visit visit) {
+    const std::scoped_lock lock(mutex);
+    for (auto next = elements.lower_bound(first); next != elements.end() && !(last < next->first);
+         ++next) {
+      visit(next->first, next->second);
+    }
+  }
+  std::uint64_t size() {
+    const std::scoped_lock lock(mutex);
+    return elements.size();
+  }
+  template <class Visit>
+  void snapshot(Visit visit) {
+    const std::scoped_lock lock(mutex);
+    this->for_each(visit);
+  }
+  template <class Visit>
+  void iterate(Visit visit) {
+    snapshot(visit);
+  }
+
+ protected:
+  using sound_map_of<K, V>::mutex;
+  using sound_map_of<K, V>::elements;
+};
+
+// `Base` with an attach() whose handles call the functions of `Derived`.
+// Its constructor is open to everyone because maps also derive from it through another class.
+template <class Derived, class Base = sound_map>
+class test_map : public Base {  // NOLINT(bugprone-crtp-constructor-accessibility)
+ public:
+  auto attach() { return plain_handle(static_cast<Derived&>(*this)); }
+};
+
+class correct_map : public test_map<correct_map> {};
+
+template <class K, class V>
+class correct_ordered_map : public test_map<correct_ordered_map<K, V>, sound_ordered_map<K, V>> {};
+
+}  // namespace assay::subject
+
+#endif  // TESTS_TEST_MAPS_H_
