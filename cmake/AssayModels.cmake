@@ -7,6 +7,7 @@
 # MODEL, the model's own source plants it (assay::planted). All mistakes of a model are in one program, which begins
 # with the name of the one to plant, and without a name is the model of the headers as they are.
 include_guard()
+include(AssayPlanted)
 
 # assay_model(source fences [name header text]...): of one kind of fences that the product has (base/model_atomics.h).
 function(assay_model source fences)
@@ -20,7 +21,7 @@ function(assay_model source fences)
     ASSAY_MODEL_MEMBARRIER=$<STREQUAL:${fences},membarrier>
     [[ASSAY_ATOMICS_HEADER="tests/base/model_atomics.h"]])
   add_test(NAME ${target} COMMAND ${target})
-  set_tests_properties(${target} PROPERTIES TIMEOUT 120)
+  set_tests_properties(${target} PROPERTIES TIMEOUT 600)
   set(index 2)  # one argument after the other: ARGN would split those with a semicolon
   while(index LESS ARGC)
     foreach(part mistake header text)
@@ -34,7 +35,7 @@ endfunction()
 # assay_mistake(target test name header text): plants it in the program, and tests that the program finds it.
 function(assay_mistake target test name header text)
   add_test(NAME ${test} COMMAND ${target} ${name})
-  set_tests_properties(${test} PROPERTIES TIMEOUT 120)
+  set_tests_properties(${test} PROPERTIES TIMEOUT 600)
   if(header STREQUAL "MODEL")
     return()
   endif()
@@ -57,14 +58,7 @@ function(assay_mistake target test name header text)
 
   set(original "${PROJECT_SOURCE_DIR}/concurrent/include/${header}")
   file(READ "${original}" text)
-  string(REPLACE "${before}${right}${after}" "" rest "${text}")
-  string(LENGTH "${text}" length)
-  string(LENGTH "${rest}" rest_length)
-  string(LENGTH "${before}${right}${after}" right_length)
-  math(EXPR times "(${length} - ${rest_length}) / ${right_length}")
-  if(NOT times EQUAL 1)
-    message(FATAL_ERROR "${header} has this ${times} times, not once, where ${name} is to be planted:\n${before}${right}${after}")
-  endif()
+  assay_replace_once(text ${name} "${before}${right}${after}" "")
 
   # The header with the mistakes so far, in a property of the target that is written when all are known.
   string(MAKE_C_IDENTIFIER "ASSAY_PLANTED_${header}" property)

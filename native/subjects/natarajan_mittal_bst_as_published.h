@@ -12,26 +12,17 @@
 
 #include <functional>
 
-#include "assay/base/sanitizers.h"
-#include "assay/maps/natarajan_mittal_bst.h"
-#include "assay/reclaim/checks.h"
 #include "assay/subject/probed_reclaim.h"
 #include "assay/subject/probed_trees.h"
+// natarajan_mittal_bst.h, changed in one place: see CMakeLists.txt.
+#include "natarajan_mittal_as_published.h"
 
 namespace assay::subjects {
 
-struct steps_that_leak_chains : natarajan_mittal_steps {
-  template <class Node, class Guard>
-  static void retire_in_chain([[maybe_unused]] Node* node, Guard& /*guard*/) {
-#if ASSAY_ADDRESS_SANITIZER
-    __lsan_ignore_object(node);  // the leak is meant
-#endif
-  }
-};
-
 template <class K, class V>
 using natarajan_mittal_bst_as_published =
-    probed::natarajan_mittal_bst<K, V, probed::epochs, std::less<K>, steps_that_leak_chains>;
+    mistaken::natarajan_mittal_as_published::natarajan_mittal_bst<
+        K, V, probed::epochs, std::less<K>, probed::natarajan_mittal_probes>;
 
 }  // namespace assay::subjects
 

@@ -1,5 +1,5 @@
 // The operations of bt_map that change one element or a range: what they answer, what they leave,
-// and what they promise among threads and when something fails.
+// and what they promise among threads. And what all operations do when something fails.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "assay/maps/bt_map.h"
+#include "assay/maps/cursor.h"
 #include "assay/reclaim/epochs.h"
 #include "tests/maps/bt_map_test_small.h"
 #include "tests/reclaim/reclaim_test_allocations.h"
@@ -124,6 +126,35 @@ void expect_sound(const Map& map, const model_map& model) {
 template <class V>
 std::optional<number> in_numbers(const std::optional<V>& value) {
   return value ? std::optional(static_cast<number>(*value)) : std::nullopt;
+}
+
+// What a walk met, in its order, as one number.
+class walk {
+ public:
+  void operator()(const auto& key, const auto& value) {
+    met_ = 31 * met_ + 7 * static_cast<number>(key) + static_cast<number>(value);
+  }
+  void operator()(const auto& element) { (*this)(element.first, element.second); }
+  [[nodiscard]] std::optional<number> met() const { return met_; }
+
+ private:
+  number met_ = 1;
+};
+template <class Iterator>
+std::optional<number> met_between(Iterator first, Iterator last) {
+  walk seen;
+  for (; first != last; ++first) seen(*first);
+  return seen.met();
+}
+template <class Element>
+std::optional<number> met_at(const std::optional<Element>& found) {
+  return found ? met_between(&*found, &*found + 1) : std::nullopt;
+}
+std::optional<number> met_at(const model_map& model, model_map::const_iterator at) {
+  return at == model.end() ? std::nullopt : met_between(at, std::next(at));
+}
+model_map::const_iterator before(const model_map& model, model_map::const_iterator at) {
+  return at == model.begin() ? model.end() : std::prev(at);
 }
 
 // --- against a model -----------------------------------------------------------------------------
@@ -231,6 +262,159 @@ auto operations() {
          model.erase(at);
          return true;
        }},
+      {"erase", [](handle& map, number key, number) -> answer { return map.erase(K(key)); },
+       [](model_map& model, number key, number) -> answer { return model.erase(key); }},
+  };
+}
+
+constexpr number width_of_ranges = 20;
+
+// Those that change nothing.
+template <class Map>
+auto reading_operations() {
+  using K = typename of_map<Map>::key;
+  using V = typename of_map<Map>::value;
+  using handle = typename Map::handle;
+  using answer = std::optional<number>;
+  constexpr auto find = [](model_map& model, number key, number) -> answer {
+    const auto at = model.find(key);
+    return at == model.end() ? std::nullopt : answer(at->second);
+  };
+  constexpr auto all = [](model_map& model, number, number) {
+    return met_between(model.begin(), model.end());
+  };
+  constexpr auto all_descending = [](model_map& model, number, number) {
+    return met_between(model.rbegin(), model.rend());
+  };
+  constexpr auto between = [](model_map& model, number key, number) {
+    return met_between(model.lower_bound(key), model.upper_bound(key + width_of_ranges));
+  };
+  return std::vector<operation<Map>>{
+      {"find", [](handle& map, number key, number) { return in_numbers(map.find(K(key))); }, find},
+      {"find_many",
+       [](handle& map, number key, number) {
+         std::vector<K> keys;
+         keys.reserve(18);  // more than are searched at once
+         for (number i = 0; i < 18; ++i) keys.emplace_back(key + i);
+         std::vector<std::optional<V>> found(keys.size());
+         map.find_many(keys, found);
+         return in_numbers(found.front());
+       },
+       find},
+      {"visit",
+       [](handle& map, number key, number) -> answer {
+         answer found;
+         map.visit(K(key), [&](const K&, const V& held) { found = static_cast<number>(held); });
+         return found;
+       },
+       find},
+      {"contains", [](handle& map, number key, number) -> answer { return map.contains(K(key)); },
+       [](model_map& model, number key, number) -> answer { return model.contains(key); }},
+      {"empty", [](handle& map, number, number) -> answer { return map.empty(); },
+       [](model_map& model, number, number) -> answer { return model.empty(); }},
+      {"size", [](handle& map, number, number) -> answer { return map.size(); },
+       [](model_map& model, number, number) -> answer { return model.size(); }},
+      {"minimum", [](handle& map, number, number) { return met_at(map.minimum()); },
+       [](model_map& model, number, number) { return met_at(model, model.begin()); }},
+      {"maximum", [](handle& map, number, number) { return met_at(map.maximum()); },
+       [](model_map& model, number, number) { return met_at(model, before(model, model.end())); }},
+      {"lower_bound",
+       [](handle& map, number key, number) { return met_at(map.lower_bound(K(key))); },
+       [](model_map& model, number key, number) { return met_at(model, model.lower_bound(key)); }},
+      {"upper_bound",
+       [](handle& map, number key, number) { return met_at(map.upper_bound(K(key))); },
+       [](model_map& model, number key, number) { return met_at(model, model.upper_bound(key)); }},
+      {"floor", [](handle& map, number key, number) { return met_at(map.floor(K(key))); },
+       [](model_map& model, number key, number) {
+         return met_at(model, before(model, model.upper_bound(key)));
+       }},
+      {"predecessor",
+       [](handle& map, number key, number) { return met_at(map.predecessor(K(key))); },
+       [](model_map& model, number key, number) {
+         return met_at(model, before(model, model.lower_bound(key)));
+       }},
+      {"range",
+       [](handle& map, number key, number) {
+         walk seen;
+         map.range(K(key), K(key + width_of_ranges), std::ref(seen));
+         return seen.met();
+       },
+       between},
+      {"visit_range",
+       [](handle& map, number key, number) {
+         walk seen;
+         map.visit_range(K(key), K(key + width_of_ranges), seen);
+         return seen.met();
+       },
+       between},
+      {"range_snapshot",
+       [](handle& map, number key, number) {
+         walk seen;
+         map.range_snapshot(K(key), K(key + width_of_ranges), std::ref(seen));
+         return seen.met();
+       },
+       between},
+      {"visit_range_descending",
+       [](handle& map, number key, number) {
+         walk seen;
+         map.visit_range_descending(K(key), K(key + width_of_ranges), seen);
+         return seen.met();
+       },
+       [](model_map& model, number key, number) {
+         return met_between(std::reverse_iterator(model.upper_bound(key + width_of_ranges)),
+                            std::reverse_iterator(model.lower_bound(key)));
+       }},
+      {"iterate",
+       [](handle& map, number, number) {
+         walk seen;
+         map.iterate(std::ref(seen));
+         return seen.met();
+       },
+       all},
+      {"visit_all",
+       [](handle& map, number, number) {
+         walk seen;
+         map.visit_all(seen);
+         return seen.met();
+       },
+       all},
+      {"snapshot",
+       [](handle& map, number, number) {
+         walk seen;
+         map.snapshot(std::ref(seen));
+         return seen.met();
+       },
+       all},
+      {"clone",
+       [](handle& map, number, number) {
+         walk seen;
+         map.clone()->for_each(seen);
+         return seen.met();
+       },
+       all},
+      {"cursor",
+       [](handle& map, number, number) {
+         walk seen;
+         cursor at(map);
+         for (at.first(); at.valid(); at.next()) seen(*at);
+         return seen.met();
+       },
+       all},
+      {"cursor, descending",
+       [](handle& map, number, number) {
+         walk seen;
+         cursor at(map);
+         for (at.last(); at.valid(); at.previous()) seen(*at);
+         return seen.met();
+       },
+       all_descending},
+      {"visit_all_descending",
+       [](handle& map, number, number) {
+         walk seen;
+         map.visit_all_descending(seen);
+         return seen.met();
+       },
+       all_descending},
   };
 }
 
@@ -251,11 +435,14 @@ class bt_map_changing : public testing::Test {
     Map map;
     auto handle = map.attach();
     model_map model;  // NOLINT(misc-const-correctness): operations change it
-    const auto all = operations<Map>();
+    const auto changing = operations<Map>();
+    const auto reading = reading_operations<Map>();
     std::mt19937_64 draw(1);
     constexpr number keys = 60;
-    for (std::size_t i = 0; i < 24 * all.size(); ++i) {
-      const auto& of = all[i % all.size()];
+    for (std::size_t i = 0; i < 24 * changing.size(); ++i) {
+      // All that change it, each of them often, and in between those that do not.
+      const auto& of =
+          i % 2 == 0 ? changing[i / 2 % changing.size()] : reading[i / 2 % reading.size()];
       const number key = draw() % keys;
       const number value = draw() % 100;
       for (number after = 0;; ++after) {
@@ -294,7 +481,9 @@ TYPED_TEST(bt_map_changing, answers_and_leaves_what_a_model_does) {
   TypeParam map;
   auto handle = map.attach();
   model_map model;  // NOLINT(misc-const-correctness): operations change it
-  const auto all = operations<TypeParam>();
+  auto all = operations<TypeParam>();
+  const auto reading = reading_operations<TypeParam>();
+  all.insert(all.end(), reading.begin(), reading.end());
   std::mt19937_64 draw(1);
   for (int i = 0; i < 6000; ++i) {
     const auto& of = all[draw() % all.size()];
@@ -359,29 +548,41 @@ TYPED_TEST(bt_map_changing, is_unchanged_by_a_function_that_throws) {
   expect_sound(map, {{1, 1}});
 }
 
-// The range that is left is that of whole leaves, and the rest of them is removed by a second call.
-TYPED_TEST(bt_map_changing, may_be_interrupted_while_it_erases_a_range) {
-  if constexpr (!std::is_arithmetic_v<typename of_map<TypeParam>::key>) {
-    using K = typename of_map<TypeParam>::key;
-    constexpr number keys = 60;
-    bool is_whole = false;
-    for (number after = 0; !is_whole; after += 7) {
-      TypeParam map;
-      auto handle = map.attach();
-      for (number key = 0; key < keys; ++key) handle.try_emplace(K(key), key);
-      comparisons.fail_after(after);
-      try {
-        handle.erase_range(K(5), K(50));
-        is_whole = true;
-      } catch (const comparison_failed&) {
-        is_whole = false;
-      }
-      comparisons.never_fail();
-      EXPECT_EQ(map.broken_invariant(), std::nullopt);
-      const std::size_t left = contents(map).size();
-      EXPECT_EQ(handle.erase_range(K(5), K(50)), left - 14);
+// Leaf after leaf loses all that is in the range, until something fails. A second call removes the
+// rest.
+template <class Map, class Failure>
+void interrupt_erase_range(countdown& steps, number stride) {
+  using K = typename of_map<Map>::key;
+  constexpr number keys = 60;
+  bool is_whole = false;
+  for (number after = 0; !is_whole; after += stride) {
+    Map map;
+    auto handle = map.attach();
+    for (number key = 0; key < keys; ++key) handle.try_emplace(K(key), key);
+    const K first(5);
+    const K last(50);
+    steps.fail_after(after);
+    try {
+      handle.erase_range(first, last);
+      is_whole = true;
+    } catch (const Failure&) {
       EXPECT_EQ(map.broken_invariant(), std::nullopt);
     }
+    steps.never_fail();
+    const model_map left = contents(map);
+    for (number key = 0; key < keys; ++key) {
+      EXPECT_TRUE((5 <= key && key <= 50) || left.contains(key)) << key;
+    }
+    EXPECT_EQ(handle.erase_range(first, last), left.size() - 14);
+    EXPECT_EQ(contents(map).size(), 14U);
+    EXPECT_EQ(map.broken_invariant(), std::nullopt);
+  }
+}
+TYPED_TEST(bt_map_changing, may_be_interrupted_while_it_erases_a_range) {
+  if (allocations_fail) interrupt_erase_range<TypeParam, std::bad_alloc>(allocations, 1);
+  if constexpr (!std::is_arithmetic_v<typename of_map<TypeParam>::key>) {
+    interrupt_erase_range<TypeParam, copy_failed>(copies, 1);
+    interrupt_erase_range<TypeParam, comparison_failed>(comparisons, 7);
   }
 }
 

@@ -5,9 +5,11 @@
 #define TESTS_MAPS_TREES_TEST_TYPES_H_
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -109,11 +111,6 @@ std::uint64_t number_of(const T& made) {
 // Frees at the end, not when all is cleared, and ends the program if a node is retired a second
 // time.
 class retires_once {
-  struct waiting {
-    void* node;
-    void (*free)(void*);
-  };
-
  public:
   static constexpr reclaim::protection protects = reclaim::protection::everything;
   static constexpr bool nests = true;
@@ -130,10 +127,17 @@ class retires_once {
       return source.load(memory_order_acquire);
     }
     template <class Node, reclaim::deleter_of<Node> Deleter = std::default_delete<Node>>
-    void retire(Node* node, Deleter /*deleter*/ = {}) noexcept {
+    void retire(Node* node, Deleter deleter = {}) noexcept {
       ++retired_;
       if (retired_ > reclaim::retires_per_guard) std::abort();
-      domain_->add({node, [](void* address) { Deleter()(static_cast<Node*>(address)); }});
+      domain_->add(node, std::move(deleter));
+    }
+    template <std::invocable Function>
+    void retire(Function function) noexcept {
+      retire(new char, [kept = std::move(function)](char* name) mutable {
+        delete name;
+        kept();
+      });
     }
 
    private:
@@ -155,9 +159,6 @@ class retires_once {
   retires_once() = default;
   retires_once(const retires_once&) = delete;
   retires_once& operator=(const retires_once&) = delete;
-  ~retires_once() {
-    for (const waiting& each : waiting_) each.free(each.node);
-  }
   participant join() { return participant(*this); }
   std::uint64_t unfreed() const {
     const std::scoped_lock lock(mutex_);
@@ -165,17 +166,18 @@ class retires_once {
   }
 
  private:
-  void add(const waiting& retired) {
+  template <class Node, class Deleter>
+  void add(Node* node, Deleter deleter) {
     const countdown planned = std::exchange(allocations, {});  // its own memory does not fail
     const std::scoped_lock lock(mutex_);
-    if (!known_.insert(retired.node).second) std::abort();
-    waiting_.push_back(retired);
+    if (!known_.insert(node).second) std::abort();
+    waiting_.emplace_back(node, std::move(deleter));
     allocations = planned;
   }
 
   mutable std::mutex mutex_;
-  std::unordered_set<void*> known_;
-  std::vector<waiting> waiting_;
+  std::unordered_set<const void*> known_;
+  std::vector<std::shared_ptr<void>> waiting_;
 };
 
 static_assert(reclaim::policy<retires_once>);

@@ -47,6 +47,68 @@ TYPED_TEST_SUITE(reclaim, policies);
 
 TYPED_TEST(reclaim, satisfies_the_concept) { static_assert(policy<TypeParam>); }
 
+// A policy that lacks one of the calls, or has one that fails where it must not.
+enum class lack : std::uint8_t {
+  nothing,
+  default_domain,
+  protect,
+  protect_to_read,
+  protect_marked,
+  reads_that_never_fail,
+  retire,
+  retire_with_deleter,
+  retire_that_never_fails,
+  retire_with_state,
+  retire_of_functions,
+  functions_with_state,
+  unfreed,
+};
+template <lack Lack, protection Protects = protection::everything>
+struct sketch {
+  static constexpr protection protects = Protects;
+  static constexpr bool nests = false;
+
+  struct read_guard {
+    any_node* protect(std::size_t, const atomic<any_node*>&)
+      requires(Lack != lack::protect_to_read);
+    std::uintptr_t protect(std::size_t, const atomic<std::uintptr_t>&, auto);
+  };
+  struct guard {
+    any_node* protect(std::size_t, const atomic<any_node*>&)
+      requires(Lack != lack::protect);
+    std::uintptr_t protect(std::size_t, const atomic<std::uintptr_t>&, auto)
+      requires(Lack != lack::protect_marked);
+    void retire(any_node*) noexcept
+      requires(Lack != lack::retire);
+    void retire(any_node*, any_plain_deleter) noexcept(Lack != lack::retire_that_never_fails)
+      requires(Lack != lack::retire_with_deleter);
+    void retire(any_node*, any_deleter)
+      requires(Lack != lack::retire_with_state);
+    void retire(any_plain_function) noexcept
+      requires(Lack != lack::retire_of_functions);
+    void retire(any_function)
+      requires(Lack != lack::functions_with_state);
+  };
+  struct participant {
+    guard pin();
+    read_guard pin_to_read() noexcept(Lack != lack::reads_that_never_fail);
+  };
+  sketch()
+    requires(Lack != lack::default_domain);
+  participant join();
+  std::uint64_t unfreed() const
+    requires(Lack != lack::unfreed);
+};
+template <lack... Lack>
+constexpr bool none_is_a_policy = (!policy<sketch<Lack>> && ...);
+static_assert(policy<sketch<lack::nothing>>);
+static_assert(none_is_a_policy<lack::default_domain, lack::protect, lack::protect_to_read,
+                               lack::protect_marked, lack::reads_that_never_fail, lack::retire,
+                               lack::retire_with_deleter, lack::retire_that_never_fails,
+                               lack::retire_with_state, lack::retire_of_functions,
+                               lack::functions_with_state, lack::unfreed>);
+static_assert(policy<sketch<lack::retire_of_functions, protection::named>>);
+
 TYPED_TEST(reclaim, frees_all_exactly_once_in_the_end) {
   {
     TypeParam domain;
@@ -245,6 +307,37 @@ TYPED_TEST(reclaim, counts_guards_of_one_participant_as_one) {
         EXPECT_EQ(freed, frees<TypeParam>);
       }
     }
+  }
+}
+
+// Where guards do not nest, a thread has as many as it has participants.
+TYPED_TEST(reclaim, keeps_guards_of_several_participants_of_one_thread_apart) {
+  for (const bool outer_ends_first : {false, true}) {
+    std::array<bool, 2> freed{};
+    TypeParam domain;
+    std::array<atomic<node*>, 2> roots{new node, new node};
+    for (std::size_t i = 0; i < roots.size(); ++i) roots[i].load()->tell(freed[i]);
+    std::array participants{domain.join(), domain.join()};
+    auto writer = domain.join();
+    std::array<std::unique_ptr<typename TypeParam::guard>, 2> guards;
+    for (std::size_t i = 0; i < guards.size(); ++i) {
+      // NOLINTNEXTLINE(modernize-make-unique): a guard cannot be moved
+      guards[i].reset(new typename TypeParam::guard(participants[i].pin()));
+      guards[i]->protect(0, roots[i]);
+    }
+    for (auto& root : roots) writer.pin().retire(root.exchange(nullptr));
+    guards[1]->retire(new node);
+    retire(writer, many);
+    EXPECT_FALSE(freed[0] || freed[1]);
+    const std::size_t first = outer_ends_first ? 0 : 1;
+    guards[first].reset();
+    retire(writer, many);
+    EXPECT_FALSE(freed[1 - first]);
+    guards[1 - first].reset();
+    for (auto& each : participants) begin_anew<TypeParam>(each);
+    retire(writer, many);
+    EXPECT_EQ(freed[0], frees<TypeParam>);
+    EXPECT_EQ(freed[1], frees<TypeParam>);
   }
 }
 
@@ -622,6 +715,7 @@ void stress(std::uint64_t operations) {
       crew.emplace_back([&, t] {
         std::mt19937_64 draw(seed + static_cast<std::uint64_t>(t));
         std::optional<typename P::participant> me(domain.join());
+        auto within = domain.join();  // for guards within guards
         for (std::uint64_t i = 0; i < operations; ++i) {
           const std::uint64_t drawn = draw();
           if (drawn % 1000 == 0) me.emplace(domain.join());
@@ -630,7 +724,12 @@ void stress(std::uint64_t operations) {
           if ((drawn >> 40) % 2 == 0) {
             auto guard = me->pin_to_read();
             const node* const found = guard.protect((drawn >> 48) % slots, root);
-            if (yields) std::this_thread::yield();
+            if (yields) {
+              auto inner = within.pin();
+              inner.protect(0, root);
+              inner.retire(root.exchange(new node(drawn), std::memory_order_acq_rel));
+              std::this_thread::yield();
+            }
             if (!found->intact()) ++spoilt;
           } else {
             auto guard = me->pin();

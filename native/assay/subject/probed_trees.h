@@ -37,10 +37,9 @@ struct ticket_probes : external_tree::no_observer {
   static void restarted() noexcept { ticket_bst_restarts.add(); }
 };
 
-template <class K, class V, class Reclaim = epochs, class Compare = std::less<K>,
-          class Steps = natarajan_mittal_steps>
+template <class K, class V, class Reclaim = epochs, class Compare = std::less<K>>
 using natarajan_mittal_bst =
-    assay::natarajan_mittal_bst<K, V, Reclaim, Compare, natarajan_mittal_probes, Steps>;
+    assay::natarajan_mittal_bst<K, V, Reclaim, Compare, natarajan_mittal_probes>;
 
 template <class K, class V, class Reclaim = epochs, class Compare = std::less<K>>
 using ticket_bst = assay::ticket_bst<K, V, Reclaim, Compare, ticket_probes>;

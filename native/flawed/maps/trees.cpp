@@ -5,7 +5,9 @@
 #include <functional>
 #include <thread>
 
-#include "assay/maps/natarajan_mittal_bst.h"
+#include "assay/base/atomics.h"
+#include "assay/base/point.h"
+#include "assay/maps/external_tree.h"
 #include "assay/subject/probed_reclaim.h"
 #include "assay/subject/probed_trees.h"
 #include "flawed_map.h"
@@ -27,23 +29,29 @@ namespace assay::flawed {
 // (lfbstree/wfrbt.h, SetBit), tags the edge by an instruction in assembler that does not tell the
 // compiler that it changes memory, and reads the edge in the next statement; of a plain word, the
 // compiler may do that first. Here the mistake is written out, whatever the compiler does.
-struct steps_that_read_too_early : natarajan_mittal_steps {
-  static external_tree::edge tag_sibling(external_tree::atomic_edge& sibling,
-                                         external_tree::edge tag) {
-    const external_tree::edge read_too_early = sibling.load(memory_order_acquire);
-    ASSAY_POINT("natarajan_lost_update_after_reading");
-    // Now and then as if it were preempted here: two threads rarely meet within a few instructions.
-    static now_and_then preempted;
-    if (preempted()) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    sibling.fetch_or(tag, memory_order_acq_rel);
-    return read_too_early;
-  }
-};
+static external_tree::edge tag_too_late(external_tree::atomic_edge& sibling,
+                                        external_tree::edge tag) {
+  const external_tree::edge read_too_early = sibling.load(memory_order_acquire);
+  ASSAY_POINT("natarajan_lost_update_after_reading");
+  // Now and then as if it were preempted here: two threads rarely meet within a few instructions.
+  static now_and_then preempted;
+  if (preempted()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  sibling.fetch_or(tag, memory_order_acq_rel);
+  return read_too_early;
+}
+
+}  // namespace assay::flawed
+
+// natarajan_mittal_bst.h, which calls tag_too_late(): see CMakeLists.txt.
+#include "natarajan_lost_update.h"
+
+namespace assay::flawed {
 
 // Without reclamation: nodes that come back to life must not have been freed.
 template <class K, class V>
 using natarajan_lost_update =
-    probed::natarajan_mittal_bst<K, V, probed::none, std::less<K>, steps_that_read_too_early>;
+    mistaken::natarajan_lost_update::natarajan_mittal_bst<K, V, probed::none, std::less<K>,
+                                                          probed::natarajan_mittal_probes>;
 
 static const subject::map<natarajan_lost_update<std::uint64_t, std::uint64_t>>
     registered_natarajan_lost_update{"natarajan_lost_update",

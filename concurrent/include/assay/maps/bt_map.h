@@ -83,7 +83,7 @@
 // moves and comparisons may throw. A call that throws has changed nothing, except erase_range.
 // Destructors must not throw. `compare` is a strict weak order, called from many threads at once
 // and while locks are held: it does not call the map. Copies, and functions given to the map, may
-// call it through another handle.
+// call it through another handle. Types may have any alignment.
 //
 // Keys and values of 1, 2, 4 or 8 bytes that are trivially copyable and have no padding are in the
 // nodes; others are in records that never change and are replaced whole. A record lives on while

@@ -89,9 +89,10 @@ class elb_multimap {
 
   static constexpr bool lock_free = tree::lock_free;
 
-  // A thread's access. Only the thread that attached it calls it, and not within a call to it. It
-  // is destroyed before the container is, outside its calls, by that thread or by one that knows
-  // that it is done. Debug builds abort, with a message, where they see that this is broken.
+  // A thread's access. Only the thread that attached it calls it, and not within a call to it, as
+  // from a visit. It is destroyed before the container is, outside its calls, by that thread or by
+  // one that knows that it is done. Debug builds abort, with a message, on a call by another
+  // thread, within a call, or after it was moved from, and when it outlives its container.
   //
   // A call throws std::bad_alloc, with nothing changed, and std::out_of_range for a key or a value
   // with more bits than the settings say. Where keys and values have 63 or 127 bits together, the

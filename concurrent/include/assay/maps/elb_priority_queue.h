@@ -144,7 +144,8 @@ class elb_priority_queue {
 
   // A thread's access. Only the thread that attached it calls it, and not within a call to it. It
   // is destroyed before the queue is, outside its calls, by that thread or by one that knows that
-  // it is done. Debug builds abort, with a message, where they see that this is broken.
+  // it is done. Debug builds abort, with a message, on a call by another thread, or after it was
+  // moved from, and when it outlives its queue.
   //
   // A call throws std::bad_alloc, with nothing changed.
   class handle {

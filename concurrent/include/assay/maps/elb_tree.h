@@ -353,8 +353,9 @@ class elb_tree {
   static constexpr bool lock_free = place::lock_free;
 
   // A thread's access to the tree. Only the thread that attached it calls it, and not within a call
-  // to it. It is destroyed before the tree is, outside its calls, by that thread or by one that
-  // knows that it is done.
+  // to it, as from a visit. It is destroyed before the tree is, outside its calls, by that thread
+  // or by one that knows that it is done. Debug builds abort, with a message, on a call by another
+  // thread, within a call, or after it was moved from, and when it outlives its tree.
   class handle {
    public:
     // Adds the entry and returns true, or returns false if it is in the tree; of two calls at the

@@ -111,7 +111,7 @@
 // counts as present until an update that comes by finishes the erase: an erase of its key or of a
 // neighbouring one, or an insert of a key that belongs next to it. Destructors must not throw.
 // `Compare` is a strict weak order, called from many threads at once, and comparisons do not call
-// the map by the same handle.
+// the map by the same handle. Types may have any alignment.
 
 #ifndef ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
 #define ASSAY_MAPS_NATARAJAN_MITTAL_BST_H_
@@ -134,29 +134,13 @@
 
 namespace assay {
 
-// Two steps that can be got wrong. What derives from this and replaces one is a tree to compare
-// with the sound one: see native/flawed/maps/trees.cpp and
-// native/subjects/natarajan_mittal_bst_as_published.h.
-struct natarajan_mittal_steps {
-  // Tags the edge to a sibling, and answers what it held, which changes no more.
-  static external_tree::edge tag_sibling(external_tree::atomic_edge& sibling,
-                                         external_tree::edge tag) {
-    return sibling.fetch_or(tag, memory_order_acq_rel);  // (4) with (2)
-  }
-  // Retires a node of a chain that is neither the parent nor the leaf of one's own erase.
-  template <class Node, class Guard>
-  static void retire_in_chain(Node* node, Guard& guard) {
-    guard.retire(node);
-  }
-};
-
 // Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(),
 // and the handles' find() and contains(). A search takes as many steps as the tree is deep, and is
 // lock-free as long as others do not deepen the tree ahead of it for ever.
 template <class K, class V, class Reclaim = reclaim::epochs, class Compare = std::less<K>,
-          class Observer = external_tree::no_observer, class Steps = natarajan_mittal_steps>
+          class Observer = external_tree::no_observer>
 class natarajan_mittal_bst
-    : public external_tree::map<natarajan_mittal_bst<K, V, Reclaim, Compare, Observer, Steps>, K, V,
+    : public external_tree::map<natarajan_mittal_bst<K, V, Reclaim, Compare, Observer>, K, V,
                                 Reclaim, Compare> {
   static_assert(reclaim::policy<Reclaim>,
                 "the third parameter of natarajan_mittal_bst is not a reclamation policy: use "
@@ -362,7 +346,8 @@ class natarajan_mittal_bst
     const bool flagged = (at.way->load(memory_order_acquire) & flag) != 0;  // (4) was seen by (2)
     const std::size_t gone = flagged ? side : 1 - side;
     ASSAY_POINT("natarajan_mittal_splice_before_tag");
-    const edge stays = Steps::tag_sibling(at.parent->child[1 - gone], tag);
+    // (4) with (2). What the edge held changes no more.
+    const edge stays = at.parent->child[1 - gone].fetch_or(tag, memory_order_acq_rel);
     ASSAY_POINT("natarajan_mittal_splice_before_swing");
     edge expected = at.successor;
     // (5) with (2); what the sibling leads to was acquired together with its address.
@@ -408,8 +393,8 @@ class natarajan_mittal_bst
       --steps;
       auto* const erased =
           external_tree::node_at<leaf>(node->child[beside].load(memory_order_relaxed));
-      Steps::retire_in_chain(erased, guard);
-      Steps::retire_in_chain(node, guard);
+      guard.retire(erased);
+      guard.retire(node);
     }
   }
 };

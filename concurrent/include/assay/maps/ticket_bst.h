@@ -65,7 +65,7 @@
 // Keys and values are copied; copies and comparisons may throw. A call that throws has changed
 // nothing: everything that can throw is done before a lock is taken. Destructors must not throw.
 // `Compare` is a strict weak order, called from many threads at once, and comparisons do not call
-// the map by the same handle.
+// the map by the same handle. Types may have any alignment.
 
 #ifndef ASSAY_MAPS_TICKET_BST_H_
 #define ASSAY_MAPS_TICKET_BST_H_

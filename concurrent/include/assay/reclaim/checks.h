@@ -60,7 +60,9 @@ class usage {
     if constexpr (misuse::checks) {
       misuse::require(thread_ == this_thread(),
                       "a participant is used by a thread that did not join with it");
-      misuse::require(nests_ || guards_ == 0, "a participant is pinned while its guard is open");
+      misuse::require(nests_ || guards_ == 0,
+                      "a participant is pinned while its guard is open: a call within a call needs "
+                      "a participant or a handle of its own");
     }
   }
   void expect_at_rest() const {

@@ -47,7 +47,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "assay/base/atomics.h"
 
@@ -71,6 +73,39 @@ template <class D, class T>
 concept deleter_of =
     !std::is_function_v<T> && std::move_constructible<D> && std::is_invocable_v<D&, T*>;
 
+// Deleters and functions to state the concept with: some fit into a pointer, some are only moved.
+using any_plain_deleter = void (*)(any_node*);
+struct any_deleter {
+  std::unique_ptr<any_node> state;
+  void operator()(any_node* node);
+};
+using any_plain_function = void (*)();
+struct any_function {
+  std::unique_ptr<any_node> state;
+  void operator()();
+};
+
+// What guards do: see `policy`.
+template <class G>
+concept guard_that_protects =
+    requires(G& guard, const atomic<any_node*>& source, const atomic<std::uintptr_t>& word,
+             any_node* (*pointer_of)(std::uintptr_t)) {
+      { guard.protect(std::size_t{0}, source) } -> std::same_as<any_node*>;
+      { guard.protect(std::size_t{0}, word, pointer_of) } -> std::same_as<std::uintptr_t>;
+    };
+template <class G>
+concept guard_that_retires =
+    requires(G& guard, any_node* node, any_plain_deleter plain, any_deleter deleter) {
+      { guard.retire(node) } noexcept -> std::same_as<void>;
+      { guard.retire(node, plain) } noexcept -> std::same_as<void>;
+      { guard.retire(node, std::move(deleter)) } -> std::same_as<void>;
+    };
+template <class G>
+concept guard_that_defers = requires(G& guard, any_plain_function plain, any_function function) {
+  { guard.retire(plain) } noexcept -> std::same_as<void>;
+  { guard.retire(std::move(function)) } -> std::same_as<void>;
+};
+
 // The calls and what each policy promises of them. None of them waits for another thread; the
 // policies' headers say what each costs.
 //
@@ -82,9 +117,10 @@ concept deleter_of =
 //   domain.join()
 //       a participant for the calling thread. By any thread. Lock-free. Throws std::bad_alloc
 //   participant.pin()
-//       a guard. By the thread that joined; while it has another guard only if `nests` is true:
-//       then both are the same guard, which ends when the last of them does. Lock-free. Throws
-//       std::bad_alloc, with nothing changed
+//       a guard. By the thread that joined; while the participant has another guard only if `nests`
+//       is true: then both are the same guard, which ends when the last of them does. Guards of
+//       several participants of one thread are independent. Lock-free. Throws std::bad_alloc, with
+//       nothing changed
 //   participant.pin_to_read()
 //       a guard that protects as others do and retires nothing. As pin(), but allocates nothing and
 //       never fails
@@ -113,19 +149,15 @@ concept deleter_of =
 //       how many nodes of garbage there are; an estimate while threads are inside calls. Wait-free
 template <class P>
 concept policy =
-    requires(P& domain, typename P::participant& participant, typename P::guard& guard,
-             any_node* node, const atomic<any_node*>& source, const atomic<std::uintptr_t>& word,
-             any_node* (*pointer_of)(std::uintptr_t)) {
-      { P::protects } -> std::convertible_to<protection>;
+    std::default_initializable<P> && std::move_constructible<typename P::participant> &&
+    guard_that_protects<typename P::guard> && guard_that_retires<typename P::guard> &&
+    (P::protects == protection::named || guard_that_defers<typename P::guard>) &&
+    requires(P& domain, const P& looked_at, typename P::participant& participant) {
       { P::nests } -> std::convertible_to<bool>;
       { domain.join() } -> std::same_as<typename P::participant>;
       { participant.pin() } -> std::same_as<typename P::guard>;
-      { participant.pin_to_read() } noexcept;
-      { guard.protect(std::size_t{0}, source) } -> std::same_as<any_node*>;
-      { guard.protect(std::size_t{0}, word, pointer_of) } -> std::same_as<std::uintptr_t>;
-      { guard.retire(node) } noexcept -> std::same_as<void>;
-      { domain.unfreed() } -> std::same_as<std::uint64_t>;
-      requires std::is_move_constructible_v<typename P::participant>;
+      { participant.pin_to_read() } noexcept -> guard_that_protects;
+      { looked_at.unfreed() } -> std::same_as<std::uint64_t>;
     };
 
 }  // namespace assay::reclaim

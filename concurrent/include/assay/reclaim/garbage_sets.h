@@ -75,6 +75,8 @@ class basic_garbage_sets {
 
  public:
   static constexpr protection protects = protection::everything;
+  // The second guard would tell others that the first has ended. As in hazard_pointers.h, debug
+  // builds find it, and a thread that needs one joins once more.
   static constexpr bool nests = false;
   using participant = detail::participant<basic_garbage_sets>;
 

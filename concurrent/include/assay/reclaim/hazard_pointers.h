@@ -73,7 +73,11 @@ template <class Settings>
 class basic_hazard_pointers {
  public:
   static constexpr protection protects = protection::named;
-  // Each guard has all slots, so that two at a time would share them. Debug builds check it.
+  // A participant has one guard at a time: a second one would take over the slots of the first,
+  // whose nodes could then be freed. It cannot have slots of its own, because they would have to be
+  // allocated where pin_to_read() never fails, or scanned by all where nobody nests. Debug builds
+  // end the program at the second guard. A thread that needs one joins once more: each of its
+  // participants has a guard with all slots.
   static constexpr bool nests = false;
   using participant = detail::participant<basic_hazard_pointers>;
   class read_guard;

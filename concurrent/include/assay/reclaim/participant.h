@@ -31,8 +31,9 @@ class participant {
 
   // Until the guard that this returns ends, what it protects is not freed. By the thread that
   // joined. While another guard of this participant is open, only where Policy::nests: then both
-  // are one guard, which ends when the last of them does. Lock-free. May throw std::bad_alloc, with
-  // nothing changed.
+  // are one guard, which ends when the last of them does. Elsewhere the second guard would end the
+  // protection of the first, and debug builds end the program; a thread that needs both joins
+  // twice. Lock-free. May throw std::bad_alloc, with nothing changed.
   typename Policy::guard pin() { return typename Policy::guard(*domain_, checked_record()); }
 
   // As pin(), of a guard that cannot retire. Allocates nothing and never fails.
