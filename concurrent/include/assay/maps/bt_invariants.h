@@ -1,4 +1,4 @@
-// What tests and trials ask of a bt_map.h at rest: whether its tree is sound, and its shape.
+// What tests and trials ask of a tree of bt_tree.h at rest: whether it is sound, and its shape.
 
 #ifndef ASSAY_MAPS_BT_INVARIANTS_H_
 #define ASSAY_MAPS_BT_INVARIANTS_H_
@@ -16,17 +16,30 @@
 #include <vector>
 
 #include "assay/base/atomics.h"
-#include "assay/maps/bt_map.h"  // NOLINT(misc-header-include-cycle): it includes this at its end
+#include "assay/maps/bt_inline_vector.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/shape.h"
 
-namespace assay {
+namespace assay::bt {
 
 // Looks at a tree at rest.
-template <class K, class V, class Policies>
-class bt_map<K, V, Policies>::checking {
+template <class Tree>
+class checking {
+  using K = typename Tree::key_type;
+  using types = typename Tree::types;
+  using node_lock = typename Tree::node_lock;
+  using words = typename Tree::words;
+  using key_word = typename Tree::key_word;
+  using entry = typename Tree::entry;
+  using leaf = typename Tree::leaf;
+  using internal = typename Tree::internal;
+  using edge = typename Tree::edge;
+
+  static constexpr std::size_t leaf_capacity = Tree::leaf_capacity;
+  static constexpr std::size_t internal_capacity = Tree::internal_capacity;
+
  public:
-  explicit checking(const bt_map& map) : less_(map.less_) {}
+  explicit checking(const Tree& tree) : tree_(tree) {}
 
   // Checks the nodes below `to`, whose keys are above *below and at most *upto.
   [[nodiscard]] const char* broken(edge to, const K* below, const K* upto, std::size_t depth) {
@@ -46,11 +59,11 @@ class bt_map<K, V, Policies>::checking {
  private:
   const char* broken_leaf(const leaf& node, const K* below, const K* upto, std::size_t depth) {
     if (!node_lock::is_free(node.lock.read())) return "a leaf is locked or obsolete";
-    if (leaves_depth_ == nowhere) leaves_depth_ = depth;
+    if (leaves_depth_ == Tree::nowhere) leaves_depth_ = depth;
     if (depth != leaves_depth_) return "leaves are not equally deep";
     if ((node.places() & ~leaf::all) != 0) return "a leaf uses places that it does not have";
-    entries<leaf_capacity> met;
-    collect(node, met);
+    inline_vector<entry, leaf_capacity> met;
+    Tree::collect(node, met);
     for (const entry& each : met) {
       count(each.key);
       if (!is_between(words::key(each.key), below, upto))
@@ -65,11 +78,10 @@ class bt_map<K, V, Policies>::checking {
         }
       }
     }
-    std::sort(met.begin(), met.end(), [this](const entry& one, const entry& other) {
-      return less_(words::key(one.key), words::key(other.key));
-    });
+    tree_.sort(met);
     for (std::size_t i = 1; i < met.size(); ++i) {
-      if (!less_(words::key(met[i - 1].key), words::key(met[i].key))) return "a key is there twice";
+      if (!tree_.less(words::key(met[i - 1].key), words::key(met[i].key)))
+        return "a key is there twice";
     }
     return nullptr;
   }
@@ -104,7 +116,8 @@ class bt_map<K, V, Policies>::checking {
   }
 
   [[nodiscard]] bool is_between(const K& key, const K* below, const K* upto) const {
-    return (below == nullptr || less_(*below, key)) && (upto == nullptr || !less_(*upto, key));
+    return (below == nullptr || tree_.less(*below, key)) &&
+           (upto == nullptr || !tree_.less(*upto, key));
   }
   void count(const key_word& word) {
     if constexpr (!words::has_key) {
@@ -114,28 +127,36 @@ class bt_map<K, V, Policies>::checking {
     }
   }
 
-  const compare& less_;
-  std::size_t leaves_depth_ = nowhere;
-  [[no_unique_address]] std::conditional_t<words::has_key, bt::nothing,
+  const Tree& tree_;
+  std::size_t leaves_depth_ = Tree::nowhere;
+  [[no_unique_address]] std::conditional_t<words::has_key, nothing,
                                            std::unordered_map<key_word, std::uint32_t>> owners_;
 };
 
-template <class K, class V, class Policies>
-std::optional<std::string> bt_map<K, V, Policies>::broken_invariant() const {
-  if (!node_lock::is_free(root_lock_.read())) return "the root is locked";
-  checking check(*this);
-  const char* fault = check.broken(root_.load(memory_order_acquire), nullptr, nullptr, 0);
+// What is wrong with it, if anything is.
+template <class Tree>
+[[nodiscard]] std::optional<std::string> broken_invariant(const Tree& tree) {
+  if (!Tree::node_lock::is_free(tree.root_lock.read())) return "the root is locked";
+  checking<Tree> check(tree);
+  const char* fault = check.broken(tree.root.load(memory_order_acquire), nullptr, nullptr, 0);
   if (fault == nullptr) fault = check.broken_owners();
   if (fault == nullptr) return std::nullopt;
   return fault;
 }
 
-template <class K, class V, class Policies>
-shape bt_map<K, V, Policies>::shape() const {
+template <class Tree>
+[[nodiscard]] shape shape_of(const Tree& tree) {
+  using types = typename Tree::types;
+  using words = typename Tree::words;
+  using leaf = typename Tree::leaf;
+  using internal = typename Tree::internal;
+  using edge = typename Tree::edge;
+  using memory = typename Tree::memory;
+
   shape_sum sum;
   // Records may also have separators as owners.
   std::unordered_set<const void*> met;  // NOLINT(misc-const-correctness): with a key in the word
-  const auto add_key = [&](const key_word& word) {
+  const auto add_key = [&](const typename Tree::key_word& word) {
     if constexpr (!words::has_key) {
       if (!met.insert(word).second) return;
       sum.add_bytes(memory::template bytes_of<typename words::record_type>);
@@ -149,16 +170,16 @@ shape bt_map<K, V, Policies>::shape() const {
     edge to;
     std::uint64_t depth;
   };
-  std::vector<part> to_do{{root_.load(memory_order_acquire), 1}};
+  std::vector<part> to_do{{tree.root.load(memory_order_acquire), 1}};
   while (!to_do.empty()) {
     const auto [to, depth] = to_do.back();
     to_do.pop_back();
     if (types::is_leaf(to)) {
       sum.add_node(memory::template bytes_of<leaf>);
-      entries<leaf_capacity> held;
-      collect(*types::leaf_at(to), held);
+      typename Tree::template entries<Tree::leaf_capacity> held;
+      Tree::collect(*types::leaf_at(to), held);
       sum.add_elements(held.size(), depth);
-      for (const entry& each : held) {
+      for (const typename Tree::entry& each : held) {
         add_key(each.key);
         if constexpr (words::has_box) {
           sum.add_bytes(memory::template bytes_of<typename words::box_type>);
@@ -177,6 +198,6 @@ shape bt_map<K, V, Policies>::shape() const {
   return sum.sum();
 }
 
-}  // namespace assay
+}  // namespace assay::bt
 
 #endif  // ASSAY_MAPS_BT_INVARIANTS_H_

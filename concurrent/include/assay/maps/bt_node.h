@@ -224,6 +224,10 @@ class slot<nothing> {
   static void store(nothing /*word*/) noexcept {}
 };
 
+// How many items a node is given that is to be nearly full: room is left for a few more if it is
+// not small.
+constexpr std::size_t nearly_full(std::size_t capacity) { return capacity - capacity / 16; }
+
 // An element outside of a node.
 template <class Words>
 struct entry {

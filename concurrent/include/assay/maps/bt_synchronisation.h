@@ -20,11 +20,8 @@
 #ifndef ASSAY_MAPS_BT_SYNCHRONISATION_H_
 #define ASSAY_MAPS_BT_SYNCHRONISATION_H_
 
-#include <array>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 
 #include "assay/base/point.h"
@@ -117,35 +114,6 @@ concept synchronisation = requires(typename T::shared& shared, typename T::node_
   { T::is_coarse } -> std::convertible_to<bool>;
   { T::replaces_parents } -> std::convertible_to<bool>;
   { T::in_transaction() } -> std::same_as<bool>;
-};
-
-// The nodes that one step of balancing may need, made before it begins: so no memory is asked for
-// while others wait, and the new nodes' pages have been touched (guideline 2; the thesis makes six,
-// too). Three internal nodes are needed by a split below the root that replaces the parent, two
-// leaves by one of a leaf. Belongs to one thread.
-template <class Leaf, class Internal, class Memory>
-class prepared_nodes {
- public:
-  // Throws std::bad_alloc; what it has made by then stays.
-  void provide(const Memory& memory) {
-    for (auto& each : leaves_) {
-      if (!each) each.reset(memory.template make<Leaf>());
-    }
-    for (auto& each : internals_) {
-      if (!each) each.reset(memory.template make<Internal>());
-    }
-  }
-
-  [[nodiscard]] Leaf& leaf(std::size_t i) { return *leaves_[i]; }
-  [[nodiscard]] Internal& internal(std::size_t i) { return *internals_[i]; }
-
-  // They are now somebody else's.
-  void use_leaf(std::size_t i) { static_cast<void>(leaves_[i].release()); }
-  void use_internal(std::size_t i) { static_cast<void>(internals_[i].release()); }
-
- private:
-  std::array<std::unique_ptr<Leaf, typename Memory::deleter>, 3> leaves_;
-  std::array<std::unique_ptr<Internal, typename Memory::deleter>, 3> internals_;
 };
 
 }  // namespace assay::bt

@@ -1,0 +1,451 @@
+// What a thread reads of a tree of bt_tree.h: single elements, elements in order, and what was
+// there at one moment. bt_map.h says what each call promises.
+
+#ifndef ASSAY_MAPS_BT_READER_H_
+#define ASSAY_MAPS_BT_READER_H_
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "assay/base/backoff.h"
+#include "assay/base/draw.h"
+#include "assay/base/point.h"
+#include "assay/maps/bt_find_many.h"
+#include "assay/maps/bt_inline_vector.h"
+#include "assay/maps/bt_node.h"
+#include "assay/maps/concept.h"
+#include "assay/reclaim/participant.h"
+
+namespace assay::bt {
+
+// A thread's part of a handle that reads. Belongs to one thread.
+template <class Tree>
+class reader {
+ protected:
+  using K = typename Tree::key_type;
+  using V = typename Tree::mapped_type;
+  using compare = typename Tree::compare;
+  using domain = typename Tree::domain;
+  using node_lock = typename Tree::node_lock;
+  using words = typename Tree::words;
+  using key_word = typename Tree::key_word;
+  using entry = typename Tree::entry;
+  using leaf = typename Tree::leaf;
+  using internal = typename Tree::internal;
+  using section = typename Tree::section;
+  using arrival = typename Tree::arrival;
+  using located = typename Tree::located;
+  using piece = typename Tree::piece;
+  using entries = inline_vector<entry, Tree::leaf_capacity>;
+
+ public:
+  reader(Tree& tree, domain& of, const detail::random_draws& random)
+      : tree_(&tree), random_(random), me_(reclaim::join_without_nesting(of)) {}
+
+  // As the handle's calls of the same names, in bt_map.h.
+  [[gnu::always_inline]] std::optional<V> find(parameter<K> key) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    const located at = look_up<false>(key, Tree::hash_of(key));
+    std::optional<V> found;
+    if (at.place != Tree::nowhere) found.emplace(words::value(at.found.key, at.found.value));
+    return found;
+  }
+  bool contains(parameter<K> key) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    return look_up<false>(key, Tree::hash_of(key)).place != Tree::nowhere;
+  }
+  template <class F>
+  [[gnu::always_inline]] bool visit(parameter<K> key, F&& f) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    return visit_at(look_up<false>(key, Tree::hash_of(key)), f);
+  }
+  template <other_key<K, compare> Q>
+  std::optional<V> find(const Q& key) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    const located at = look_up_other(key);
+    std::optional<V> found;
+    Tree::copy_of(at.place != Tree::nowhere ? &at.found : nullptr, found);
+    return found;
+  }
+  template <other_key<K, compare> Q>
+  bool contains(const Q& key) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    return look_up_other(key).place != Tree::nowhere;
+  }
+  template <other_key<K, compare> Q, class F>
+  bool visit(const Q& key, F&& f) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    return visit_at(look_up_other(key), f);
+  }
+
+  // `found` has as many places as there are keys.
+  void find_many(std::span<const K> keys, std::span<std::optional<V>> found) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    using search = group_search<Tree>;
+    typename search::group each;
+    while (!keys.empty()) {
+      const auto now = keys.first(std::min(keys.size(), search::lanes));
+      {
+        const section in(tree_->shared);
+        search(*tree_).locate(now, each);
+      }
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        if (each[i].is_lost) {
+          const located at = look_up<false>(now[i], each[i].hash);
+          each[i].is_found = at.place != Tree::nowhere;
+          each[i].found = at.found;
+        }
+        Tree::copy_of(each[i].is_found ? &each[i].found : nullptr, found[i]);
+      }
+      keys = keys.subspan(now.size());
+      found = found.subspan(now.size());
+    }
+  }
+
+  std::uint64_t size() {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    std::uint64_t elements = 0;
+    walk_undisturbed(
+        no_key, no_key, [&] { elements = 0; }, [] {},
+        [&](const leaf& node) {
+          elements += static_cast<std::uint64_t>(std::popcount(node.places()));
+          return onward::yes;
+        });
+    return elements;
+  }
+
+  std::uint64_t approximate_size() {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    constexpr unsigned ways = 64;
+    double sum = 0;
+    for (unsigned i = 0; i < ways; ++i) sum += guess_size();
+    return static_cast<std::uint64_t>(std::llround(sum / ways));
+  }
+  [[nodiscard]] bool empty() {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    bool is_empty = true;
+    walk_undisturbed(
+        no_key, no_key, [&] { is_empty = true; }, [] {},
+        [&](const leaf& node) {
+          is_empty = node.places() == 0;
+          return is_empty ? onward::yes : onward::no;
+        });
+    return is_empty;
+  }
+
+  // Visits the elements with *first <= key <= *last, without those bounds that are null. Whether it
+  // came to the end, as visit() returned false nowhere.
+  template <class First, class Last, class Visit>
+  bool visit_ascending(const First* first, const Last* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    entries met;
+    key_word bound{};  // what is at most this has been visited
+    for (bool begins = true;; begins = false) {
+      if (!begins && last != nullptr && !tree_->less(words::key(bound), *last)) return true;
+      const piece at = read_piece(met, [&] {
+        if (!begins) return tree_->piece_after(words::key(bound));
+        return first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
+      });
+      for (const entry& each : met) {
+        const K& key = words::key(each.key);
+        if (begins ? first != nullptr && tree_->less(key, *first)
+                   : !tree_->less(words::key(bound), key)) {
+          continue;  // also what was joined to this leaf after it had been visited
+        }
+        if (last != nullptr && tree_->less(*last, key)) return true;
+        if (!goes_on(visit, each)) return false;
+      }
+      if (!at.upto) return true;
+      bound = *at.upto;
+    }
+  }
+
+  template <class First, class Last, class Visit>
+  bool visit_descending(const First* first, const Last* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    entries met;
+    key_word bound{};  // what is above this has been visited
+    for (bool begins = true;; begins = false) {
+      if (!begins && first != nullptr && tree_->less(words::key(bound), *first)) return true;
+      const piece at = read_piece(met, [&] {
+        if (!begins) return tree_->piece_of(words::key(bound));
+        return last != nullptr ? tree_->piece_of(*last) : tree_->last_piece();
+      });
+      for (std::size_t i = met.size(); i-- > 0;) {
+        const K& key = words::key(met[i].key);
+        if (begins ? last != nullptr && tree_->less(*last, key)
+                   : tree_->less(words::key(bound), key)) {
+          continue;  // also what was joined to this leaf after it had been visited
+        }
+        if (first != nullptr && tree_->less(key, *first)) return true;
+        if (!goes_on(visit, met[i])) return false;
+      }
+      if (!at.below) return true;
+      bound = *at.below;
+    }
+  }
+
+  template <class Visit>
+  void visit_snapshot(const K* first, const K* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    std::vector<entry> found;
+    walk_undisturbed(
+        first, last, [&] { found.clear(); },
+        [&] {
+          if (found.capacity() - found.size() < Tree::leaf_capacity) {
+            found.reserve(2 * found.capacity() + Tree::leaf_capacity);
+          }
+        },
+        [&](const leaf& node) {
+          entries met;
+          Tree::collect_racing(node, met);
+          if (found.capacity() - found.size() < met.size()) return onward::no_room;
+          tree_->sort(met);
+          found.insert(found.end(), met.begin(), met.end());
+          return onward::yes;
+        });
+    for (const entry& each : found) {
+      const K& key = words::key(each.key);
+      if (first != nullptr && tree_->less(key, *first)) continue;
+      if (last != nullptr && tree_->less(*last, key)) return;
+      visit(key, words::value(each.key, each.value));
+    }
+  }
+
+  // The least element for which `wanted(key)` holds and that is not below *from. `wanted` holds for
+  // all keys from some key on.
+  template <class Q, class Wanted>
+  std::optional<std::pair<K, V>> least(const Q* from, const Wanted& wanted) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    bool is_found = false;
+    entry found{};
+    walk_undisturbed(
+        from, static_cast<const Q*>(nullptr), [&] { is_found = false; }, [] {},
+        [&](const leaf& node) {
+          entries met;
+          Tree::collect_racing(node, met);
+          for (const entry& each : met) {
+            if (wanted(words::key(each.key)) && (!is_found || tree_->before(each, found))) {
+              found = each;
+              is_found = true;
+            }
+          }
+          return is_found ? onward::no : onward::yes;
+        });
+    return element_of(is_found, found);
+  }
+  // The greatest element for which `wanted(key)` holds, from the leaf of *from downwards, or from
+  // the last one. `wanted` holds for all keys up to some key.
+  template <class Q, class Wanted>
+  std::optional<std::pair<K, V>> greatest(const Q* from, const Wanted& wanted) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    for (sync::backoff backoff;; backoff.wait()) {
+      bool is_found = false;
+      entry found{};
+      bool is_whole = false;
+      {
+        const section in(tree_->shared);
+        leaves_.clear();
+        // Leaves are hardly ever empty, but may be, where memory was missing to join them.
+        for (piece at = from != nullptr ? tree_->piece_of(*from) : tree_->last_piece();
+             leaves_.size() < leaves_.capacity(); at = tree_->piece_of(words::key(*at.below))) {
+          leaves_.push_back(at.where);
+          ASSAY_POINT("bt_map_walk_step");
+          entries met;
+          Tree::collect_racing(*at.where.at, met);
+          for (const entry& each : met) {
+            if (wanted(words::key(each.key)) && (!is_found || tree_->before(found, each))) {
+              found = each;
+              is_found = true;
+            }
+          }
+          if (is_found || !at.below) {
+            is_whole = are_valid(leaves_);
+            break;
+          }
+        }
+      }
+      if (is_whole) return element_of(is_found, found);
+      if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
+    }
+  }
+  static std::optional<std::pair<K, V>> element_of(bool is_found, const entry& found) {
+    static_assert(std::copy_constructible<K> && std::copy_constructible<V>,
+                  "this call of bt_map copies the element that it finds: use one that visits it "
+                  "where K or V can only be moved.");
+    std::optional<std::pair<K, V>> element;
+    if (is_found) element.emplace(words::key(found.key), words::value(found.key, found.value));
+    return element;
+  }
+
+ protected:
+  template <bool Writes>
+  [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
+    const section in(tree_->shared);
+    return tree_->template locate<Writes>(key, hash);
+  }
+
+  template <class Q>
+  [[nodiscard]] located look_up_other(const Q& key) {
+    const section in(tree_->shared);
+    return tree_->locate_other(key);
+  }
+
+ private:
+  template <class Visit>
+  [[gnu::always_inline]] static bool visit_at(const located& at, Visit& visit) {
+    if (at.place == Tree::nowhere) return false;
+    visit(words::key(at.found.key), words::value(at.found.key, at.found.value));
+    return true;
+  }
+
+  // Whether to go on after this element.
+  template <class Visit>
+  static bool goes_on(Visit& visit, const entry& met) {
+    const K& key = words::key(met.key);
+    const V& value = words::value(met.key, met.value);
+    if constexpr (std::is_same_v<decltype(visit(key, value)), bool>) {
+      return visit(key, value);
+    } else {
+      visit(key, value);
+      return true;
+    }
+  }
+
+  // What is in a leaf, in ascending order, and which leaf that is: `find_piece` says it.
+  template <class FindPiece>
+  piece read_piece(entries& met, const FindPiece& find_piece) {
+    for (sync::backoff backoff;; backoff.wait()) {
+      met.clear();
+      {
+        const section in(tree_->shared);
+        const piece at = find_piece();
+        Tree::collect_racing(*at.where.at, met);
+        ASSAY_POINT("bt_map_range_leaf_read");
+        if (at.where.at->lock.validate(at.where.seen)) {
+          tree_->sort(met);
+          return at;
+        }
+      }
+    }
+  }
+
+  // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
+  // and more_room() makes room for more.
+  template <class Q, class Begin, class MoreRoom, class Each>
+  void walk_undisturbed(const Q* first, const Q* last, const Begin& begin,
+                        const MoreRoom& more_room, const Each& each) {
+    sync::backoff backoff;
+    for (unsigned attempt = 0;;) {
+      walked got{};
+      {
+        const section in(tree_->shared);
+        begin();
+        got = walk(first, last, attempt >= undisturbed_attempts, each);
+      }
+      if (got == walked::whole) return;
+      if (got == walked::changed) {
+        ++attempt;
+        backoff.wait();
+      } else {
+        if (leaves_.size() == leaves_.capacity()) leaves_.reserve(2 * leaves_.size() + 8);
+        more_room();
+      }
+    }
+  }
+
+  double guess_size() {
+    struct counting {
+      double product = 1;
+      void begin() { product = 1; }
+      void pass(const internal& node, std::size_t /*child*/) {
+        product *= static_cast<double>(node.size());
+      }
+      static void fetch(const leaf* /*node*/) {}
+    };
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(tree_->shared);
+      counting met;
+      const arrival where = tree_->way_down(
+          [this](const internal& node) {
+            return static_cast<std::size_t>(random_() % std::max<std::size_t>(node.size(), 1));
+          },
+          met);
+      const auto elements = static_cast<double>(std::popcount(where.at->places()));
+      if (where.at->lock.validate(where.seen)) return met.product * elements;
+    }
+  }
+
+  static constexpr const K* no_key = nullptr;
+
+  enum class onward : std::uint8_t { yes, no, no_room };
+  enum class walked : std::uint8_t { whole, changed, no_room };
+
+  // Reads leaf after leaf in ascending order, from the one where `first` is, or from the first one,
+  // and asks `each(leaf)` whether to go on: it has to if it has not met what it needs. Then all
+  // leaves are validated, so that what was read was there at one moment, unless the answer is
+  // `changed`. Needs no memory: the answer is `no_room` if `leaves_` or what `each` has is used up.
+  template <class Q, class Each>
+  [[nodiscard]] walked walk(const Q* first, const Q* last, bool locking, const Each& each) {
+    struct unlocking {
+      const std::vector<arrival>* leaves;
+      ~unlocking() {
+        if (leaves == nullptr) return;
+        for (const arrival& one : *leaves) one.at->lock.unlock_unchanged();
+      }
+    };
+    leaves_.clear();
+    const unlocking at_the_end{locking ? &leaves_ : nullptr};
+    piece at = first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
+    for (;;) {
+      if (leaves_.size() == leaves_.capacity()) return walked::no_room;
+      if (locking) {
+        for (sync::backoff backoff;; backoff.wait()) {
+          ASSAY_POINT("bt_map_walk_before_lock");
+          if (at.where.at->lock.try_lock(at.where.seen)) break;
+          ASSAY_POINT("bt_map_walk_waits");
+          at = at.below ? tree_->piece_after(words::key(*at.below)) : tree_->first_piece();
+        }
+      }
+      leaves_.push_back(at.where);
+      ASSAY_POINT("bt_map_walk_step");
+      const onward answer = each(*at.where.at);
+      if (!at.where.at->lock.validate(at.where.seen) && !locking) return walked::changed;
+      if (answer == onward::no_room) return walked::no_room;
+      if (answer == onward::no || !at.upto) break;
+      if (last != nullptr && !tree_->less(words::key(*at.upto), *last)) break;
+      at = tree_->piece_after(words::key(*at.upto));
+    }
+    return locking || are_valid(leaves_) ? walked::whole : walked::changed;
+  }
+  [[nodiscard]] static bool are_valid(const std::vector<arrival>& leaves) {
+    node_lock::all_read();
+    return std::all_of(leaves.begin(), leaves.end(),
+                       [](const arrival& one) { return one.at->lock.validate(one.seen); });
+  }
+  // After this many walks that met changes, leaves are locked.
+  static constexpr unsigned undisturbed_attempts = 8;
+
+ protected:
+  Tree* tree_;
+
+ private:
+  std::vector<arrival> leaves_;  // of the walk that is going on
+  detail::random_draws random_;
+
+ protected:
+  typename domain::participant me_;
+};
+
+}  // namespace assay::bt
+
+#endif  // ASSAY_MAPS_BT_READER_H_
