@@ -113,16 +113,18 @@ foreach(option -fno-exceptions -std=c++17)
   endif()
 endforeach()
 
-# Files with and without checks of misuse do not link where they share a map.
-foreach(object "main -DNDEBUG" "fill -DNDEBUG" "fill -UNDEBUG")
-  string(REPLACE " " ";" object "${object}")
-  list(POP_FRONT object name)
-  run(${compile} -O0 ${flags} ${object} -c "${CMAKE_CURRENT_LIST_DIR}/mixed/${name}.cpp" -o "${WORK}/${name}${object}.o")
+# Files with and without checks of misuse do not link where they share a container.
+foreach(container "bt_map<int, int>" "bt_map<int, int, own_policies>" "natarajan_mittal_bst<int, int>" "elb_priority_queue<int>")
+  foreach(object main-DNDEBUG use-DNDEBUG use-UNDEBUG)
+    string(REGEX MATCH "^[a-z]+" name "${object}")
+    string(REGEX MATCH "-.*" option "${object}")
+    run(${compile} -O0 ${flags} ${option} "-DCONTAINER=assay::${container}"
+      -c "${CMAKE_CURRENT_LIST_DIR}/mixed/${name}.cpp" -o "${WORK}/${object}.o")
+  endforeach()
+  run("${COMPILER}" -pthread "${WORK}/main-DNDEBUG.o" "${WORK}/use-DNDEBUG.o" -o "${WORK}/alike")
+  run("${WORK}/alike")
+  refuse("undefined reference to `use\\(assay::" "${COMPILER}" -pthread "${WORK}/main-DNDEBUG.o" "${WORK}/use-UNDEBUG.o" -o "${WORK}/mixed")
 endforeach()
-run("${COMPILER}" -pthread "${WORK}/main-DNDEBUG.o" "${WORK}/fill-DNDEBUG.o" -o "${WORK}/alike")
-run("${WORK}/alike")
-refuse("undefined reference to `[^\n]*natarajan_mittal_bst"
-  "${COMPILER}" -pthread "${WORK}/main-DNDEBUG.o" "${WORK}/fill-UNDEBUG.o" -o "${WORK}/mixed")
 
 # Ways to take it in, from a copy that is installed by itself and then moved.
 set(configure "${CMAKE_COMMAND}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Debug)

@@ -12,6 +12,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
 #include "assay/base/instruction_set.h"
@@ -20,7 +21,7 @@
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 // What a thread balances a tree with. It has the nodes that the next step may need, from one step
 // to the other. Belongs to one thread, which is pinned in its calls.
@@ -487,6 +488,6 @@ class balancer {
   prepared_nodes stock_;
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_BALANCE_H_

@@ -10,13 +10,14 @@
 #include <cstdint>
 #include <span>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/instruction_set.h"
 #include "assay/base/prefetch.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 template <class Tree>
 class group_search {
@@ -126,6 +127,6 @@ class group_search {
   const Tree& tree_;
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_FIND_MANY_H_

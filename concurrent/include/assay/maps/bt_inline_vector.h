@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 
-namespace assay::bt {
+#include "assay/base/abi.h"
+
+namespace assay::bt::inline ASSAY_ABI {
 
 template <class T, std::size_t N>
 class inline_vector {
@@ -29,6 +31,6 @@ class inline_vector {
   std::size_t size_ = 0;
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_INLINE_VECTOR_H_

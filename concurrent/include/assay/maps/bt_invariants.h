@@ -15,12 +15,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/maps/bt_inline_vector.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/shape.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 // Looks at a tree at rest.
 template <class Tree>
@@ -198,6 +199,6 @@ template <class Tree>
   return sum.sum();
 }
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_INVARIANTS_H_

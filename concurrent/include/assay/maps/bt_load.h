@@ -12,10 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/maps/bt_node.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 // As bt_map::load_sorted().
 template <class Tree, std::forward_iterator Iterator>
@@ -95,6 +96,6 @@ void load_sorted(Tree& tree, Iterator first, Iterator last) {
   tree.root.store(row.front().node, memory_order_release);  // (1) of bt_node.h
 }
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_LOAD_H_

@@ -77,6 +77,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/draw.h"
 #include "assay/maps/bt_invariants.h"
@@ -92,7 +93,7 @@
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 
-namespace assay {
+namespace assay::inline ASSAY_ABI {
 
 // What a map is made of. To change it, derive from this and name what is different:
 //
@@ -769,6 +770,6 @@ class bt_map<K, V, Policies>::handle {
   bt::writer<tree> thread_;
 };
 
-}  // namespace assay
+}  // namespace assay::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_MAP_H_

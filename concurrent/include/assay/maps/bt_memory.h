@@ -17,7 +17,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace assay::bt {
+#include "assay/base/abi.h"
+
+namespace assay::bt::inline ASSAY_ABI {
 
 // What `allocator` of bt_map's policies may be: any allocator whose pointers are plain ones.
 template <class A>
@@ -96,6 +98,6 @@ class memory {
   [[no_unique_address]] std::conditional_t<is_stateless, none, const Allocator*> allocator_{};
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_MEMORY_H_

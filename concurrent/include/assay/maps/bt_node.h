@@ -49,12 +49,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/instruction_set.h"
 #include "assay/maps/concept.h"
 #include "assay/maps/vector_search.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 inline constexpr std::size_t line = 64;  // bytes of a cache line
 
@@ -461,6 +462,6 @@ struct alignas(line) nodes<K, V, Policies>::internal {
   }
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_NODE_H_

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/abi.h"
 #include "assay/base/backoff.h"
 #include "assay/base/draw.h"
 #include "assay/base/point.h"
@@ -25,7 +26,7 @@
 #include "assay/maps/concept.h"
 #include "assay/reclaim/participant.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 // A thread's part of a handle that reads. Belongs to one thread.
 template <class Tree>
@@ -446,6 +447,6 @@ class reader {
   typename domain::participant me_;
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_READER_H_

@@ -24,10 +24,11 @@
 #include <cstdint>
 #include <mutex>
 
+#include "assay/base/abi.h"
 #include "assay/base/point.h"
 #include "assay/locks/optimistic_lock.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 struct optimistic {
   static constexpr bool is_coarse = false;
@@ -116,6 +117,6 @@ concept synchronisation = requires(typename T::shared& shared, typename T::node_
   { T::in_transaction() } -> std::same_as<bool>;
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_SYNCHRONISATION_H_

@@ -41,6 +41,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
 #include "assay/base/instruction_set.h"
@@ -51,7 +52,7 @@
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 // For the other parts of the map alone. Its functions are called by any thread that is pinned,
 // those that say "at rest" as the map's.
@@ -503,6 +504,6 @@ class tree {
   const set set_ = std::min(host::best_instruction_set(), layout::most_instructions);
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_TREE_H_

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "assay/base/abi.h"
 #include "assay/base/backoff.h"
 #include "assay/base/draw.h"
 #include "assay/base/point.h"
@@ -18,7 +19,7 @@
 #include "assay/maps/bt_reader.h"
 #include "assay/maps/concept.h"
 
-namespace assay::bt {
+namespace assay::bt::inline ASSAY_ABI {
 
 // What is to become of the element with a key: it stays as it is, is replaced by a new one or
 // added, or is removed.
@@ -325,6 +326,6 @@ class writer : public reader<Tree> {
   balancer<Tree> balancer_;
 };
 
-}  // namespace assay::bt
+}  // namespace assay::bt::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_BT_WRITER_H_

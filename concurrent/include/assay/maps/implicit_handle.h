@@ -41,13 +41,15 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/abi.h"
+
 // The operation of the handle with these parameters, called with these arguments.
 #define ASSAY_IMPLICIT(operation, parameters, arguments)           \
   [[gnu::always_inline]] decltype(auto) operation parameters {     \
     return implicit_.use(*this)->operation arguments; /* NOLINT */ \
   }
 
-namespace assay {
+namespace assay::inline ASSAY_ABI {
 
 // The handles that threads have implicitly of one map, whose member this is. Used by any thread;
 // destroyed at rest, before anything that handles need.
@@ -186,6 +188,6 @@ class implicit_handles {
   static inline constinit thread_local bool has_ended_ = false;
 };
 
-}  // namespace assay
+}  // namespace assay::inline ASSAY_ABI
 
 #endif  // ASSAY_MAPS_IMPLICIT_HANDLE_H_

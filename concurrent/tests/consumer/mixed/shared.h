@@ -1,9 +1,13 @@
-// A map that one file makes and another fills.
+// A container that one file makes and another one uses: CONTAINER is its type.
 
 #pragma once
 
+#include <assay/maps/bt_map.h>
+#include <assay/maps/elb_priority_queue.h>
 #include <assay/maps/natarajan_mittal_bst.h>
 
-using shared_map = assay::natarajan_mittal_bst<int, int>;
+struct own_policies : assay::bt_policies<int> {};
 
-void fill(shared_map& map);
+using container = CONTAINER;
+
+void use(container& shared);

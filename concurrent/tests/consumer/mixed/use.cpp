@@ -1,0 +1,3 @@
+#include "shared.h"
+
+void use(container& shared) { static_cast<void>(shared.attach()); }
