@@ -167,8 +167,8 @@ def tables(campaigns: int) -> list[Table]:
             f"{few} campaigns a row, which end at the first look at which every comparison has passed or "
             f"failed a gate of {100 * GATE:g}%, or after {UNTIL_GATE.blocks} blocks. One of them is slower "
             "by this much, the others are of identical code. *Failed*: any comparison has. *Passed*: all "
-            "have. *Wrong*: any fails that is not beyond the gate, or all pass while one is at the gate or beyond. "
-            "*Decided*: each has passed or failed.",
+            "have. *Wrong*: any fails that is not beyond the gate, or all pass while one is at the gate or "
+            "beyond. *Decided*: each has passed or failed.",
             (
                 "noise",
                 "comparisons",
