@@ -62,7 +62,7 @@ class entries_as_map final : public any_map {
       throw not_offered();
     }
     subject::answer ask(const subject::question& asked) override {
-      const number first = subject::held_as(asked.key) * per_key;
+      const number first = held_as(asked.key) * per_key;
       const number last = first + per_key - 1;
       ++turn_;
       switch (asked.kind) {
@@ -96,7 +96,7 @@ class entries_as_map final : public any_map {
   // down. The rig asks for a few at each end, and for none between.
   static constexpr number least_moved = number{1} << 24U;  // a wide word has room for 56 bits
   static constexpr number by = (number{1} << 31U) - least_moved;
-  static number subject::held_as(number key) { return key < least_moved ? key : key - by; }
+  static number held_as(number key) { return key < least_moved ? key : key - by; }
   static number asked_as(number key) { return key < least_moved / 2 ? key : key + by; }
 
   static constexpr number handles = 64;  // at most
