@@ -98,12 +98,24 @@ TYPED_TEST(search_tree_without_memory, is_unchanged) {
     EXPECT_TRUE(!inserted || failures > 0);
     ASSERT_EQ(inserted, model.emplace(number, key).second);
     ASSERT_TRUE(until_there_is_memory([&] { return handle.find(made).has_value(); }));
+    ASSERT_TRUE(until_there_is_memory([&] { return handle.contains(made); }));
     if (key % 3 == 0) {
       ASSERT_TRUE(until_there_is_memory([&] { return handle.erase(made); }));
       model.erase(number);
     }
     this->expect_sound(map, model);
   }
+  // At rest.
+  EXPECT_EQ(until_there_is_memory([&] { return map.shape().nodes; }), 2 * model.size() - 1);
+  EXPECT_GT(failures, 0U);
+  std::uint64_t visits = 0;
+  until_there_is_memory([&] {
+    visits = 0;
+    map.for_each([&](const auto&...) { ++visits; });
+    return true;
+  });
+  EXPECT_GT(failures, 0U);
+  EXPECT_EQ(visits, model.size());
 }
 
 // --- types that throw ---------------------------------------------------------------------------

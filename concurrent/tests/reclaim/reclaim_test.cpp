@@ -99,14 +99,19 @@ struct sketch {
   std::uint64_t unfreed() const
     requires(Lack != lack::unfreed);
 };
-template <lack... Lack>
-constexpr bool none_is_a_policy = (!policy<sketch<Lack>> && ...);
 static_assert(policy<sketch<lack::nothing>>);
-static_assert(none_is_a_policy<lack::default_domain, lack::protect, lack::protect_to_read,
-                               lack::protect_marked, lack::reads_that_never_fail, lack::retire,
-                               lack::retire_with_deleter, lack::retire_that_never_fails,
-                               lack::retire_with_state, lack::retire_of_functions,
-                               lack::functions_with_state, lack::unfreed>);
+static_assert(!policy<sketch<lack::default_domain>>);
+static_assert(!policy<sketch<lack::protect>>);
+static_assert(!policy<sketch<lack::protect_to_read>>);
+static_assert(!policy<sketch<lack::protect_marked>>);
+static_assert(!policy<sketch<lack::reads_that_never_fail>>);
+static_assert(!policy<sketch<lack::retire>>);
+static_assert(!policy<sketch<lack::retire_with_deleter>>);
+static_assert(!policy<sketch<lack::retire_that_never_fails>>);
+static_assert(!policy<sketch<lack::retire_with_state>>);
+static_assert(!policy<sketch<lack::retire_of_functions>>);
+static_assert(!policy<sketch<lack::functions_with_state>>);
+static_assert(!policy<sketch<lack::unfreed>>);
 static_assert(policy<sketch<lack::retire_of_functions, protection::named>>);
 
 TYPED_TEST(reclaim, frees_all_exactly_once_in_the_end) {

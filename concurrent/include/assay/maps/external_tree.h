@@ -49,7 +49,7 @@ inline constexpr edge marks = 7;  // the leaf's and the two of the tree
 // does of an internal node of 24, while jemalloc and mimalloc make 16 and 32 (seen with glibc 2.36,
 // jemalloc 5.3 and mimalloc 2.0).
 template <class K, class V>
-struct alignas(8) leaf {
+struct alignas(8) alignas(K) alignas(V) leaf {
   const K key;
   const V value;
 };
