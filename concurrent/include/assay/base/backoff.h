@@ -13,10 +13,6 @@
 
 #include <thread>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
-
 namespace assay::sync {
 
 class backoff {
@@ -33,7 +29,7 @@ class backoff {
   // A moment: some 40 cycles on recent processors, and up to 140.
   static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");
 #endif

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -129,7 +128,7 @@ class reader {
     constexpr unsigned ways = 64;
     double sum = 0;
     for (unsigned i = 0; i < ways; ++i) sum += guess_size();
-    return static_cast<std::uint64_t>(std::llround(sum / ways));
+    return static_cast<std::uint64_t>(sum / ways + 0.5);
   }
   [[nodiscard]] bool empty() {
     [[maybe_unused]] const auto guard = me_.pin_to_read();

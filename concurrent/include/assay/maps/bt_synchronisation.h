@@ -22,7 +22,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <mutex>
 
 #include "assay/base/abi.h"
 #include "assay/base/point.h"
@@ -88,7 +87,10 @@ struct coarse {
   };
   class section {
    public:
-    explicit section(shared& of) : held_(std::adopt_lock, acquired(of.lock)) {}
+    explicit section(shared& of) : held_(acquired(of.lock)) {}
+    ~section() { held_.unlock(); }
+    section(const section&) = delete;
+    section& operator=(const section&) = delete;
 
    private:
     static Lock& acquired(Lock& lock) {
@@ -103,7 +105,7 @@ struct coarse {
       return lock;
     }
 
-    std::scoped_lock<Lock> held_;
+    Lock& held_;
   };
 };
 

@@ -33,6 +33,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "assay/base/atomics.h"
@@ -52,16 +53,6 @@
 #define ASSAY_VECTOR_LOADS 0
 #else
 #define ASSAY_VECTOR_LOADS 1
-#endif
-
-#if ASSAY_VECTOR_LOADS
-// gcc 12 takes the undefined vectors in its own header for mistakes (its bug 105593).
-#pragma GCC diagnostic push
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-#pragma GCC diagnostic pop
 #endif
 
 namespace assay::vector_search {
@@ -134,148 +125,141 @@ template <instruction_set Set, std::size_t N>
 
 #if ASSAY_VECTOR_LOADS
 
+// Written with the vectors that gcc and clang have as types, with asm for what gives a mask of
+// AVX-512, and without <immintrin.h>: it takes a compiler longer than the rest of a map.
 namespace detail {
 
-// Which of the keys of a vector are less than `key`: a bit for each.
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX512 inline unsigned less(__m512i keys, __m512i key) noexcept {
-  if constexpr (sizeof(Key) == 8 && std::is_signed_v<Key>) {
-    return _mm512_cmplt_epi64_mask(keys, key);
-  } else if constexpr (sizeof(Key) == 8) {
-    return _mm512_cmplt_epu64_mask(keys, key);
-  } else if constexpr (std::is_signed_v<Key>) {
-    return _mm512_cmplt_epi32_mask(keys, key);
-  } else {
-    return _mm512_cmplt_epu32_mask(keys, key);
-  }
+// Numbers of one vector, and the same wherever they are in memory.
+template <class T, std::size_t Bytes>
+struct vector_of {
+  typedef T type __attribute__((vector_size(Bytes)));  // NOLINT(modernize-use-using)
+  // NOLINTNEXTLINE(modernize-use-using)
+  typedef T anywhere __attribute__((vector_size(Bytes), aligned(1), may_alias));
+};
+template <class T, std::size_t Bytes>
+using vector = typename vector_of<T, Bytes>::type;
+
+template <class T, std::size_t Bytes>
+[[gnu::always_inline]] inline const typename vector_of<T, Bytes>::anywhere& vector_at(
+    const void* from) noexcept {
+  return *static_cast<const typename vector_of<T, Bytes>::anywhere*>(from);
 }
 
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX512 inline __m512i spread_avx512(Key key) noexcept {
-  if constexpr (sizeof(Key) == 8) {
-    return _mm512_set1_epi64(static_cast<std::int64_t>(key));
+// Which of the keys in a vector at `keys` are less than `key`: a bit for each of those that `some`
+// has a bit for. Reads no others.
+template <class Key, class Mask>
+[[gnu::always_inline]] ASSAY_AVX512 inline Mask less_avx512(const atomic<Key>* keys,
+                                                            vector<Key, 64> key,
+                                                            Mask some) noexcept {
+  const auto& all = vector_at<Key, 64>(keys);
+  Mask less{};
+  // 6: `key` is greater than the other.
+  if constexpr (sizeof(Key) == 8 && std::is_signed_v<Key>) {
+    asm("vpcmpq $6, %1, %2, %0%{%3%}" : "=k"(less) : "m"(all), "v"(key), "Yk"(some));
+  } else if constexpr (sizeof(Key) == 8) {
+    asm("vpcmpuq $6, %1, %2, %0%{%3%}" : "=k"(less) : "m"(all), "v"(key), "Yk"(some));
+  } else if constexpr (std::is_signed_v<Key>) {
+    asm("vpcmpd $6, %1, %2, %0%{%3%}" : "=k"(less) : "m"(all), "v"(key), "Yk"(some));
   } else {
-    return _mm512_set1_epi32(static_cast<std::int32_t>(key));
+    asm("vpcmpud $6, %1, %2, %0%{%3%}" : "=k"(less) : "m"(all), "v"(key), "Yk"(some));
   }
+  return less;
 }
 
 template <std::size_t N, class Key>
 [[gnu::always_inline]] ASSAY_AVX512 inline std::size_t count_avx512(const atomic<Key>* keys,
                                                                     Key key) noexcept {
+  using mask = std::conditional_t<sizeof(Key) == 8, std::uint8_t, std::uint16_t>;
   constexpr std::size_t lanes = 64 / sizeof(Key);
-  const __m512i sought = spread_avx512(key);
+  constexpr std::size_t rest = N % lanes;
+  const vector<Key, 64> sought = vector<Key, 64>{} + key;
   unsigned count = 0;
-  for (std::size_t i = N % lanes; i < N; i += lanes) {
-    const unsigned here = less<Key>(_mm512_loadu_si512(keys + i), sought);
+  for (std::size_t i = rest; i < N; i += lanes) {
+    const mask here = less_avx512(keys + i, sought, static_cast<mask>(~mask{}));
     count += static_cast<unsigned>(std::popcount(here));
   }
-  if constexpr (constexpr std::size_t rest = N % lanes; rest != 0) {
-    constexpr unsigned first = (1U << rest) - 1;
-    __m512i some;
-    if constexpr (sizeof(Key) == 8) {
-      some = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(first), keys);
-    } else {
-      some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(first), keys);
-    }
-    const unsigned here = less<Key>(some, sought) & first;
+  if constexpr (rest != 0) {
+    const mask here = less_avx512(keys, sought, static_cast<mask>((1U << rest) - 1));
     count += static_cast<unsigned>(std::popcount(here));
   }
   return count;
 }
 
-// -1 in each lane in which `a` is greater than `b`, as signed numbers: there are no others.
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX2 inline __m256i greater(__m256i a, __m256i b) noexcept {
-  if constexpr (sizeof(Key) == 8) {
-    return _mm256_cmpgt_epi64(a, b);
-  } else {
-    return _mm256_cmpgt_epi32(a, b);
-  }
-}
-
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX2 inline __m256i spread_avx2(Key key) noexcept {
-  if constexpr (sizeof(Key) == 8) {
-    return _mm256_set1_epi64x(static_cast<std::int64_t>(key));
-  } else {
-    return _mm256_set1_epi32(static_cast<std::int32_t>(key));
-  }
-}
-
-// Keys as signed numbers in the same order.
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX2 inline __m256i as_signed(__m256i keys) noexcept {
-  if constexpr (std::is_signed_v<Key>) return keys;
-  constexpr auto sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
-  return _mm256_xor_si256(keys, spread_avx2(sign));
-}
-
-// -1 in each lane whose key is less than `key`.
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX2 inline __m256i less(__m256i keys, __m256i key) noexcept {
-  return greater<Key>(key, as_signed<Key>(keys));
-}
-
-// Counts, one more in each lane that is -1 in `here`.
-template <class Key>
-[[gnu::always_inline]] ASSAY_AVX2 inline __m256i counted(__m256i counts, __m256i here) noexcept {
-  if constexpr (sizeof(Key) == 8) {
-    return _mm256_sub_epi64(counts, here);
-  } else {
-    return _mm256_sub_epi32(counts, here);
-  }
-}
-
 template <std::size_t N, class Key>
 [[gnu::always_inline]] ASSAY_AVX2 inline std::size_t count_avx2(const atomic<Key>* keys,
                                                                 Key key) noexcept {
+  using lane = std::conditional_t<sizeof(Key) == 8, long long, int>;
+  using numbers = vector<lane, 32>;
   constexpr std::size_t lanes = 32 / sizeof(Key);
-  const __m256i sought = as_signed<Key>(spread_avx2(key));
-  __m256i counts = _mm256_setzero_si256();
-  for (std::size_t i = N % lanes; i < N; i += lanes) {
-    const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys + i));
-    counts = counted<Key>(counts, less<Key>(all, sought));
+  constexpr std::size_t rest = N % lanes;
+  // There are comparisons of signed numbers alone: makes unsigned ones signed in the same order.
+  constexpr lane flip = std::is_signed_v<Key> ? 0 : std::numeric_limits<lane>::min();
+  const numbers sought = (numbers{} + static_cast<lane>(key)) ^ flip;
+  numbers counts{};
+  for (std::size_t i = rest; i < N; i += lanes) {
+    const numbers all = vector_at<lane, 32>(keys + i) ^ flip;
+    counts -= reinterpret_cast<numbers>(all < sought);  // true is -1
   }
-  if constexpr (constexpr std::size_t rest = N % lanes; rest != 0) {
-    __m256i first;
-    __m256i some;
+  if constexpr (rest != 0) {
+    numbers first;
+    numbers some;
     if constexpr (sizeof(Key) == 8) {
-      first = _mm256_cmpgt_epi64(_mm256_set1_epi64x(rest), _mm256_setr_epi64x(0, 1, 2, 3));
-      some = _mm256_maskload_epi64(reinterpret_cast<const long long*>(keys), first);
+      first = reinterpret_cast<numbers>(numbers{0, 1, 2, 3} < static_cast<lane>(rest));
+      some = __builtin_ia32_maskloadq256(reinterpret_cast<const numbers*>(keys), first);
     } else {
-      first =
-          _mm256_cmpgt_epi32(_mm256_set1_epi32(rest), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-      some = _mm256_maskload_epi32(reinterpret_cast<const int*>(keys), first);
+      first = reinterpret_cast<numbers>(numbers{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<lane>(rest));
+      some = __builtin_ia32_maskloadd256(reinterpret_cast<const numbers*>(keys), first);
     }
-    counts = counted<Key>(counts, _mm256_and_si256(less<Key>(some, sought), first));
+    counts -= reinterpret_cast<numbers>((some ^ flip) < sought) & first;
   }
   // A count takes the lowest byte of its lane, so that the sums of bytes are the sums of counts.
-  const __m256i sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
-  const __m128i two =
-      _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-  return static_cast<std::size_t>(
-      _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
+  using bytes = vector<char, 32>;
+  const auto sums = reinterpret_cast<vector<long long, 32>>(
+      __builtin_ia32_psadbw256(reinterpret_cast<bytes>(counts), bytes{}));
+  const vector<long long, 16> two =
+      __builtin_shufflevector(sums, sums, 0, 1) + __builtin_shufflevector(sums, sums, 2, 3);
+  return static_cast<std::size_t>((two + __builtin_shufflevector(two, two, 1, 1))[0]);
 }
 
 // Which of the bytes of a vector are `byte`.
 template <std::size_t Bytes>
 [[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t equal_avx2(const atomic<std::uint8_t>* bytes,
-                                                                  __m256i byte) noexcept {
+                                                                  char byte) noexcept {
   if constexpr (Bytes == 32) {
-    const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
-    return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, byte)));
+    const auto equal = vector_at<char, 32>(bytes) == byte;
+    return static_cast<std::uint32_t>(
+        __builtin_ia32_pmovmskb256(reinterpret_cast<vector<char, 32>>(equal)));
   } else {
     static_assert(Bytes == 16 || Bytes == 8);
-    const auto* const from = reinterpret_cast<const __m128i*>(bytes);
-    const __m128i all = Bytes == 16 ? _mm_loadu_si128(from) : _mm_loadl_epi64(from);
-    const int equal = _mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm256_castsi256_si128(byte)));
+    vector<char, 16> all;
+    if constexpr (Bytes == 16) {
+      all = vector_at<char, 16>(bytes);
+    } else {
+      const vector<long long, 16> half{vector_at<long long, 8>(bytes)[0], 0};
+      all = reinterpret_cast<vector<char, 16>>(half);
+    }
+    const int equal = __builtin_ia32_pmovmskb128(reinterpret_cast<vector<char, 16>>(all == byte));
     return static_cast<std::uint32_t>(equal) & ((1U << Bytes) - 1);
   }
 }
 
+// Which of the first bytes of a vector are `byte`, for those that `first` has a bit for. Reads no
+// others.
+template <std::size_t Bytes, class Mask>
+[[gnu::always_inline]] ASSAY_AVX512 inline Mask equal_avx512(const atomic<std::uint8_t>* bytes,
+                                                             char byte, Mask first) noexcept {
+  const vector<char, Bytes> sought = vector<char, Bytes>{} + byte;
+  Mask equal{};
+  asm("vpcmpeqb %1, %2, %0%{%3%}"
+      : "=k"(equal)
+      : "m"(vector_at<char, Bytes>(bytes)), "v"(sought), "Yk"(first));
+  return equal;
+}
+
 // The highest bits of four numbers.
-[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t marks(__m256i four) noexcept {
-  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(four)));
+[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t marks(vector<long long, 32> four) noexcept {
+  return static_cast<unsigned>(
+      __builtin_ia32_movmskpd256(reinterpret_cast<vector<double, 32>>(four)));
 }
 
 }  // namespace detail
@@ -302,7 +286,7 @@ template <instruction_set Set, std::size_t N>
     return equal_bytes<instruction_set::scalar, N>(bytes, byte);
   } else {
     constexpr std::size_t vector = std::min(std::bit_floor(N), std::size_t{32});
-    const __m256i sought = _mm256_set1_epi8(static_cast<char>(byte));
+    const auto sought = static_cast<char>(byte);
     std::uint64_t equal = 0;
     for (std::size_t i = 0; i + vector <= N; i += vector) {
       equal |= detail::equal_avx2<vector>(bytes + i, sought) << i;
@@ -321,13 +305,9 @@ template <instruction_set Set, std::size_t N>
                                                             std::uint8_t byte) noexcept {
   const auto sought = static_cast<char>(byte);
   if constexpr (N <= 32) {
-    constexpr __mmask32 first = ~std::uint32_t{0} >> (32 - N);
-    const __m256i all = _mm256_maskz_loadu_epi8(first, bytes);
-    return _mm256_mask_cmpeq_epi8_mask(first, all, _mm256_set1_epi8(sought));
+    return detail::equal_avx512<32>(bytes, sought, ~std::uint32_t{0} >> (32 - N));
   } else {
-    constexpr __mmask64 first = ~std::uint64_t{0} >> (64 - N);
-    const __m512i all = _mm512_maskz_loadu_epi8(first, bytes);
-    return _mm512_mask_cmpeq_epi8_mask(first, all, _mm512_set1_epi8(sought));
+    return detail::equal_avx512<64>(bytes, sought, ~std::uint64_t{0} >> (64 - N));
   }
 }
 
@@ -341,19 +321,18 @@ template <instruction_set Set, std::size_t N>
   if constexpr (N < 4) {
     return sort_words<instruction_set::scalar, N>(words, lo, hi);
   } else {
-    const __m256i below = detail::spread_avx2(lo - 1);
-    const __m256i last = detail::spread_avx2(hi);
+    using numbers = detail::vector<long long, 32>;
     sorted_words found;
     for (std::size_t i = 0; i < N; i += 4) {
       const std::size_t from = std::min(i, N - 4);
       // NOLINTNEXTLINE(misc-const-correctness): the next line writes it
-      __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + from));
+      numbers here = detail::vector_at<long long, 32>(words + from);
       asm("" : "+x"(here));
-      const __m256i between =
-          _mm256_andnot_si256(_mm256_cmpgt_epi64(here, last), _mm256_cmpgt_epi64(here, below));
-      found.zero |= detail::marks(_mm256_cmpeq_epi64(here, _mm256_setzero_si256())) << from;
+      const auto below = here < static_cast<long long>(lo);
+      const auto above = here > static_cast<long long>(hi);
+      found.zero |= detail::marks(reinterpret_cast<numbers>(here == 0)) << from;
       found.marked |= detail::marks(here) << from;
-      found.between |= detail::marks(between) << from;
+      found.between |= detail::marks(reinterpret_cast<numbers>(~(below | above))) << from;
     }
     return found;
   }
@@ -364,19 +343,24 @@ template <instruction_set Set, std::size_t N>
 [[nodiscard]] ASSAY_AVX512 inline sorted_words sort_words(const atomic<std::uint64_t>* words,
                                                           std::uint64_t lo,
                                                           std::uint64_t hi) noexcept {
-  const __m512i least = detail::spread_avx512(lo);
-  const __m512i span = detail::spread_avx512(hi - lo);
+  using numbers = detail::vector<std::uint64_t, 64>;
+  const numbers span = numbers{} + (hi - lo);
   sorted_words found;
   for (std::size_t i = 0; i < N; i += 8) {
-    const auto some = static_cast<__mmask8>(N - i < 8 ? (1U << (N - i)) - 1 : 0xffU);
-    // NOLINTNEXTLINE(misc-const-correctness): the next line writes it
-    __m512i here = _mm512_maskz_loadu_epi64(some, words + i);
-    asm("" : "+v"(here));
-    // Below `lo` the difference wraps, and what is marked is above.
-    const __mmask8 between =
-        _mm512_mask_cmple_epu64_mask(some, _mm512_sub_epi64(here, least), span);
-    found.zero |= std::uint64_t{_mm512_mask_testn_epi64_mask(some, here, here)} << i;
-    found.marked |= std::uint64_t{_mm512_movepi64_mask(here)} << i;
+    const auto some = static_cast<std::uint8_t>(N - i < 8 ? (1U << (N - i)) - 1 : 0xffU);
+    numbers here;
+    std::uint8_t zero{};
+    std::uint8_t marked{};
+    std::uint8_t between{};
+    asm("vmovdqu64 %1, %0%{%2%}%{z%}"
+        : "=v"(here)
+        : "m"(detail::vector_at<std::uint64_t, 64>(words + i)), "Yk"(some));
+    asm("vptestnmq %1, %1, %0%{%2%}" : "=k"(zero) : "v"(here), "Yk"(some));
+    asm("vpmovq2m %1, %0" : "=k"(marked) : "v"(here));
+    // 2: at most. Below `lo` the difference wraps, and what is marked is above.
+    asm("vpcmpuq $2, %2, %1, %0%{%3%}" : "=k"(between) : "v"(here - lo), "v"(span), "Yk"(some));
+    found.zero |= std::uint64_t{zero} << i;
+    found.marked |= std::uint64_t{marked} << i;
     found.between |= std::uint64_t{between} << i;
   }
   return found;
