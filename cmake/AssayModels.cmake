@@ -58,7 +58,8 @@ function(assay_mistake target test name header text)
 
   set(original "${PROJECT_SOURCE_DIR}/concurrent/include/${header}")
   file(READ "${original}" text)
-  assay_replace_once(text ${name} "${before}${right}${after}" "")
+  set(checked "${text}")
+  assay_replace_once(checked ${name} "${before}${right}${after}" "")
 
   # The header with the mistakes so far, in a property of the target that is written when all are known.
   string(MAKE_C_IDENTIFIER "ASSAY_PLANTED_${header}" property)
