@@ -97,8 +97,8 @@ TEST_P(suspended_in, says_whether_it_is_lock_free) {
 // leaves, as it was disturbed again and again, holds those before the one that it comes to.
 marked_map bt_map(const std::string& name) {
   return {name,
-          {"assay/maps/bt_tree.h", "assay/maps/bt_balance.h",
-           "assay/maps/bt_reader.h", "assay/maps/bt_writer.h"},
+          {"assay/maps/bt_tree.h", "assay/maps/bt_balance.h", "assay/maps/bt_reader.h",
+           "assay/maps/bt_writer.h"},
           {"bt_map_insert_locked", "bt_map_erase_locked", "bt_map_assign_locked",
            "bt_map_balance_locked", "bt_map_balance_before_unlock"},
           {"bt_map_walk_before_lock", "bt_map_walk_waits"},
