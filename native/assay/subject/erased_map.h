@@ -227,8 +227,9 @@ template <class K, class V, class More, class Handle>
                                     const value_numbers& numbers, const task& task, tally& sums) {
   using workload::operation;
   if (kind > operation::iterate && !extra_facts_of(kind).visits) {
+    const std::uint64_t end = workload::facts_of(kind).spans ? last : first;
     perform_extra<K, V, More>(handle, translate,
-                              {.kind = kind, .key = first, .value = drawn, .last = last}, numbers,
+                              {.kind = kind, .key = first, .value = drawn, .last = end}, numbers,
                               task.seen, sums);
     return true;
   }
