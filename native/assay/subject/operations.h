@@ -115,7 +115,8 @@ using elements = std::map<std::uint64_t, std::uint64_t>;
 // What an answer says about the map. Values seen are compared with what their keys must have.
 struct operation_outcome {
   bool succeeded = true;
-  int change = 0;  // 1: the question's key and value are held now, -1: the key is no longer
+  int change = 0;  // 1: the question's key and value are held now, -1: the key is not; -2: nor when
+                   // it was added meanwhile, and so on
   std::optional<element> seen{};
   bool wrong = false;  // no map may answer so
 };
