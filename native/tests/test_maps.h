@@ -1,4 +1,5 @@
-// Maps for tests: a correct one, which the tests' own maps derive from to do one thing wrong.
+// Maps for tests: a correct one, which the tests' own maps derive from to do one thing wrong, and
+// the rig's to find nothing in.
 
 #ifndef TESTS_TEST_MAPS_H_
 #define TESTS_TEST_MAPS_H_
@@ -12,7 +13,8 @@
 
 namespace assay::subject {
 
-template <class K, class V, class Lock = std::mutex>
+// Searches and visits take the lock by a `Shared`.
+template <class K, class V, class Lock = std::mutex, class Shared = std::scoped_lock<Lock>>
 class sound_map_of {
  public:
   bool insert(const K& key, const V& value) {
@@ -24,7 +26,7 @@ class sound_map_of {
     return elements.erase(key) != 0;
   }
   std::optional<V> find(const K& key) {
-    const std::scoped_lock lock(mutex);
+    const Shared lock(mutex);
     const auto found = elements.find(key);
     return found == elements.end() ? std::nullopt : std::optional(found->second);
   }
@@ -41,24 +43,24 @@ class sound_map_of {
 class sound_map : public sound_map_of<std::uint64_t, std::uint64_t> {};
 
 // One that can be looked at as a whole.
-template <class K, class V>
-class sound_ordered_map : public sound_map_of<K, V> {
+template <class K, class V, class Lock = std::mutex, class Shared = std::scoped_lock<Lock>>
+class sound_ordered_map : public sound_map_of<K, V, Lock, Shared> {
  public:
   template <class Visit>
   void range(const K& first, const K& last, Visit visit) {
-    const std::scoped_lock lock(mutex);
+    const Shared lock(mutex);
     for (auto next = elements.lower_bound(first); next != elements.end() && !(last < next->first);
          ++next) {
       visit(next->first, next->second);
     }
   }
   std::uint64_t size() {
-    const std::scoped_lock lock(mutex);
+    const Shared lock(mutex);
     return elements.size();
   }
   template <class Visit>
   void snapshot(Visit visit) {
-    const std::scoped_lock lock(mutex);
+    const Shared lock(mutex);
     this->for_each(visit);
   }
   template <class Visit>
@@ -67,8 +69,8 @@ class sound_ordered_map : public sound_map_of<K, V> {
   }
 
  protected:
-  using sound_map_of<K, V>::mutex;
-  using sound_map_of<K, V>::elements;
+  using sound_map_of<K, V, Lock, Shared>::mutex;
+  using sound_map_of<K, V, Lock, Shared>::elements;
 };
 
 // `Base` with an attach() whose handles call the functions of `Derived`.

@@ -17,7 +17,6 @@
 #include "assay/maps/elb_tree.h"
 #include "assay/random/splitmix64.h"
 #include "assay/reclaim/hazard_pointers.h"
-#include "assay/subject/any_entry_set.h"
 #include "tests/maps/elb_test_variants.h"
 #include "tests/reclaim/reclaim_test_allocations.h"
 
@@ -92,7 +91,7 @@ TEST_P(elb_without_memory, is_unchanged) {
           model.insert(key);
         }
       } else {
-        const bool all = GetParam().asked == subject::entry_ranges::all;
+        const bool all = GetParam().asked == elb_test::ranges::all;
         const auto at = model.lower_bound(all ? 0 : key);
         const bool found = at != model.end() && (all || *at < key + per_key);
         const auto expected = found ? std::optional(*at) : std::nullopt;
@@ -119,7 +118,7 @@ TEST_P(elb_without_memory, is_unchanged) {
 
 // What a call that failed has begun is a balancing like any other: all who come by help.
 TEST_P(elb_without_memory, is_helped_by_others) {
-  if (GetParam().asked == subject::entry_ranges::all)
+  if (GetParam().asked == elb_test::ranges::all)
     GTEST_SKIP() << "a queue comes by the first leaf only";
   const auto set = GetParam().make();
   const auto handle = set->attach();
@@ -180,7 +179,7 @@ struct sums {
     mixed += static_cast<std::uint64_t>(times) * random::mix64(entry);
   }
 };
-sums churn(subject::any_entry_set& set, unsigned self, std::uint64_t seed) {
+sums churn(elb_test::number_set& set, unsigned self, std::uint64_t seed) {
   std::mt19937_64 draw(seed + self);
   const auto handle = set.attach();
   sums mine;
@@ -230,7 +229,7 @@ TEST_P(elb_without_memory, adds_up_among_threads_and_loses_no_memory) {
     EXPECT_EQ(total.mixed, 0U);
     // The last one comes by every leaf, and finishes whatever was left.
     const auto handle = set->attach();
-    while (handle->erase(0, subject::greatest_entry_number)) {
+    while (handle->erase(0, elb_test::greatest)) {
     }
     EXPECT_EQ(set->walk(), std::vector<number>());
     EXPECT_EQ(set->broken_invariant(), std::nullopt);

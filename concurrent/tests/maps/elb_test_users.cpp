@@ -35,9 +35,9 @@ std::pair<std::uint64_t, std::uint32_t> pair_of(
 }
 
 template <class Held, class Handle>
-class user : public subject::any_entry_set {
+class user : public number_set {
  public:
-  std::unique_ptr<any_entry_handle> attach() override { return std::make_unique<Handle>(held_); }
+  std::unique_ptr<number_handle> attach() override { return std::make_unique<Handle>(held_); }
   std::vector<number> walk() override {
     std::vector<number> met;
     if constexpr (requires { typename Held::key_type; }) {
@@ -62,7 +62,7 @@ using queue = elb_priority_queue<elb::element<std::uint64_t, std::uint32_t>, std
                                  reclaim::epochs, elb_nodes<8, 6>>;
 
 // Its ranges are one entry, one key, or all from a key on.
-class multimap_handle final : public any_entry_handle {
+class multimap_handle final : public number_handle {
  public:
   explicit multimap_handle(multimap& of) : handle_(of.attach()) {}
 
@@ -100,7 +100,7 @@ class multimap_handle final : public any_entry_handle {
   multimap::handle handle_;
 };
 
-class queue_handle final : public any_entry_handle {
+class queue_handle final : public number_handle {
  public:
   explicit queue_handle(queue& of) : handle_(of.attach()) {}
 
@@ -126,9 +126,8 @@ class queue_handle final : public any_entry_handle {
 std::vector<variant> variants_of_users() {
   return {
       {"multimap_6", [] { return std::make_unique<user<multimap, multimap_handle>>(); }, 0,
-       subject::entry_ranges::of_keys},
-      {"queue_8_6", [] { return std::make_unique<user<queue, queue_handle>>(); }, 7,
-       subject::entry_ranges::all},
+       ranges::of_keys},
+      {"queue_8_6", [] { return std::make_unique<user<queue, queue_handle>>(); }, 7, ranges::all},
   };
 }
 

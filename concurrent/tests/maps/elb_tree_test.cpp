@@ -147,8 +147,8 @@ class compared {
   }
 
   const variant& of_;
-  std::unique_ptr<subject::any_entry_set> set_;
-  std::unique_ptr<subject::any_entry_handle> handle_;
+  std::unique_ptr<elb_test::number_set> set_;
+  std::unique_ptr<elb_test::number_handle> handle_;
   std::set<number> model_;
 };
 
@@ -156,7 +156,7 @@ TEST_P(elb_variant, does_what_std_set_does) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 draw(seed);
-  const entry_ranges asked = GetParam().asked;
+  const elb_test::ranges asked = GetParam().asked;
   for (const number keys : {number{1}, number{4}, number{300}}) {
     compared both(GetParam());
     constexpr int operations = 6000 / slowdown;
@@ -169,21 +169,21 @@ TEST_P(elb_variant, does_what_std_set_does) {
       std::pair<number, number> range{key, key + per_key - 1};
       const auto shape = draw() % 4;
       if (shape == 0) range = {entry, entry};
-      if (shape == 1 && asked != entry_ranges::of_keys) range.second = greatest_entry_number;
-      if (shape == 2 && asked == entry_ranges::any) range.second = draw() % keys * per_key + 7;
-      if (asked == entry_ranges::all) range = {0, greatest_entry_number};
+      if (shape == 1 && asked != elb_test::ranges::of_keys) range.second = elb_test::greatest;
+      if (shape == 2 && asked == elb_test::ranges::any) range.second = draw() % keys * per_key + 7;
+      if (asked == elb_test::ranges::all) range = {0, elb_test::greatest};
       const auto [lo, hi] = range;
       const auto kind = draw() % 8;
       if (kind < (grows ? 4U : 1U)) {
         both.insert(entry);
       } else if (kind < 5) {
-        both.erase(lo, asked == entry_ranges::of_keys && shape == 1 ? greatest_entry_number : hi);
+        both.erase(lo, asked == elb_test::ranges::of_keys && shape == 1 ? elb_test::greatest : hi);
       } else if (kind == 5) {
         both.erase_near(lo, hi);
-      } else if (asked != entry_ranges::all) {
+      } else if (asked != elb_test::ranges::all) {
         if (kind == 6) both.search(lo, hi);
         if (kind == 7) both.visit(key, key + per_key - 1);
-        if (kind == 7 && asked == entry_ranges::any) both.visit(lo, hi);
+        if (kind == 7 && asked == elb_test::ranges::any) both.visit(lo, hi);
       }
       if (i % 50 == 0) both.expect_sound();
     }
@@ -198,8 +198,8 @@ TEST_P(elb_variant, takes_entries_in_order_and_in_reverse) {
     for (number i = 0; i < most; ++i) both.insert((ascends ? i : most - i) % most * per_key);
     both.expect_sound();
     for (number i = 0; i < most; ++i) {
-      if (GetParam().asked == entry_ranges::all) {
-        both.erase(0, greatest_entry_number);
+      if (GetParam().asked == elb_test::ranges::all) {
+        both.erase(0, elb_test::greatest);
       } else {
         both.erase(i * per_key, i * per_key + 1);
       }

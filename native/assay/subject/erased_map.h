@@ -207,13 +207,14 @@ void perform_extra(Handle& handle, translator<K, V>& translate, const question& 
   if (came.change == 0) return;
   const std::uint64_t hash = numbers.hash(asked.key);
   sums.extra_held += came.change;
-  sums.key_sum += came.change > 0 ? asked.key : -asked.key;
-  sums.pair_sum += came.change > 0 ? key_term(hash) : -key_term(hash);
+  const auto times = static_cast<std::uint64_t>(std::int64_t{came.change});  // wraps, as sums do
+  sums.key_sum += times * asked.key;
+  sums.pair_sum += times * key_term(hash);
   if (seen == nullptr || !numbers.watches(hash)) return;
   if (came.change > 0) {
     seen->inserted(asked.key, hash, asked.value);
   } else {
-    seen->erased(asked.key, hash);
+    for (int left = came.change; left < 0; ++left) seen->erased(asked.key, hash);
   }
 }
 
@@ -227,8 +228,9 @@ template <class K, class V, class More, class Handle>
                                     const value_numbers& numbers, const task& task, tally& sums) {
   using workload::operation;
   if (kind > operation::iterate && !extra_facts_of(kind).visits) {
+    const std::uint64_t end = workload::facts_of(kind).spans ? last : first;
     perform_extra<K, V, More>(handle, translate,
-                              {.kind = kind, .key = first, .value = drawn, .last = last}, numbers,
+                              {.kind = kind, .key = first, .value = drawn, .last = end}, numbers,
                               task.seen, sums);
     return true;
   }

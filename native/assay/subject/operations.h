@@ -41,7 +41,9 @@
 //
 //     static constexpr bool rare = true;   // takes a microsecond at least: each is timed
 //     static constexpr bool spans = true;  // is of the keys from `asked.key` to `asked.last`
-//     // How histories record it: as one event or several. Without this function, they do not.
+//     // How histories record it: as one event or several. Without this function it is not
+//     // recorded. `on_one_key` below has this, `right` and `outcome_of` for what replaces, adds or
+//     // removes under one key.
 //     static subject::history_event as_history(const subject::question& asked,
 //                                              const std::optional<std::uint64_t>* answered);
 //     static std::vector<subject::history_event> as_history(...);
@@ -114,7 +116,8 @@ using elements = std::map<std::uint64_t, std::uint64_t>;
 // What an answer says about the map. Values seen are compared with what their keys must have.
 struct operation_outcome {
   bool succeeded = true;
-  int change = 0;  // 1: the question's key and value are held now, -1: the key is no longer
+  int change = 0;  // 1: the question's key and value are held now, -1: the key is not; -2: nor when
+                   // it was added meanwhile, and so on
   std::optional<element> seen{};
   bool wrong = false;  // no map may answer so
 };
@@ -134,68 +137,223 @@ struct operations {};
 
 namespace extra_operations {
 
-// A question about all keys from one to another, which found one element or none.
-inline history_event range_event(std::uint64_t first, std::uint64_t last,
-                                 const std::optional<element>* answered) {
-  history_event event{.operation = "range", .asked = {.key = first, .last = last}};
-  std::vector<element> met;
-  if (answered != nullptr && *answered) met.push_back(**answered);
-  event.answered = std::move(met);
-  return event;
-}
-inline std::optional<element> element_at(const elements& held, elements::const_iterator at) {
-  return at == held.end() ? std::nullopt : std::optional<element>(*at);
-}
-inline std::optional<element> element_before(const elements& held, elements::const_iterator at) {
-  return at == held.begin() ? std::nullopt : std::optional<element>(*std::prev(at));
-}
+// `ask` of an operation that is one call of `map.handle`, if that answers so.
+#define ASSAY_ASK(type, call)                                        \
+  static type ask(auto& map, [[maybe_unused]] const question& asked) \
+    requires requires {                                              \
+      { call } -> std::same_as<type>;                                \
+    }                                                                \
+  {                                                                  \
+    return call;                                                     \
+  }
+
+// What is under a key, if anything.
+using held_value = std::optional<std::uint64_t>;
+
+// An operation on one key whose answer is what was there before. `Self::leaves(before, asked)` is
+// what is there afterwards: the same, the question's value, or nothing. Until it has returned, the
+// judge knows it as `Self::unreturned`.
+template <class Self>
+struct on_one_key {
+  static held_value right(elements& held, const question& asked) {
+    const auto at = held.find(asked.key);
+    const held_value before = at == held.end() ? std::nullopt : held_value(at->second);
+    if (const held_value after = Self::leaves(before, asked)) {
+      held.insert_or_assign(asked.key, *after);
+    } else {
+      held.erase(asked.key);
+    }
+    return before;
+  }
+  static operation_outcome outcome_of(const question& asked, const held_value& before) {
+    const held_value after = Self::leaves(before, asked);
+    operation_outcome came{.succeeded = before || after,
+                           .change = (after ? 1 : 0) - (before ? 1 : 0)};
+    if (before) came.seen = element(asked.key, *before);
+    return came;
+  }
+  static history_event as_history(const question& asked, const held_value* before) {
+    if (before == nullptr) return {.operation = Self::unreturned, .asked = asked};
+    const held_value after = Self::leaves(*before, asked);
+    if (after == *before) return {.operation = "find", .asked = asked, .answered = *before};
+    if (!*before) return {.operation = "insert", .asked = asked, .answered = true};
+    return {.operation = after ? "update" : "extract", .asked = asked, .answered = *before};
+  }
+};
+
+// A function of a value of the map, as maps are given it.
+template <class Map, class Answer = typename std::remove_reference_t<Map>::value_type>
+using value_function = Answer (*)(const typename std::remove_reference_t<Map>::value_type& value);
+// A function of an element.
+template <class Map>
+using element_function = void (*)(const typename std::remove_reference_t<Map>::key_type& key,
+                                  const typename std::remove_reference_t<Map>::value_type& value);
 
 // A find that is given the value where it is: visit(key, f) calls f(key, value) if the key is
 // there.
-struct visit {
+struct visit : on_one_key<visit> {
   static constexpr std::string_view name = "visit";
-  template <class Map>
-  using visitor = void (*)(const typename Map::key_type& key,
-                           const typename Map::value_type& value);
-
-  template <class Map>
-  static std::optional<std::uint64_t> ask(Map& map, const question& asked)
-    requires requires(visitor<Map> seen) {
+  static constexpr std::string_view unreturned = "find";
+  static held_value ask(auto& map, const question& asked)
+    requires requires(element_function<decltype(map)> seen) {
       { map.handle.visit(map.key(1), seen) } -> std::same_as<bool>;
     }
   {
-    std::optional<std::uint64_t> seen;
+    held_value seen;
     map.handle.visit(map.key(asked.key),
-                     [&](const typename Map::key_type& /*key*/,
-                         const typename Map::value_type& value) { seen = map.number(value); });
+                     [&](const auto& /*key*/, const auto& value) { seen = map.number(value); });
     return seen;
   }
-  static std::optional<std::uint64_t> right(const elements& held, const question& asked) {
-    const auto at = held.find(asked.key);
-    return at == held.end() ? std::nullopt : std::optional(at->second);
+  static held_value leaves(const held_value& before, const question& /*asked*/) { return before; }
+};
+
+// The handle has update(key, function): whether the key was there and its value v is now
+// function(v). The answer is v.
+struct update : on_one_key<update> {
+  static constexpr std::string_view name = "update";
+  static constexpr std::string_view unreturned = "update";
+  static held_value ask(auto& map, const question& asked)
+    requires requires(value_function<decltype(map)> function) {
+      { map.handle.update(map.key(1), function) } -> std::same_as<bool>;
+    }
+  {
+    using V = typename std::remove_reference_t<decltype(map)>::value_type;
+    held_value replaced;
+    const bool was_there = map.handle.update(map.key(asked.key), [&](const V& held) -> V {
+      replaced = map.number(held);
+      return map.value(asked.value);
+    });
+    return was_there ? replaced : std::nullopt;
   }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<std::uint64_t>& answered) {
-    if (!answered) return {.succeeded = false};
-    return {.seen = element(asked.key, *answered)};
+  static held_value leaves(const held_value& before, const question& asked) {
+    return before ? held_value(asked.value) : before;
   }
-  static history_event as_history(const question& asked,
-                                  const std::optional<std::uint64_t>* answered) {
-    return {.operation = "find",
-            .asked = asked,
-            .answered = answered == nullptr ? std::optional<std::uint64_t>() : *answered};
+};
+
+// The handle has upsert(key, make, change): adds the value make(), or replaces the value v that is
+// there by change(v). Both are the question's value here, and the answer is v.
+struct upsert : on_one_key<upsert> {
+  static constexpr std::string_view name = "upsert";
+  static constexpr std::string_view unreturned = "insert_or_assign";
+  static held_value ask(auto& map, const question& asked)
+    requires requires(typename std::remove_reference_t<decltype(map)>::value_type (*make)(),
+                      value_function<decltype(map)> change) {
+      { map.handle.upsert(map.key(1), make, change) } -> std::same_as<bool>;
+    }
+  {
+    using V = typename std::remove_reference_t<decltype(map)>::value_type;
+    held_value replaced;
+    const auto make = [&]() -> V { return map.value(asked.value); };
+    const auto change = [&](const V& held) -> V {
+      replaced = map.number(held);
+      return map.value(asked.value);
+    };
+    const bool is_added = map.handle.upsert(map.key(asked.key), make, change);
+    return is_added ? std::nullopt : replaced;
+  }
+  static held_value leaves(const held_value& /*before*/, const question& asked) {
+    return asked.value;
+  }
+};
+
+// The value that another one replaced, or nothing if the key is new.
+struct exchange : on_one_key<exchange> {
+  static constexpr std::string_view name = "exchange";
+  static constexpr std::string_view unreturned = "insert_or_assign";
+  ASSAY_ASK(held_value, map.number(map.handle.exchange(map.key(asked.key), map.value(asked.value))))
+  static held_value leaves(const held_value& /*before*/, const question& asked) {
+    return asked.value;
+  }
+};
+
+// The value of the key, which is removed.
+struct extract : on_one_key<extract> {
+  static constexpr std::string_view name = "extract";
+  static constexpr std::string_view unreturned = "erase";
+  ASSAY_ASK(held_value, map.number(map.handle.extract(map.key(asked.key))))
+  static held_value leaves(const held_value& /*before*/, const question& /*asked*/) { return {}; }
+};
+
+// The handle has erase_if(key, p): removes the key if p holds for its value, and says whether it
+// did. Here p holds for every other number, and the answer is the last value that p was asked
+// about, if the key was there: that which was removed, or which stays. An answer that contradicts p
+// becomes a value that nobody stored.
+struct erase_if : on_one_key<erase_if> {
+  static constexpr std::string_view name = "erase_if";
+  static constexpr std::string_view unreturned = "erase";
+  static held_value ask(auto& map, const question& asked)
+    requires requires(value_function<decltype(map), bool> p) {
+      { map.handle.erase_if(map.key(1), p) } -> std::same_as<bool>;
+    }
+  {
+    held_value last;
+    const bool is_removed = map.handle.erase_if(map.key(asked.key), [&](const auto& value) {
+      last = map.number(value);
+      return is_doomed(*last, asked);
+    });
+    const bool was_doomed = last && is_doomed(*last, asked);
+    if (!is_removed) return was_doomed ? std::nullopt : last;
+    return was_doomed ? last : ~last.value_or(asked.value);
+  }
+  static held_value leaves(const held_value& before, const question& asked) {
+    return before && is_doomed(*before, asked) ? std::nullopt : before;
+  }
+
+ private:
+  static bool is_doomed(std::uint64_t value, const question& asked) {
+    return ((value ^ asked.value) & 1) != 0;
+  }
+};
+
+// The value that the key has then, and whether it was added. The answer is the value that was
+// there; if another one than the question's was added, it is that one.
+struct get_or_emplace : on_one_key<get_or_emplace> {
+  static constexpr std::string_view name = "get_or_emplace";
+  static constexpr std::string_view unreturned = "insert";
+  template <class Map, class V = typename Map::value_type>
+  static held_value ask(Map& map, const question& asked)
+    requires requires {
+      { map.handle.get_or_emplace(map.key(1), map.value(1)) } -> std::same_as<std::pair<V, bool>>;
+    }
+  {
+    const auto [value, is_added] =
+        map.handle.get_or_emplace(map.key(asked.key), map.value(asked.value));
+    return found(map, asked, is_added, map.number(value));
+  }
+  // What was there, of an operation that met `value` under the key.
+  static held_value found(auto& map, const question& asked, bool is_added, std::uint64_t value) {
+    return is_added && value == map.number(map.value(asked.value)) ? std::nullopt
+                                                                   : held_value(value);
+  }
+  static held_value leaves(const held_value& before, const question& asked) {
+    return before ? before : asked.value;
+  }
+};
+
+// The same, by emplace_and_visit(key, f, value), which calls f(key, value) with what is there then.
+struct emplace_and_visit : on_one_key<emplace_and_visit> {
+  static constexpr std::string_view name = "emplace_and_visit";
+  static constexpr std::string_view unreturned = "insert";
+  static held_value ask(auto& map, const question& asked)
+    requires requires(element_function<decltype(map)> seen) {
+      { map.handle.emplace_and_visit(map.key(1), seen, map.value(1)) } -> std::same_as<bool>;
+    }
+  {
+    std::uint64_t met = ~asked.value;  // nobody stored
+    const bool is_added = map.handle.emplace_and_visit(
+        map.key(asked.key),
+        [&](const auto& /*key*/, const auto& value) { met = map.number(value); },
+        map.value(asked.value));
+    return get_or_emplace::found(map, asked, is_added, met);
+  }
+  static held_value leaves(const held_value& before, const question& asked) {
+    return get_or_emplace::leaves(before, asked);
   }
 };
 
 struct contains {
   static constexpr std::string_view name = "contains";
-  static bool ask(auto& map, const question& asked)
-    requires requires {
-      { map.handle.contains(map.key(1)) } -> std::same_as<bool>;
-    }
-  {
-    return map.handle.contains(map.key(asked.key));
-  }
+  ASSAY_ASK(bool, map.handle.contains(map.key(asked.key)))
   static bool right(const elements& held, const question& asked) {
     return held.contains(asked.key);
   }
@@ -207,268 +365,138 @@ struct contains {
     if (answered != nullptr && *answered) {
       return {.operation = "insert", .asked = asked, .answered = false};
     }
-    return {.operation = "find", .asked = asked, .answered = std::optional<std::uint64_t>()};
+    return {.operation = "find", .asked = asked, .answered = held_value()};
   }
 };
 
-// Whether the key is new.
-struct insert_or_assign {
-  static constexpr std::string_view name = "insert_or_assign";
-  static bool ask(auto& map, const question& asked)
-    requires requires {
-      { map.handle.insert_or_assign(map.key(1), map.value(1)) } -> std::same_as<bool>;
-    }
-  {
-    return map.handle.insert_or_assign(map.key(asked.key), map.value(asked.value));
+// An operation that answers whether the key is new, by the name of it that the judge knows.
+template <class Self>
+struct adding {
+  static operation_outcome outcome_of(const question& /*asked*/, bool is_added) {
+    return {.succeeded = is_added, .change = is_added ? 1 : 0};
   }
+  static history_event as_history(const question& asked, const bool* is_added) {
+    return {
+        .operation = Self::judged_as, .asked = asked, .answered = is_added != nullptr && *is_added};
+  }
+};
+struct insert_or_assign : adding<insert_or_assign> {
+  static constexpr std::string_view name = "insert_or_assign";
+  static constexpr std::string_view judged_as = name;
+  ASSAY_ASK(bool, map.handle.insert_or_assign(map.key(asked.key), map.value(asked.value)))
   static bool right(elements& held, const question& asked) {
     return held.insert_or_assign(asked.key, asked.value).second;
   }
-  static operation_outcome outcome_of(const question& /*asked*/, bool answered) {
-    return {.succeeded = answered, .change = answered ? 1 : 0};
-  }
-  static history_event as_history(const question& asked, const bool* answered) {
-    return {.operation = name, .asked = asked, .answered = answered != nullptr && *answered};
+};
+struct try_emplace : adding<try_emplace> {
+  static constexpr std::string_view name = "try_emplace";
+  static constexpr std::string_view judged_as = "insert";
+  ASSAY_ASK(bool, map.handle.try_emplace(map.key(asked.key), map.value(asked.value)))
+  static bool right(elements& held, const question& asked) {
+    return held.try_emplace(asked.key, asked.value).second;
   }
 };
 
-// The handle has update(key, function): whether the key was there and its value v is now
-// function(v). The answer is v.
-struct update {
-  static constexpr std::string_view name = "update";
-  template <class Map, class V = typename std::remove_reference_t<Map>::value_type>
-  using value_function = V (*)(const V&);
+// Removes the keys from the question's to its last, one after the other, and says how many those
+// were. Of more keys than one it does not say which: trials ask for one, as their sums need to
+// know.
+struct erase_range {
+  static constexpr std::string_view name = "erase_range";
+  ASSAY_ASK(std::uint64_t, map.handle.erase_range(map.key(asked.key), map.last_key(asked.last)))
+  static std::uint64_t right(elements& held, const question& asked) {
+    if (asked.last < asked.key) return 0;
+    const std::size_t before = held.size();
+    held.erase(held.lower_bound(asked.key), held.upper_bound(asked.last));
+    return before - held.size();
+  }
+  static operation_outcome outcome_of(const question& /*asked*/, std::uint64_t removed) {
+    return {.succeeded = removed > 0, .change = -static_cast<int>(removed)};
+  }
+  static history_event as_history(const question& asked, const std::uint64_t* removed) {
+    return {.operation = name, .asked = asked, .answered = removed == nullptr ? 0 : *removed};
+  }
+};
 
-  static std::optional<std::uint64_t> ask(auto& map, const question& asked)
-    requires requires(value_function<decltype(map)> function) {
-      { map.handle.update(map.key(1), function) } -> std::same_as<bool>;
+// A search for the first or the last element with a key from `first` to `last` of
+// `Self::keys(asked)`.
+template <class Self, bool First>
+struct search_among {
+  struct bounds {
+    std::uint64_t first;
+    std::uint64_t last;
+  };
+  static constexpr bounds no_keys{UINT64_MAX, 0};
+
+  static std::optional<element> right(const elements& held, const question& asked) {
+    const bounds keys = Self::keys(asked);
+    if (keys.last < keys.first) return std::nullopt;
+    const auto begin = held.lower_bound(keys.first);
+    const auto end = held.upper_bound(keys.last);
+    if (begin == end) return std::nullopt;
+    return *(First ? begin : std::prev(end));
+  }
+  static operation_outcome outcome_of(const question& asked,
+                                      const std::optional<element>& answered) {
+    const bounds keys = Self::keys(asked);
+    return {.succeeded = answered.has_value(),
+            .seen = answered,
+            .wrong = answered && (answered->first < keys.first || keys.last < answered->first)};
+  }
+  // As a range which meets that element alone, up to it or from it on.
+  static history_event as_history(const question& asked, const std::optional<element>* answered) {
+    bounds keys = Self::keys(asked);
+    std::vector<element> met;
+    if (answered != nullptr && *answered) met.push_back(**answered);
+    if (!met.empty() && keys.first <= keys.last) {
+      (First ? keys.last : keys.first) = met.front().first;
     }
-  {
-    using V = typename std::remove_reference_t<decltype(map)>::value_type;
-    std::optional<std::uint64_t> replaced;
-    const bool was_there = map.handle.update(map.key(asked.key), [&](const V& held) -> V {
-      replaced = map.number(held);
-      return map.value(asked.value);
-    });
-    return was_there ? replaced : std::nullopt;
-  }
-  static std::optional<std::uint64_t> right(elements& held, const question& asked) {
-    const auto at = held.find(asked.key);
-    if (at == held.end()) return std::nullopt;
-    return std::exchange(at->second, asked.value);
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<std::uint64_t>& answered) {
-    if (!answered) return {.succeeded = false};
-    return {.seen = element(asked.key, *answered)};
-  }
-  static history_event as_history(const question& asked,
-                                  const std::optional<std::uint64_t>* answered) {
-    return {.operation = name,
-            .asked = asked,
-            .answered = answered == nullptr ? std::nullopt : *answered};
-  }
-};
-
-// The handle has upsert(key, make, change): adds the value make(), or replaces the value v that is
-// there by change(v). Both are the question's value here, and the answer is v.
-struct upsert {
-  static constexpr std::string_view name = "upsert";
-
-  static std::optional<std::uint64_t> ask(auto& map, const question& asked)
-    requires requires(typename std::remove_reference_t<decltype(map)>::value_type (*make)(),
-                      update::value_function<decltype(map)> change) {
-      { map.handle.upsert(map.key(1), make, change) } -> std::same_as<bool>;
-    }
-  {
-    using V = typename std::remove_reference_t<decltype(map)>::value_type;
-    std::optional<std::uint64_t> replaced;
-    const auto make = [&]() -> V { return map.value(asked.value); };
-    const auto change = [&](const V& held) -> V {
-      replaced = map.number(held);
-      return map.value(asked.value);
-    };
-    const bool is_added = map.handle.upsert(map.key(asked.key), make, change);
-    return is_added ? std::nullopt : replaced;
-  }
-  static std::optional<std::uint64_t> right(elements& held, const question& asked) {
-    const auto [at, is_added] = held.emplace(asked.key, asked.value);
-    return is_added ? std::nullopt : std::optional(std::exchange(at->second, asked.value));
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<std::uint64_t>& answered) {
-    if (!answered) return {.change = 1};
-    return {.seen = element(asked.key, *answered)};
-  }
-  static history_event as_history(const question& asked,
-                                  const std::optional<std::uint64_t>* answered) {
-    if (answered != nullptr && *answered) return update::as_history(asked, answered);
-    return {.operation = "insert_or_assign", .asked = asked, .answered = true};
-  }
-};
-
-// The value of the key, which is removed.
-struct extract {
-  static constexpr std::string_view name = "extract";
-  static std::optional<std::uint64_t> ask(auto& map, const question& asked)
-    requires requires { map.number(map.handle.extract(map.key(1))); }
-  {
-    return map.number(map.handle.extract(map.key(asked.key)));
-  }
-  static std::optional<std::uint64_t> right(elements& held, const question& asked) {
-    const auto removed = held.extract(asked.key);
-    return removed ? std::optional(removed.mapped()) : std::nullopt;
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<std::uint64_t>& answered) {
-    if (!answered) return {.succeeded = false};
-    return {.change = -1, .seen = element(asked.key, *answered)};
-  }
-  // It was found, and at once erased. The judge does not ask for the latter part, "at once".
-  static std::vector<history_event> as_history(const question& asked,
-                                               const std::optional<std::uint64_t>* answered) {
-    if (answered == nullptr) return {{.operation = "erase", .asked = asked, .answered = false}};
-    std::vector<history_event> events{{.operation = "find", .asked = asked, .answered = *answered}};
-    if (*answered) events.push_back({.operation = "erase", .asked = asked, .answered = true});
-    return events;
+    return {.operation = "range",
+            .asked = {.key = keys.first, .last = keys.last},
+            .answered = std::move(met)};
   }
 };
 
 // The element of the least key that is not below the question's.
-struct lower_bound {
+struct lower_bound : search_among<lower_bound, true> {
   static constexpr std::string_view name = "lower_bound";
-  static std::optional<element> ask(auto& map, const question& asked)
-    requires requires { map.pair(map.handle.lower_bound(map.key(1))); }
-  {
-    return map.pair(map.handle.lower_bound(map.key(asked.key)));
-  }
-  static std::optional<element> right(const elements& held, const question& asked) {
-    return element_at(held, held.lower_bound(asked.key));
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<element>& answered) {
-    return {.succeeded = answered.has_value(),
-            .seen = answered,
-            .wrong = answered && answered->first < asked.key};
-  }
-  static history_event as_history(const question& asked, const std::optional<element>* answered) {
-    const bool any = answered != nullptr && *answered;
-    return range_event(asked.key, any ? (*answered)->first : UINT64_MAX, answered);
-  }
+  ASSAY_ASK(std::optional<element>, map.pair(map.handle.lower_bound(map.key(asked.key))))
+  static bounds keys(const question& asked) { return {asked.key, UINT64_MAX}; }
 };
-
 // The element of the least key that is above the question's.
-struct upper_bound {
+struct upper_bound : search_among<upper_bound, true> {
   static constexpr std::string_view name = "upper_bound";
-  static std::optional<element> ask(auto& map, const question& asked)
-    requires requires { map.pair(map.handle.upper_bound(map.key(1))); }
-  {
-    return map.pair(map.handle.upper_bound(map.key(asked.key)));
-  }
-  static std::optional<element> right(const elements& held, const question& asked) {
-    return element_at(held, held.upper_bound(asked.key));
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<element>& answered) {
-    return {.succeeded = answered.has_value(),
-            .seen = answered,
-            .wrong = answered && answered->first <= asked.key};
-  }
-  static history_event as_history(const question& asked, const std::optional<element>* answered) {
-    if (asked.key == UINT64_MAX) return range_event(UINT64_MAX, 0, answered);  // of no key
-    const bool any = answered != nullptr && *answered;
-    return range_event(asked.key + 1, any ? (*answered)->first : UINT64_MAX, answered);
+  ASSAY_ASK(std::optional<element>, map.pair(map.handle.upper_bound(map.key(asked.key))))
+  static bounds keys(const question& asked) {
+    return asked.key == UINT64_MAX ? no_keys : bounds{asked.key + 1, UINT64_MAX};
   }
 };
-
 // The element of the greatest key that is at most the question's.
-struct floor {
+struct floor : search_among<floor, false> {
   static constexpr std::string_view name = "floor";
-  static std::optional<element> ask(auto& map, const question& asked)
-    requires requires { map.pair(map.handle.floor(map.key(1))); }
-  {
-    return map.pair(map.handle.floor(map.key(asked.key)));
-  }
-  static std::optional<element> right(const elements& held, const question& asked) {
-    return element_before(held, held.upper_bound(asked.key));
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<element>& answered) {
-    return {.succeeded = answered.has_value(),
-            .seen = answered,
-            .wrong = answered && answered->first > asked.key};
-  }
-  static history_event as_history(const question& asked, const std::optional<element>* answered) {
-    const bool any = answered != nullptr && *answered;
-    return range_event(any ? (*answered)->first : 0, asked.key, answered);
-  }
+  ASSAY_ASK(std::optional<element>, map.pair(map.handle.floor(map.key(asked.key))))
+  static bounds keys(const question& asked) { return {0, asked.key}; }
 };
-
 // The element of the greatest key that is below the question's.
-struct predecessor {
+struct predecessor : search_among<predecessor, false> {
   static constexpr std::string_view name = "predecessor";
-  static std::optional<element> ask(auto& map, const question& asked)
-    requires requires { map.pair(map.handle.predecessor(map.key(1))); }
-  {
-    return map.pair(map.handle.predecessor(map.key(asked.key)));
+  ASSAY_ASK(std::optional<element>, map.pair(map.handle.predecessor(map.key(asked.key))))
+  static bounds keys(const question& asked) {
+    return asked.key == 0 ? no_keys : bounds{0, asked.key - 1};
   }
-  static std::optional<element> right(const elements& held, const question& asked) {
-    return element_before(held, held.lower_bound(asked.key));
-  }
-  static operation_outcome outcome_of(const question& asked,
-                                      const std::optional<element>& answered) {
-    return {.succeeded = answered.has_value(),
-            .seen = answered,
-            .wrong = answered && answered->first >= asked.key};
-  }
-  static history_event as_history(const question& asked, const std::optional<element>* answered) {
-    if (asked.key == 0) return range_event(UINT64_MAX, 0, answered);  // of no key
-    const bool any = answered != nullptr && *answered;
-    return range_event(any ? (*answered)->first : 0, asked.key - 1, answered);
-  }
+};
+// The elements of the least key and of the greatest.
+struct minimum : search_among<minimum, true> {
+  static constexpr std::string_view name = "minimum";
+  ASSAY_ASK(std::optional<element>, map.pair(map.handle.minimum()))
+  static bounds keys(const question& /*asked*/) { return {0, UINT64_MAX}; }
+};
+struct maximum : search_among<maximum, false> {
+  static constexpr std::string_view name = "maximum";
+  ASSAY_ASK(std::optional<element>, map.pair(map.handle.maximum()))
+  static bounds keys(const question& /*asked*/) { return {0, UINT64_MAX}; }
 };
 
-// The elements of the least key and of the greatest.
-struct minimum {
-  static constexpr std::string_view name = "minimum";
-  static std::optional<element> ask(auto& map, const question& /*asked*/)
-    requires requires { map.pair(map.handle.minimum()); }
-  {
-    return map.pair(map.handle.minimum());
-  }
-  static std::optional<element> right(const elements& held, const question& /*asked*/) {
-    return element_at(held, held.begin());
-  }
-  static operation_outcome outcome_of(const question& /*asked*/,
-                                      const std::optional<element>& answered) {
-    return {.succeeded = answered.has_value(), .seen = answered};
-  }
-  static history_event as_history(const question& /*asked*/,
-                                  const std::optional<element>* answered) {
-    const bool any = answered != nullptr && *answered;
-    return range_event(0, any ? (*answered)->first : UINT64_MAX, answered);
-  }
-};
-struct maximum {
-  static constexpr std::string_view name = "maximum";
-  static std::optional<element> ask(auto& map, const question& /*asked*/)
-    requires requires { map.pair(map.handle.maximum()); }
-  {
-    return map.pair(map.handle.maximum());
-  }
-  static std::optional<element> right(const elements& held, const question& /*asked*/) {
-    return held.empty() ? std::nullopt : std::optional<element>(*held.rbegin());
-  }
-  static operation_outcome outcome_of(const question& /*asked*/,
-                                      const std::optional<element>& answered) {
-    return {.succeeded = answered.has_value(), .seen = answered};
-  }
-  static history_event as_history(const question& /*asked*/,
-                                  const std::optional<element>* answered) {
-    const bool any = answered != nullptr && *answered;
-    return range_event(any ? (*answered)->first : 0, UINT64_MAX, answered);
-  }
-};
+#undef ASSAY_ASK
 
 // The elements from one key to another as of one instant, where a range is not. The handle has
 // range_snapshot(first, last, visit).
@@ -490,6 +518,48 @@ struct range_snapshot {
     return {.operation = "range",
             .asked = asked,
             .answered = answered == nullptr ? std::vector<element>() : *answered};
+  }
+};
+
+// The elements from one key to another, or all, from the last to the first, each as it is met. They
+// are handed on in ascending order, as those of all that spans.
+struct visit_range_descending {
+  static constexpr std::string_view name = "visit_range_descending";
+  static constexpr bool rare = true;
+  static constexpr bool spans = true;
+
+  static void visit(auto& map, const question& asked, auto visit)
+    requires requires { map.handle.visit_range_descending(map.key(1), map.last_key(1), visit); }
+  {
+    reversed<decltype(map)>(visit, [&](auto each) {
+      map.handle.visit_range_descending(map.key(asked.key), map.last_key(asked.last), each);
+    });
+  }
+  static std::vector<element> right(const elements& held, const question& asked) {
+    return range_snapshot::right(held, asked);
+  }
+
+  // Calls visit(key, value) with what `visit_all` meets, in the opposite order.
+  template <class Map>
+  static void reversed(auto visit, auto visit_all) {
+    using map = std::remove_reference_t<Map>;
+    std::vector<std::pair<typename map::key_type, typename map::value_type>> met;
+    visit_all([&](const auto& key, const auto& value) { met.emplace_back(key, value); });
+    for (auto next = met.rbegin(); next != met.rend(); ++next) visit(next->first, next->second);
+  }
+};
+struct visit_all_descending {
+  static constexpr std::string_view name = "visit_all_descending";
+  static constexpr bool rare = true;
+
+  static void visit(auto& map, const question& /*asked*/, auto visit)
+    requires requires { map.handle.visit_all_descending(visit); }
+  {
+    visit_range_descending::reversed<decltype(map)>(
+        visit, [&](auto each) { map.handle.visit_all_descending(each); });
+  }
+  static std::vector<element> right(const elements& held, const question& /*asked*/) {
+    return {held.begin(), held.end()};
   }
 };
 
@@ -596,12 +666,17 @@ template <class Operation>
 template <class... Some, class... More>
 operations<Some..., More...> joined(operations<Some...>, operations<More...>);
 
-using assays_own = operations<
-    extra_operations::contains, extra_operations::visit, extra_operations::insert_or_assign,
-    extra_operations::update, extra_operations::upsert, extra_operations::extract,
-    extra_operations::lower_bound, extra_operations::upper_bound, extra_operations::floor,
-    extra_operations::predecessor, extra_operations::minimum, extra_operations::maximum,
-    extra_operations::range_snapshot, extra_operations::find_many, extra_operations::clone>;
+using assays_own =
+    operations<extra_operations::contains, extra_operations::visit,
+               extra_operations::insert_or_assign, extra_operations::try_emplace,
+               extra_operations::get_or_emplace, extra_operations::emplace_and_visit,
+               extra_operations::update, extra_operations::upsert, extra_operations::exchange,
+               extra_operations::extract, extra_operations::erase_if, extra_operations::erase_range,
+               extra_operations::lower_bound, extra_operations::upper_bound,
+               extra_operations::floor, extra_operations::predecessor, extra_operations::minimum,
+               extra_operations::maximum, extra_operations::range_snapshot,
+               extra_operations::visit_range_descending, extra_operations::visit_all_descending,
+               extra_operations::find_many, extra_operations::clone>;
 
 template <class Map>
 [[nodiscard]] constexpr auto all_operations() {

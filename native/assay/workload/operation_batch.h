@@ -32,7 +32,7 @@ enum class operation : std::uint8_t {
 };
 
 inline constexpr std::size_t named_operations = 7;
-inline constexpr std::size_t operation_kinds = 32;  // at most
+inline constexpr std::size_t operation_kinds = 40;  // at most
 
 struct operation_batch {
   static constexpr std::size_t capacity = 512;

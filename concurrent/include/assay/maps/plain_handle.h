@@ -14,6 +14,17 @@
 #ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
 #define ASSAY_MAPS_PLAIN_HANDLE_H_
 
+#include <utility>
+
+// Passes the call of a function on, if the map has it.
+#define ASSAY_PASS_ON(function)                                                \
+  template <class... Args>                                                     \
+  auto function(Args&&... args)                                                \
+    requires requires(Map& map) { map.function(std::forward<Args>(args)...); } \
+  {                                                                            \
+    return map_->function(std::forward<Args>(args)...);                        \
+  }
+
 namespace assay {
 
 // Its calls promise what the map's own functions do, and end when they end.
@@ -37,88 +48,35 @@ class plain_handle {
     return map_->find(key);
   }
 
-  template <class K, class Visit>
-  auto range(const K& first, const K& last, Visit visit)
-    requires requires(Map& map) { map.range(first, last, visit); }
-  {
-    return map_->range(first, last, visit);
-  }
-  auto size()
-    requires requires(Map& map) { map.size(); }
-  {
-    return map_->size();
-  }
-  template <class Visit>
-  auto snapshot(Visit visit)
-    requires requires(Map& map) { map.snapshot(visit); }
-  {
-    return map_->snapshot(visit);
-  }
-  template <class Visit>
-  auto iterate(Visit visit)
-    requires requires(Map& map) { map.iterate(visit); }
-  {
-    return map_->iterate(visit);
-  }
+  ASSAY_PASS_ON(range)
+  ASSAY_PASS_ON(size)
+  ASSAY_PASS_ON(snapshot)
+  ASSAY_PASS_ON(iterate)
 
   // What subject/operations.h describes.
-  template <class K>
-  auto contains(const K& key)
-    requires requires(Map& map) { map.contains(key); }
-  {
-    return map_->contains(key);
-  }
-  template <class K, class V>
-  auto insert_or_assign(const K& key, const V& value)
-    requires requires(Map& map) { map.insert_or_assign(key, value); }
-  {
-    return map_->insert_or_assign(key, value);
-  }
-  template <class K, class Function>
-  auto update(const K& key, Function function)
-    requires requires(Map& map) { map.update(key, function); }
-  {
-    return map_->update(key, function);
-  }
-  template <class K>
-  auto lower_bound(const K& key)
-    requires requires(Map& map) { map.lower_bound(key); }
-  {
-    return map_->lower_bound(key);
-  }
-  template <class K>
-  auto upper_bound(const K& key)
-    requires requires(Map& map) { map.upper_bound(key); }
-  {
-    return map_->upper_bound(key);
-  }
-  auto minimum()
-    requires requires(Map& map) { map.minimum(); }
-  {
-    return map_->minimum();
-  }
-  auto maximum()
-    requires requires(Map& map) { map.maximum(); }
-  {
-    return map_->maximum();
-  }
-  template <class K, class Visit>
-  void range_snapshot(const K& first, const K& last, Visit visit)
-    requires requires(Map& map) { map.range_snapshot(first, last, visit); }
-  {
-    map_->range_snapshot(first, last, visit);
-  }
-  template <class Keys, class Found>
-  void find_many(Keys keys, Found found)
-    requires requires(Map& map) { map.find_many(keys, found); }
-  {
-    map_->find_many(keys, found);
-  }
-  auto clone()
-    requires requires(Map& map) { map.clone(); }
-  {
-    return map_->clone();
-  }
+  ASSAY_PASS_ON(contains)
+  ASSAY_PASS_ON(visit)
+  ASSAY_PASS_ON(insert_or_assign)
+  ASSAY_PASS_ON(try_emplace)
+  ASSAY_PASS_ON(get_or_emplace)
+  ASSAY_PASS_ON(emplace_and_visit)
+  ASSAY_PASS_ON(update)
+  ASSAY_PASS_ON(upsert)
+  ASSAY_PASS_ON(exchange)
+  ASSAY_PASS_ON(extract)
+  ASSAY_PASS_ON(erase_if)
+  ASSAY_PASS_ON(erase_range)
+  ASSAY_PASS_ON(lower_bound)
+  ASSAY_PASS_ON(upper_bound)
+  ASSAY_PASS_ON(floor)
+  ASSAY_PASS_ON(predecessor)
+  ASSAY_PASS_ON(minimum)
+  ASSAY_PASS_ON(maximum)
+  ASSAY_PASS_ON(range_snapshot)
+  ASSAY_PASS_ON(visit_range_descending)
+  ASSAY_PASS_ON(visit_all_descending)
+  ASSAY_PASS_ON(find_many)
+  ASSAY_PASS_ON(clone)
 
   // For operations of the map's own.
   Map& map() { return *map_; }
@@ -146,5 +104,7 @@ class plain_handle {
 };
 
 }  // namespace assay
+
+#undef ASSAY_PASS_ON
 
 #endif  // ASSAY_MAPS_PLAIN_HANDLE_H_

@@ -18,7 +18,6 @@
 #include "assay/rig/entry_histories.h"
 #include "assay/rig/interfere/disturbance.h"
 #include "assay/rig/interfere/preemption.h"
-#include "assay/subject/any_entry_set.h"
 #include "tests/maps/elb_test_variants.h"
 
 namespace assay::rig {
@@ -45,7 +44,7 @@ TEST_P(elb_among_threads, keeps_its_promises) {
                                   .threads = threads,
                                   .operations = number{8000} / threads / slowdown,
                                   .keys = keys,
-                                  .over = GetParam().asked};
+                                  .over = static_cast<entry_ranges>(GetParam().asked)};
       const entry_history seen = record_entries(*set, asked, clock);
       ASSERT_EQ(broken_promise(seen, GetParam().left_by_near), std::nullopt)
           << threads << " threads, " << keys << " keys";
@@ -69,8 +68,7 @@ struct sums {
   }
 };
 
-sums update(subject::any_entry_set& set, unsigned self, number operations, number keys,
-            number seed) {
+sums update(elb_test::number_set& set, unsigned self, number operations, number keys, number seed) {
   splitmix64 draw(random::derive_seed(seed, self));
   disturbance strikes(draw());
   const disturbance::scope scope(strikes);
@@ -85,9 +83,9 @@ sums update(subject::any_entry_set& set, unsigned self, number operations, numbe
         const number entry = key + (i * 8 + self);
         handle->insert(entry);
         mine.add(entry);
-      } else if (const auto erased =
-                     draw() % 2 == 0 ? handle->erase(key, key + per_key - 1)
-                                     : handle->erase_near(key, subject::greatest_entry_number)) {
+      } else if (const auto erased = draw() % 2 == 0
+                                         ? handle->erase(key, key + per_key - 1)
+                                         : handle->erase_near(key, elb_test::greatest)) {
         mine.remove(*erased);
       }
     }

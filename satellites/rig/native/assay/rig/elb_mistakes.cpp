@@ -6,15 +6,15 @@
 #include "assay/maps/elb_tree.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/entry_histories.h"
-#include "assay/subject/any_entry_set.h"
 #include "tests/base/model_mistake.h"
+#include "tests/maps/elb_test_variants.h"
 
 int main(int argc, char** argv) {
   if (argc > 1) assay::planted_mistake = argv[1];
   using tree = assay::elb_tree<std::uint64_t, assay::reclaim::hazard_pointers, assay::elb_nodes<6>>;
   const assay::rig::stamp_clock clock;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    assay::subject::erased_entry_set<tree, std::uint64_t> set;
+    assay::elb_test::numbered<tree, std::uint64_t> set;
     const auto seen =
         assay::rig::record_entries(set, {.seed = seed, .keys = seed % 2 == 0 ? 12U : 200U}, clock);
     auto broken = assay::rig::broken_promise(seen, 5);

@@ -21,7 +21,6 @@
 #include "assay/rig/progress.h"
 #include "assay/rig/test_maps.h"
 #include "assay/rig/test_sets.h"
-#include "assay/subject/any_entry_set.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
 #include "tests/maps/elb_test_variants.h"
@@ -39,9 +38,12 @@ using workload::operation;
 
 // An entry set as a map that may hold a key several times: progress.h counts how often. Its handles
 // erase and search in all ways that there are, by turns.
+template <class Set>
 class entries_as_map final : public any_map {
+  using set_handle = typename decltype(std::declval<Set&>().attach())::element_type;
+
  public:
-  explicit entries_as_map(std::unique_ptr<subject::any_entry_set> set) : set_(std::move(set)) {}
+  explicit entries_as_map(std::unique_ptr<Set> set) : set_(std::move(set)) {}
 
   std::unique_ptr<subject::any_handle> attach() override {
     return std::make_unique<handle>(set_->attach(), made_++);
@@ -54,7 +56,7 @@ class entries_as_map final : public any_map {
  private:
   class handle final : public subject::any_handle {
    public:
-    handle(std::unique_ptr<subject::any_entry_handle> entries, number self)
+    handle(std::unique_ptr<set_handle> entries, number self)
         : entries_(std::move(entries)), next_(self) {}
 
     subject::progress perform(const workload::operation_batch&, std::size_t, std::size_t,
@@ -87,7 +89,7 @@ class entries_as_map final : public any_map {
     }
 
    private:
-    std::unique_ptr<subject::any_entry_handle> entries_;
+    std::unique_ptr<set_handle> entries_;
     number next_;
     unsigned turn_ = 0;
   };
@@ -100,7 +102,7 @@ class entries_as_map final : public any_map {
   static number asked_as(number key) { return key < least_moved / 2 ? key : key + by; }
 
   static constexpr number handles = 64;  // at most
-  std::unique_ptr<subject::any_entry_set> set_;
+  std::unique_ptr<Set> set_;
   std::atomic<number> made_{0};
 };
 
@@ -118,10 +120,10 @@ subject_entry subject_of(std::string name, decltype(subject::held_types::build) 
 }
 
 subject_entry subject_of(const variant& of) {
-  return subject_of(of.name,
-                    [make = of.make](const subject::map_hints&) -> std::unique_ptr<any_map> {
-                      return std::make_unique<entries_as_map>(make());
-                    });
+  return subject_of(
+      of.name, [make = of.make](const subject::map_hints&) -> std::unique_ptr<subject::any_map> {
+        return std::make_unique<entries_as_map<elb_test::number_set>>(make());
+      });
 }
 
 class elb_progress : public ::testing::TestWithParam<subject_entry> {};
@@ -162,7 +164,8 @@ TEST(elb_progress_test, is_made_while_a_thread_has_announced_a_node) {
 
 TEST(elb_progress_test, would_see_who_waits) {
   const auto locked = subject_of("locked_set", [](const auto&) -> std::unique_ptr<any_map> {
-    return std::make_unique<entries_as_map>(std::make_unique<locked_set_by<marked_lock>>());
+    using set = locked_set_by<marked_lock>;
+    return std::make_unique<entries_as_map<set>>(std::make_unique<set>());
   });
   const auto seen = suspend_at(locked, "marked_lock_holding", {.seed = 1, .keys = 40});
   EXPECT_TRUE(seen.reached);

@@ -6,7 +6,6 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -18,7 +17,6 @@
 namespace assay::rig {
 namespace {
 
-using subject::entry_ranges;
 using kind = entry_call::kind;
 using number = std::uint64_t;
 using time = std::int64_t;
@@ -227,9 +225,9 @@ constexpr number of_one_key = (number{1} << key_shift) - 1;
 
 class call_recorder {
  public:
-  call_recorder(subject::any_entry_set& set, const entry_recording& asked, unsigned self,
+  call_recorder(entry_caller make, const entry_recording& asked, unsigned self,
                 const stamp_clock& clock, std::uint64_t start)
-      : handle_(set.attach()),
+      : make_(std::move(make)),
         asked_(asked),
         self_(self),
         clock_(clock),
@@ -257,12 +255,10 @@ class call_recorder {
     if (chosen < (grows ? 4U : 1U)) {
       const number entry = some_key() | number{self_} << thread_shift | i;
       last_ = entry;
-      call(kind::insert, entry, entry, [&](entry_call&) { handle_->insert(entry); });
-      return;
+      return call(kind::insert, entry, entry);
     }
     if (asked_.over == entry_ranges::all) {
-      erase(chosen % 2 == 0 ? kind::erase : kind::erase_near, 0, subject::greatest_entry_number);
-      return;
+      return call(chosen % 2 == 0 ? kind::erase : kind::erase_near, 0, greatest_entry);
     }
     const number key = some_key();
     std::pair range{key, key | of_one_key};
@@ -272,30 +268,22 @@ class call_recorder {
       if (draw_() % 8 == 0) range.first = 0;
     }
     const bool is_from_on = draw_() % 4 == 0;
-    const number end = is_from_on ? subject::greatest_entry_number : range.second;
+    const number end = is_from_on ? greatest_entry : range.second;
     if (chosen < 5) {
-      erase(kind::erase, is_from_on ? key : range.first, end);
+      call(kind::erase, is_from_on ? key : range.first, end);
     } else if (chosen == 5) {
-      erase(kind::erase_near, is_from_on ? key : range.first, end);
+      call(kind::erase_near, is_from_on ? key : range.first, end);
     } else if (chosen == 6) {
-      call(kind::search, range.first, range.second,
-           [&](entry_call& now) { now.found = handle_->search(range.first, range.second); });
+      call(kind::search, range.first, range.second);
     } else {
       if (asked_.over == entry_ranges::of_keys) range = {key, key | of_one_key};
-      call(kind::visit, range.first, range.second,
-           [&](entry_call& now) { now.visited = handle_->visit(range.first, range.second); });
+      call(kind::visit, range.first, range.second);
     }
   }
-  void erase(kind how, number lo, number hi) {
-    call(how, lo, hi, [&](entry_call& now) {
-      now.found = how == kind::erase ? handle_->erase(lo, hi) : handle_->erase_near(lo, hi);
-    });
-  }
-  template <class Ask>
-  void call(kind what, number lo, number hi, const Ask& ask) {
+  void call(kind what, number lo, number hi) {
     entry_call now{.asked = what, .lo = lo, .hi = hi};
     const std::uint64_t begun = clock_.before();
-    ask(now);
+    make_(now);
     const std::uint64_t ended = clock_.after();
     now.call_ns = clock_.ns(begun, start_);
     now.return_ns = clock_.ns_up(ended, start_);
@@ -303,7 +291,7 @@ class call_recorder {
   }
   number some_key() { return draw_() % asked_.keys << key_shift; }
 
-  std::unique_ptr<subject::any_entry_handle> handle_;
+  entry_caller make_;
   const entry_recording& asked_;
   unsigned self_;
   const stamp_clock& clock_;
@@ -319,22 +307,20 @@ std::optional<std::string> broken_promise(const entry_history& seen, std::size_t
   return judge(seen, near).first_broken();
 }
 
-entry_history record_entries(subject::any_entry_set& set, const entry_recording& asked,
-                             const stamp_clock& clock) {
+std::vector<entry_call> record_calls(const std::function<entry_caller()>& attach,
+                                     const entry_recording& asked, const stamp_clock& clock) {
   const std::uint64_t start = clock.before();
   std::vector<std::vector<entry_call>> parts(asked.threads);
   {
     const disturb_at_points disturbed;
     measure::crew crew(asked.threads);
-    crew.run(
-        [&](unsigned self) { parts[self] = call_recorder(set, asked, self, clock, start).act(); });
+    crew.run([&](unsigned self) {
+      parts[self] = call_recorder(attach(), asked, self, clock, start).act();
+    });
   }
-  entry_history seen;
-  for (auto& part : parts) {
-    std::ranges::move(part, std::back_inserter(seen.calls));
-  }
-  seen.end = set.walk();
-  return seen;
+  std::vector<entry_call> calls;
+  for (auto& part : parts) std::ranges::move(part, std::back_inserter(calls));
+  return calls;
 }
 
 }  // namespace assay::rig

@@ -27,12 +27,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/rig/clock.h"
-#include "assay/subject/any_entry_set.h"
 
 namespace assay::rig {
 
@@ -60,18 +62,58 @@ struct entry_history {
 [[nodiscard]] std::optional<std::string> broken_promise(const entry_history& seen,
                                                         std::size_t near);
 
+// The ranges that a set supports: between any two entries; of one entry or one key, and in an
+// erase of all from a key on; of all entries, by erases alone. A key is 2^32 entries.
+enum class entry_ranges : std::uint8_t { any, of_keys, all };
+
+// Entries are up to this.
+inline constexpr std::uint64_t greatest_entry = (std::uint64_t{1} << 52) - 1;
+
 struct entry_recording {
   std::uint64_t seed;
   unsigned threads = 4;
   std::uint64_t operations = 3000;  // of each thread
   std::uint64_t keys = 12;          // at most 2^20
-  subject::entry_ranges over = subject::entry_ranges::any;
+  entry_ranges over = entry_ranges::any;
 };
 
+// Makes a call of a thread, and keeps what it answers in it.
+using entry_caller = std::function<void(entry_call& call)>;
+
 // Random calls by threads that are disturbed at marked points (disturbance.h) and taken off their
-// processors (preemption.h). The set grows and shrinks several times, and holds nothing at first.
-[[nodiscard]] entry_history record_entries(subject::any_entry_set& set,
-                                           const entry_recording& asked, const stamp_clock& clock);
+// processors (preemption.h), each by its own caller. The set grows and shrinks several times.
+[[nodiscard]] std::vector<entry_call> record_calls(const std::function<entry_caller()>& attach,
+                                                   const entry_recording& asked,
+                                                   const stamp_clock& clock);
+
+// The same of a set that holds nothing at first, with its end: attach() is a pointer to what has
+// the functions of an elb_tree's handle with numbers as entries, and walk() is all that is held.
+template <class Set>
+[[nodiscard]] entry_history record_entries(Set& set, const entry_recording& asked,
+                                           const stamp_clock& clock) {
+  const auto attach = [&set]() -> entry_caller {
+    return [handle = std::shared_ptr(set.attach())](entry_call& call) {
+      using kind = entry_call::kind;
+      switch (call.asked) {
+        case kind::insert:
+          return handle->insert(call.lo);
+        case kind::search:
+          call.found = handle->search(call.lo, call.hi);
+          return;
+        case kind::erase:
+          call.found = handle->erase(call.lo, call.hi);
+          return;
+        case kind::erase_near:
+          call.found = handle->erase_near(call.lo, call.hi);
+          return;
+        case kind::visit:
+          call.visited = handle->visit(call.lo, call.hi);
+      }
+    };
+  };
+  std::vector<entry_call> calls = record_calls(attach, asked, clock);
+  return {.calls = std::move(calls), .end = set.walk()};
+}
 
 }  // namespace assay::rig
 

@@ -21,7 +21,6 @@
 #include "assay/base/point.h"
 #include "assay/rig/clock.h"
 #include "assay/rig/test_sets.h"
-#include "assay/subject/any_entry_set.h"
 
 namespace assay::rig {
 namespace {
@@ -160,12 +159,10 @@ struct finds_the_erased : locked_set {
     erased = found.value_or(erased);
     return found;
   }
-  number erased = subject::greatest_entry_number;
+  number erased = greatest_entry;
 };
 struct finds_beyond : locked_set {
-  std::optional<number> search(number lo, number) override {
-    return first(lo, subject::greatest_entry_number);
-  }
+  std::optional<number> search(number lo, number) override { return first(lo, greatest_entry); }
 };
 struct invents : locked_set {
   std::optional<number> search(number lo, number hi) override {
@@ -232,7 +229,7 @@ struct walks_past_the_last : locked_set {
 
 struct flaw {
   std::string name;
-  std::function<std::unique_ptr<subject::any_entry_set>()> make;
+  std::function<std::unique_ptr<locked_set>()> make;
 };
 std::ostream& operator<<(std::ostream& out, const flaw& printed) { return out << printed.name; }
 template <class Set>
@@ -241,7 +238,7 @@ flaw flaw_of(std::string name) {
 }
 
 constexpr std::size_t near = 5;
-std::optional<std::string> broken_by(subject::any_entry_set& set, const entry_recording& asked) {
+std::optional<std::string> broken_by(locked_set& set, const entry_recording& asked) {
   static const stamp_clock clock;
   return broken_promise(record_entries(set, asked, clock), near);
 }

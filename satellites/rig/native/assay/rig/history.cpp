@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "assay/rig/questions.h"
 #include "assay/subject/operations.h"
 #include "assay/workload/operations.h"
 
@@ -80,7 +81,9 @@ std::string to_string(const subject::question& asked) {
   if (asked.kind == operation::insert) text += ", " + std::to_string(asked.value);
   if (asked.kind == operation::range) text += ", " + std::to_string(asked.last);
   if (asked.kind > operation::iterate) {
-    text += std::to_string(asked.key) + ", " + std::to_string(asked.value);
+    const bool is_about_one = concerns_one_key(asked.kind, true);
+    text +=
+        std::to_string(asked.key) + ", " + std::to_string(is_about_one ? asked.value : asked.last);
   }
   return text + ')';
 }

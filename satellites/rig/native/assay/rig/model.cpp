@@ -70,9 +70,10 @@ class model {
   subject::elements elements_;
 };
 
-// Only a range promises an order.
+// Only what spans promises an order.
 answer in_order(answer answered, operation kind) {
-  if (auto* met = std::get_if<std::vector<element>>(&answered); met && kind != operation::range) {
+  auto* const met = std::get_if<std::vector<element>>(&answered);
+  if (met != nullptr && !workload::facts_of(kind).spans) {
     std::ranges::sort(*met);
   }
   return answered;

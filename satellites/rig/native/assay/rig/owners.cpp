@@ -23,6 +23,7 @@
 #include "assay/rig/interfere/preemption.h"
 #include "assay/rig/interfere/yields.h"
 #include "assay/rig/map_failures.h"
+#include "assay/rig/questions.h"
 #include "assay/rig/randomness.h"
 #include "assay/rig/watch/owner_log.h"
 #include "assay/rig/watch/watchdog.h"
@@ -313,38 +314,15 @@ std::string described(const shape& drawn, const subject_entry& subject) {
               : "; a value was stored as its exclusive or with " + std::to_string(drawn.mask));
 }
 
-// Whether an operation asks about the question's key alone, as far as small maps show.
-bool concerns_one_key(operation kind) {
-  const subject::extra_facts& facts = extra_facts_of(kind);
-  if (facts.visits) return false;
-  const question asked{.kind = kind, .key = 50, .value = 7, .last = 50};
-  for (const bool held : {false, true}) {
-    std::optional<answer> first;
-    std::optional<std::uint64_t> left;
-    for (const elements& others : {elements{}, elements{{40, 1}}, elements{{60, 2}},
-                                   elements{{0, 1}, {40, 3}, {60, 2}, {UINT64_MAX, 4}}}) {
-      elements all = others;
-      if (held) all.emplace(50, 5);
-      const answer answered = facts.right(all, asked);
-      const auto mine = all.extract(50);
-      const std::optional<std::uint64_t> leaves =
-          mine ? std::optional(mine.mapped()) : std::nullopt;
-      if (all != others || (first && (*first != answered || left != leaves))) return false;
-      first = answered;
-      left = leaves;
-    }
-  }
-  return true;
-}
-
 // The first value that a thread stores is often a value of a key that stays, or of one that many
 // read. No round has a mask if the map has operations of its own, which may calculate with values.
 std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const shape& drawn) {
-  constexpr std::array<std::string_view, 6> storing{"contains", "extract", "insert_or_assign",
-                                                    "update",   "upsert",  "visit"};
+  constexpr std::array<std::string_view, 12> storing{
+      "contains",       "emplace_and_visit", "erase_if",    "erase_range", "exchange", "extract",
+      "get_or_emplace", "insert_or_assign",  "try_emplace", "update",      "upsert",   "visit"};
   const bool stores_only = std::ranges::all_of(subject.operations, [&](operation kind) {
     if (kind <= operation::iterate || extra_facts_of(kind).visits) return true;
-    if (extra_facts_of(kind).as_history != nullptr && !concerns_one_key(kind)) return true;
+    if (extra_facts_of(kind).as_history != nullptr && !concerns_one_key(kind, false)) return true;
     return std::ranges::find(storing, workload::facts_of(kind).name) != storing.end();
   });
   const std::uint64_t first =
@@ -379,8 +357,8 @@ struct extra_kinds {
         (kind == operation::range ? narrow : whole).push_back(kind);
         continue;
       }
-      const subject::extra_facts& facts = extra_facts_of(kind);
-      if (concerns_one_key(kind)) {
+      const subject::extra_facts& facts = subject::extra_facts_of(kind);
+      if (concerns_one_key(kind, false)) {
         of_one_key.push_back(kind);
       } else if (facts.visits) {
         (workload::facts_of(kind).spans ? narrow : whole).push_back(kind);

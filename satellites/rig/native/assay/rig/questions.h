@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -47,7 +48,34 @@ struct asked_about {
   }
 };
 
-// One of `kinds`, about one of these keys. Half are inserts and erases.
+// Whether an operation by name asks about the subject::question's key alone, as far as small maps
+// show: always, or where it is the last one, too.
+inline bool concerns_one_key(workload::operation kind, bool always) {
+  const subject::extra_facts& facts = subject::extra_facts_of(kind);
+  if (facts.visits) return false;
+  const subject::question asked{.kind = kind, .key = 50, .value = 7, .last = always ? 70U : 50U};
+  for (const bool held : {false, true}) {
+    std::optional<subject::answer> first;
+    std::optional<std::uint64_t> left;
+    for (const subject::elements& others :
+         {subject::elements{}, subject::elements{{40, 1}}, subject::elements{{60, 2}},
+          subject::elements{{0, 1}, {40, 3}, {60, 2}, {UINT64_MAX, 4}}}) {
+      subject::elements all = others;
+      if (held) all.emplace(50, 5);
+      const subject::answer answered = facts.right(all, asked);
+      const auto mine = all.extract(50);
+      const std::optional<std::uint64_t> leaves =
+          mine ? std::optional(mine.mapped()) : std::nullopt;
+      if (all != others || (first && (*first != answered || left != leaves))) return false;
+      first = answered;
+      left = leaves;
+    }
+  }
+  return true;
+}
+
+// One of `kinds`, about one of these keys. Half are inserts and erases. What does not span is about
+// that key alone.
 inline subject::question draw_question(random::splitmix64& draw,
                                        const std::vector<workload::operation>& kinds,
                                        const asked_about& about) {
@@ -56,8 +84,10 @@ inline subject::question draw_question(random::splitmix64& draw,
   const auto number = about.keys.size();
   const std::size_t first = draw() % number;
   const std::size_t last = std::min(first + draw() % number, number - 1);
-  return {
-      .kind = kind, .key = about.keys[first], .value = about.value(draw), .last = about.keys[last]};
+  return {.kind = kind,
+          .key = about.keys[first],
+          .value = about.value(draw),
+          .last = about.keys[workload::facts_of(kind).spans ? last : first]};
 }
 
 // How many more elements the map holds after such an answer.

@@ -53,18 +53,35 @@ std::uint64_t draw_between(splitmix64& draw, std::uint64_t least, std::uint64_t 
   return least + draw() % (most - least + 1);
 }
 
+// Whether an operation can be judged key by key.
+bool is_about_one(operation kind) {
+  // Which a subject offers is known before main().
+  static const auto all = [] {
+    std::array<bool, workload::operation_kinds> about_one{};
+    for (std::size_t i = 0; i < workload::operations().size(); ++i) {
+      const auto of = static_cast<operation>(i);
+      about_one.at(i) = of <= operation::find ||
+                        (of > operation::iterate && subject::extra_facts_of(of).right != nullptr &&
+                         concerns_one_key(of, true));
+    }
+    return about_one;
+  }();
+  return all.at(static_cast<std::size_t>(kind));
+}
+
 // Weights of the kinds of operation, drawn for one history.
 using weights = std::array<std::uint64_t, workload::operation_kinds>;
 
 weights draw_weights(splitmix64& draw, const subject_entry& subject, bool whole) {
   weights drawn{};
   for (const operation kind : subject.atomic) {
-    if (kind > operation::find && !whole) continue;
+    if (!whole && !is_about_one(kind)) continue;
+    // A history has some of many, so that those of one kind meet.
+    if (kind > operation::iterate && draw() % (1 + subject.atomic.size() / 8) != 0) continue;
     // Operations on several keys are most frequent, where there are any.
-    const bool spans = kind > operation::find && kind <= operation::iterate;
     const bool updates = kind == operation::insert || kind == operation::erase;
     drawn.at(static_cast<std::size_t>(kind)) =
-        spans ? draw_between(draw, 2, 8) : draw_between(draw, updates ? 1 : 0, 4);
+        !is_about_one(kind) ? draw_between(draw, 2, 8) : draw_between(draw, updates ? 1 : 0, 4);
   }
   return drawn;
 }
@@ -134,7 +151,8 @@ plan plan_to_fill(splitmix64& draw, const subject_entry& subject, served_map& to
 // The histories of one map are numbered from 1 on, so that each insert has a value of its own.
 // Operations on all keys would report bystanders, too.
 plan draw_plan(splitmix64& draw, const subject_entry& subject, const served_map& served) {
-  const bool offers_more = subject.atomic.size() > 3 && served.bystanders.empty();
+  const bool offers_more =
+      !std::ranges::all_of(subject.atomic, is_about_one) && served.bystanders.empty();
   const bool whole = offers_more && draw() % 4 == 0;
   const weights among = draw_weights(draw, subject, whole);
   const std::uint64_t threads = draw_between(
@@ -256,16 +274,9 @@ bool overlap(const operation_record& a, const operation_record& b) {
 // Whether `a` changed what `b` read.
 bool concern(const operation_record& a, const operation_record& b) {
   if (change_by(a.asked, a.answered) == 0) return false;
-  switch (b.asked.kind) {
-    case operation::insert:
-    case operation::erase:
-    case operation::find:
-      return a.asked.key == b.asked.key;
-    case operation::range:
-      return b.asked.key <= a.asked.key && a.asked.key <= b.asked.last;
-    default:
-      return true;
-  }
+  if (is_about_one(b.asked.kind)) return a.asked.key == b.asked.key;
+  if (!workload::facts_of(b.asked.kind).spans) return true;
+  return b.asked.key <= a.asked.key && a.asked.key <= b.asked.last;
 }
 
 void count(recorded& sums, const history& one) {

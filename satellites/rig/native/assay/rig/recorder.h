@@ -6,9 +6,9 @@
 //
 // 2 to 4 threads perform up to 8 operations each on 1 to 8 keys, in proportions that are drawn for
 // each history. Every fourth map is asked about keys at the ends of their type (ends.h), and one
-// insert in 16 stores a value at an end of its type. If a map offers more than insert, erase and
-// find, every fourth history also asks for that; it is kept tiny, because it cannot be judged key
-// by key. Every other map holds up to 1024 other keys besides, from 1 to 20,000, which histories
+// insert in 16 stores a value at an end of its type. If a map offers operations on several keys,
+// every fourth history also asks for those; it is kept tiny, because it cannot be judged key by
+// key. Every other map holds up to 1024 other keys besides, from 1 to 20,000, which histories
 // leave out unless something happens to them; the keys asked about lie among those. A map serves up
 // to 4096 histories, most maps few. Each begins with what the last one left, as long as the answers
 // say what that is and no key is there twice.

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,71 +20,42 @@
 #include "assay/base/point.h"
 #include "assay/maps/plain_handle.h"
 #include "assay/random/splitmix64.h"
+#include "tests/test_maps.h"
 
 namespace assay::rig {
 
-// std::map behind a lock, which searches share if it can be shared.
-template <class Lock, class Shared>
-class sound_locked {
- public:
-  bool insert(std::uint64_t key, std::uint64_t value) {
-    const std::scoped_lock guard(lock_);
-    ASSAY_POINT("sound_locked_insert");
-    return elements_.emplace(key, value).second;
-  }
-  bool erase(std::uint64_t key) {
-    const std::scoped_lock guard(lock_);
-    const bool erased = elements_.erase(key) > 0;
-    ASSAY_POINT("sound_locked_erase");
-    return erased;
-  }
-  std::optional<std::uint64_t> find(std::uint64_t key) {
-    const Shared guard(lock_);
-    ASSAY_POINT("sound_locked_find");
-    const auto found = elements_.find(key);
-    return found == elements_.end() ? std::nullopt : std::optional(found->second);
-  }
-  template <class Visit>
-  void for_each(Visit&& visit) {
-    for (const auto& [key, value] : elements_) visit(key, value);
-  }
-  auto attach() { return plain_handle(*this); }
+using number = std::uint64_t;
 
- protected:
-  Lock lock_;
-  std::map<std::uint64_t, std::uint64_t> elements_;  // guarded by lock_
+// A lock with a marked point where a thread has just taken it.
+template <class Lock>
+struct marked : Lock {
+  void lock() {
+    Lock::lock();
+    ASSAY_POINT("sound_locked");
+  }
+  void lock_shared() {
+    Lock::lock_shared();
+    ASSAY_POINT("sound_locked_shared");
+  }
 };
-using sound_mutex = sound_locked<std::mutex, std::lock_guard<std::mutex>>;
-using sound_shared = sound_locked<std::shared_mutex, std::shared_lock<std::shared_mutex>>;
+using marked_mutex = marked<std::mutex>;
+using marked_shared = marked<std::shared_mutex>;
+
+// std::map behind a lock, which searches share if it can be shared.
+class sound_mutex
+    : public subject::test_map<sound_mutex, subject::sound_map_of<number, number, marked_mutex>> {};
+class sound_shared
+    : public subject::test_map<
+          sound_shared,
+          subject::sound_map_of<number, number, marked_shared, std::shared_lock<marked_shared>>> {};
 
 // The same, and whatever else takes one instant under a lock.
-class sound_ordered : public sound_shared {
+class sound_ordered
+    : public subject::test_map<sound_ordered,
+                               subject::sound_ordered_map<number, number, marked_shared,
+                                                          std::shared_lock<marked_shared>>> {
  public:
   static constexpr bool ordered = true;
-
-  template <class Visit>
-  void range(std::uint64_t first, std::uint64_t last, Visit visit) {
-    const std::shared_lock guard(lock_);
-    for (auto next = elements_.lower_bound(first); next != elements_.end() && next->first <= last;
-         ++next) {
-      visit(next->first, next->second);
-      ASSAY_POINT("sound_ordered_range");
-    }
-  }
-  std::uint64_t size() {
-    const std::shared_lock guard(lock_);
-    return elements_.size();
-  }
-  template <class Visit>
-  void snapshot(Visit visit) {
-    const std::shared_lock guard(lock_);
-    for_each(visit);
-  }
-  template <class Visit>
-  void iterate(Visit visit) {
-    snapshot(visit);
-  }
-  auto attach() { return plain_handle(*this); }
 };
 
 // Several maps, each behind a lock of its own.

@@ -24,7 +24,7 @@ struct marked_map {
   std::vector<std::string> holding{};
   // Where it may hold locks or none yet.
   std::vector<std::string> may_hold{};
-  // Points that only another of these maps passes, or only a call that the rig does not make.
+  // Points that only another of these maps passes.
   std::vector<std::string> elsewhere{};
   bool lock_free = false;
   bool searches_wait = false;  // for who holds a lock, as updates do
@@ -102,7 +102,7 @@ marked_map bt_map(const std::string& name) {
           {"bt_map_insert_locked", "bt_map_erase_locked", "bt_map_assign_locked",
            "bt_map_balance_locked", "bt_map_balance_before_unlock"},
           {"bt_map_walk_before_lock", "bt_map_walk_waits"},
-          {"bt_map_erase_range_before_lock"},
+          {},
           false,
           true,
           100};

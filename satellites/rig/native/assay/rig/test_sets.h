@@ -12,20 +12,50 @@
 #include <string>
 #include <vector>
 
-#include "assay/subject/any_entry_set.h"
-
 namespace assay::rig {
 
 // One lock. What derives from it may do one operation wrong; each is called with the lock held.
 template <class Lock>
-struct locked_set_by : subject::any_entry_set {
+struct locked_set_by {
   using number = std::uint64_t;
 
-  std::unique_ptr<subject::any_entry_handle> attach() override {
-    return std::make_unique<handle>(*this);
-  }
-  std::vector<number> walk() override { return {held.begin(), held.end()}; }
-  std::optional<std::string> broken_invariant() override { return std::nullopt; }
+  locked_set_by() = default;
+  locked_set_by(const locked_set_by&) = delete;
+  locked_set_by& operator=(const locked_set_by&) = delete;
+  virtual ~locked_set_by() = default;
+
+  class handle {
+   public:
+    explicit handle(locked_set_by& of) : of_(of) {}
+    void insert(number entry) {
+      const std::scoped_lock lock(of_.mutex);
+      of_.insert(entry);
+    }
+    std::optional<number> search(number lo, number hi) {
+      const std::scoped_lock lock(of_.mutex);
+      return of_.search(lo, hi);
+    }
+    std::optional<number> erase(number lo, number hi) {
+      const std::scoped_lock lock(of_.mutex);
+      return of_.erase(lo, hi);
+    }
+    std::optional<number> erase_near(number lo, number hi) {
+      const std::scoped_lock lock(of_.mutex);
+      return of_.erase_near(lo, hi);
+    }
+    std::vector<number> visit(number lo, number hi) {
+      const std::scoped_lock lock(of_.mutex);
+      return of_.visit(lo, hi);
+    }
+    [[nodiscard]] number approximate_size() const { return of_.held.size(); }
+
+   private:
+    locked_set_by& of_;
+  };
+
+  auto attach() { return std::make_unique<handle>(*this); }
+  virtual std::vector<number> walk() { return {held.begin(), held.end()}; }
+  static std::optional<std::string> broken_invariant() { return std::nullopt; }
 
   virtual void insert(number entry) { held.insert(entry); }
   virtual std::optional<number> search(number lo, number hi) { return first(lo, hi); }
@@ -51,36 +81,6 @@ struct locked_set_by : subject::any_entry_set {
 
   std::set<number> held;
   Lock mutex;
-
- private:
-  class handle final : public subject::any_entry_handle {
-   public:
-    explicit handle(locked_set_by& of) : of_(of) {}
-    void insert(number entry) override {
-      const std::scoped_lock lock(of_.mutex);
-      of_.insert(entry);
-    }
-    std::optional<number> search(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.search(lo, hi);
-    }
-    std::optional<number> erase(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.erase(lo, hi);
-    }
-    std::optional<number> erase_near(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.erase_near(lo, hi);
-    }
-    std::vector<number> visit(number lo, number hi) override {
-      const std::scoped_lock lock(of_.mutex);
-      return of_.visit(lo, hi);
-    }
-    number approximate_size() override { return of_.held.size(); }
-
-   private:
-    locked_set_by& of_;
-  };
 };
 
 }  // namespace assay::rig

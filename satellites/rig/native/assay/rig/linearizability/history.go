@@ -36,19 +36,25 @@ type operation struct {
 	Kind   string
 	Key    uint64
 	Value  uint64 // of an insert, of an insert_or_assign, and what an update leaves
-	Last   uint64 // of a range, which begins at Key
+	Last   uint64 // of a range or an erase_range, which begin at Key
 	Call   int64
 	Return int64
 
 	// The answer, by kind: a truth value for insert, erase and insert_or_assign, which says whether it
-	// added the key; at most one element for find, and for update, which says what it replaced; a
-	// number for size, elements for what visits several.
+	// added the key; at most one element for find, for update, which says what it replaced, and for
+	// extract, which says what it removed; a number for size, and for erase_range, which says how many
+	// elements it removed; elements for what visits several.
 	truth    bool
 	number   uint64
 	elements []element
 	// The operation was still going on where the history was cut off: it may have taken effect or
 	// not, and what it would have answered is unknown.
 	pending bool
+	// An erase_range that is looked at under one key alone, from which it removed at most the number.
+	partly bool
+	// The erase_range of which this is the erase under one key.
+	whole *operation
+	parts int // of an erase_range, that there are
 }
 
 // The walk at the end of a history, through which nobody ran.
@@ -74,7 +80,7 @@ type writtenOperation struct {
 	Kind   *string         `json:"op"`
 	Key    *uint64         `json:"key"`   // of what is about one key, and range
 	Value  *uint64         `json:"value"` // of insert, insert_or_assign and update
-	Last   *uint64         `json:"last"`  // of range
+	Last   *uint64         `json:"last"`  // of range and erase_range
 	Call   *int64          `json:"call"`
 	Return *int64          `json:"return"`
 	Answer json.RawMessage `json:"answer"`
@@ -169,9 +175,9 @@ func (op *operation) readQuestion(written *writtenOperation) error {
 	switch op.Kind {
 	case "insert", "insert_or_assign", "update":
 		needed["key"], needed["value"] = written.Key, written.Value
-	case "erase", "find":
+	case "erase", "extract", "find":
 		needed["key"] = written.Key
-	case "range":
+	case "range", "erase_range":
 		needed["key"], needed["last"] = written.Key, written.Last
 	case "size":
 	case "snapshot":
@@ -199,7 +205,7 @@ func (op *operation) readAnswer(answer json.RawMessage) error {
 	if answer == nil {
 		return errors.New("an answer is missing")
 	}
-	if op.Kind == "find" || op.Kind == "update" {
+	if op.Kind == "find" || op.Kind == "update" || op.Kind == "extract" {
 		var value *uint64
 		if err := json.Unmarshal(answer, &value); err != nil || value == nil {
 			return err
@@ -208,12 +214,12 @@ func (op *operation) readAnswer(answer json.RawMessage) error {
 		return nil
 	}
 	if string(answer) == "null" {
-		return errors.New("only a find or an update finds nothing")
+		return errors.New("only a find, an update or an extract finds nothing")
 	}
 	switch op.Kind {
 	case "insert", "erase", "insert_or_assign":
 		return json.Unmarshal(answer, &op.truth)
-	case "size":
+	case "size", "erase_range":
 		return json.Unmarshal(answer, &op.number)
 	default:
 		return json.Unmarshal(answer, &op.elements)
@@ -240,8 +246,10 @@ func (op *operation) changes() bool {
 		return op.pending || op.truth
 	case "insert_or_assign":
 		return true
-	case "update":
+	case "update", "extract":
 		return op.pending || len(op.elements) > 0
+	case "erase_range":
+		return op.pending || op.number > 0
 	default:
 		return false
 	}
@@ -254,7 +262,7 @@ func (op *operation) leavesValue() bool {
 
 // spans says whether the operation is about several keys.
 func (op *operation) spans() bool {
-	return !op.leavesValue() && op.Kind != "erase" && op.Kind != "find"
+	return !op.leavesValue() && op.Kind != "erase" && op.Kind != "extract" && op.Kind != "find"
 }
 
 // changesMeet says whether two threads were changing the map at the same time.
@@ -346,6 +354,7 @@ func (h *history) of(key uint64) *history {
 	for _, op := range h.Operations {
 		if op.spans() {
 			op.elements = under(key, op.elements)
+			op.partly = true
 			if op.Key > key || key > op.Last {
 				continue
 			}

@@ -69,6 +69,19 @@ func TestHistoriesThatAreLinearizable(t *testing.T) {
 			"0 insert_or_assign 1 101 0 1 true", "1 insert_or_assign 1 102 2 3 false", "0 find 1 0 4 5 102"}, "[[1,102]]"),
 		"an update replaces what it tells": line("[[1,9]]", []string{
 			"0 update 1 101 0 9 102", "1 update 1 102 0 9 9", "2 update 2 103 0 9 null"}, "[[1,101]]"),
+		"an extract tells what it removes": line("[[1,9]]", []string{
+			"0 extract 1 0 0 9 102", "1 update 1 102 0 9 9", "2 extract 2 0 0 9 null"}, "[]"),
+		"an extract of two finds nothing": line("[[1,9]]", []string{
+			"0 extract 1 0 0 5 9", "1 extract 1 0 1 6 null"}, "[]"),
+		"a range of keys is erased one by one": line("[[1,1],[2,2],[3,3]]", []string{
+			"0 erase_range 1 2 0 9 2", "1 range 1 3 1 2 [[2,2],[3,3]]", "1 find 2 0 3 4 null"}, "[[3,3]]"),
+		"what was added meanwhile may be erased": line("[[1,1]]", []string{
+			"0 erase_range 1 2 0 9 3", "1 insert 1 101 1 2 true", "1 insert 2 102 3 4 true"}, "[]"),
+		"or may stay": line("[[1,1]]", []string{
+			"0 erase_range 1 2 0 9 1", "1 insert 1 101 1 2 true", "1 insert 2 102 3 4 true"}, "[[1,101],[2,102]]"),
+		"two erase what there is": line("[[1,1],[2,2]]", []string{
+			"0 erase_range 1 2 0 9 1", "1 erase_range 0 9 0 9 1"}, "[]"),
+		"a range of no keys": line("[[1,1]]", []string{"0 erase_range 2 1 0 9 0", "0 erase_range 5 9 10 11 0"}, "[[1,1]]"),
 	} {
 		if n := len(judged(t, input).failures); n != 0 {
 			t.Errorf("%s: taken for wrong:\n%s", name, printed(t, input))
@@ -107,6 +120,24 @@ func TestHistoriesThatAreNotLinearizable(t *testing.T) {
 			"0 update 1 101 0 5 9", "1 update 1 102 1 6 9"}, "[[1,102]]"), "update(1, 102): 9"},
 		"an update misses what is there": {line("[[1,9]]", []string{
 			"0 update 1 101 0 5 null"}, "[[1,9]]"), "update(1, 101): nothing"},
+		"two extracts remove the same": {line("[[1,9]]", []string{
+			"0 extract 1 0 0 5 9", "1 extract 1 0 1 6 9"}, "[]"), "extract(1): 9"},
+		"an extract tells a value that was replaced before": {line("[[1,9]]", []string{
+			"0 update 1 101 0 1 9", "1 find 1 0 2 9 101", "1 extract 1 0 10 11 9"}, "[]"), "extract(1): 9"},
+		"an extract removes nothing": {line("[[1,9]]", []string{
+			"0 extract 1 0 0 1 9", "1 find 1 0 2 3 9"}, "[[1,9]]"), "find(1): 9"},
+		"an erased range leaves a key": {line("[[1,1],[2,2]]", []string{
+			"0 erase_range 1 2 0 1 1", "1 find 2 0 2 3 2"}, "[[2,2]]"), "find(2): 2"},
+		"an erased range goes beyond": {line("[[1,1],[2,2]]", []string{
+			"0 erase_range 1 1 0 1 1"}, "[]"), "walk at rest: nothing"},
+		"an erased range counts too few": {line("[[1,1],[2,2]]", []string{
+			"0 erase_range 1 2 0 1 1"}, "[]"), "erase_range(1, 2): 1"},
+		"an erased range counts too many": {line("[[1,1],[2,2]]", []string{
+			"0 erase_range 1 2 0 9 2", "1 erase 2 0 1 2 true"}, "[]"), "erase_range(1, 2): 2"},
+		"an erased range without any key": {line("[]", []string{
+			"0 erase_range 1 2 0 9 1"}, "[]"), "erase_range(1, 2): 1"},
+		"more was erased than was added": {line("[[1,1]]", []string{
+			"0 erase_range 1 1 0 9 3", "1 insert 1 101 1 2 true"}, "[]"), "erase_range(1, 1): 3"},
 	} {
 		if out := printed(t, try.input); !strings.Contains(out, "the answer of "+try.blamed+".") {
 			t.Errorf("%s:\n%s", name, out)
@@ -287,8 +318,8 @@ func TestInputThatCannotBeReadIsRefused(t *testing.T) {
 		line("[]", []string{"0 jump 1 0 0 1 null"}, "[]"):                              `operation 0: there is no operation "jump"`,
 		line("[]", []string{"-2 find 1 0 0 1 null"}, "[]"):                             "there is no thread -2",
 		line("[]", []string{"0 insert 1 0 0 1 77"}, "[]"):                              "insert cannot answer",
-		line("[]", []string{"0 insert 1 0 0 1 null"}, "[]"):                            "only a find or an update finds nothing",
-		line("[]", []string{"0 range 1 2 0 1 null"}, "[]"):                             "only a find or an update finds nothing",
+		line("[]", []string{"0 insert 1 0 0 1 null"}, "[]"):                            "only a find, an update or an extract finds nothing",
+		line("[]", []string{"0 range 1 2 0 1 null"}, "[]"):                             "only a find, an update or an extract finds nothing",
 		line("[]", []string{"0 snapshot 1 0 0 1 5"}, "[]"):                             "snapshot cannot answer",
 		line("[]", []string{"0 find 1 0 0 9223372036854775807 null"}, "[]"):            "further than 2^62 ns",
 		around(`{"thread":0,"op":"find","key":1,"return":1,"answer":null}`):            "it needs thread, op and call",

@@ -43,6 +43,11 @@ func step(state contents, op *operation) (bool, contents) {
 			return true, state
 		}
 		return true, state.with(op.Key, op.Value)
+	case "extract":
+		if !op.pending && !op.found(value, present) {
+			return false, state
+		}
+		return true, state.without(op.Key)
 	}
 	if op.pending {
 		return true, state
@@ -110,8 +115,7 @@ func (c contents) visitedBy(op *operation) bool {
 	return true
 }
 
-func equal(a, b interface{}) bool {
-	left, right := a.(contents), b.(contents)
+func equal(left, right contents) bool {
 	if len(left) != len(right) {
 		return false
 	}
@@ -139,16 +143,104 @@ func (h *history) linearizable() bool {
 
 func (h *history) decide() bool {
 	model := porcupine.Model{
-		Init: func() interface{} { return contentsOf(h.Start) },
-		Step: func(state, input, _ interface{}) (bool, interface{}) {
-			return step(state.(contents), input.(*operation))
+		Init: func() interface{} { return state{held: contentsOf(h.Start)} },
+		Step: func(before, input, _ interface{}) (bool, interface{}) {
+			return before.(state).step(input.(*operation))
 		},
-		Equal: equal,
+		Equal: func(a, b interface{}) bool { return a.(state).equal(b.(state)) },
 	}
-	operations := make([]porcupine.Operation, len(h.Operations))
-	for i := range h.Operations {
-		op := &h.Operations[i]
-		operations[i] = porcupine.Operation{ClientId: op.Thread + 1, Input: op, Call: op.Call, Return: op.Return}
+	parts := h.inParts()
+	for _, op := range h.Operations {
+		if op.parts == 0 && op.number > 0 && op.Kind == "erase_range" && !op.pending && !op.partly {
+			return false // there was no key
+		}
+	}
+	var operations []porcupine.Operation
+	for _, op := range parts {
+		operations = append(operations, porcupine.Operation{
+			ClientId: op.Thread + 1, Input: op, Call: op.Call, Return: op.Return})
 	}
 	return porcupine.CheckOperations(model, operations)
+}
+
+// A state is what the map holds, and how far each erase_range is.
+type state struct {
+	held contents
+	far  map[*operation]progress
+}
+
+type progress struct {
+	parts   int // that took effect
+	removed uint64
+}
+
+func (s state) step(op *operation) (bool, state) {
+	possible, held := step(s.held, op)
+	if op.whole == nil {
+		return possible, state{held, s.far}
+	}
+	far := map[*operation]progress{}
+	for whole, progress := range s.far {
+		far[whole] = progress
+	}
+	now := far[op.whole]
+	now.parts++
+	now.removed += uint64(len(s.held) - len(held))
+	far[op.whole] = now
+	if op.whole.pending {
+		return true, state{held, far}
+	}
+	isOver := now.parts == op.whole.parts && !op.whole.partly
+	return now.removed <= op.whole.number && (!isOver || now.removed == op.whole.number), state{held, far}
+}
+
+func (s state) equal(other state) bool {
+	for whole, progress := range s.far {
+		if other.far[whole] != progress {
+			return false
+		}
+	}
+	return len(s.far) == len(other.far) && equal(s.held, other.held)
+}
+
+// inParts has, in place of each erase_range, its erases. It is not atomic: each key in its range is
+// absent at some moment of the call, is removed by then if it was there, and may be removed once more
+// for each time that others add it meanwhile. An erase that comes when the key is absent does nothing,
+// so that there may be as many of a key as it was removed at most.
+func (h *history) inParts() []*operation {
+	var all []*operation
+	for i := range h.Operations {
+		whole := &h.Operations[i]
+		if whole.Kind != "erase_range" {
+			all = append(all, whole)
+			continue
+		}
+		before := len(all)
+		for _, key := range h.keys() {
+			for n := h.mostRemovals(whole, key); n > 0; n-- {
+				all = append(all, &operation{Thread: whole.Thread, Kind: "erase", Key: key, Call: whole.Call,
+					Return: whole.Return, pending: true, whole: whole})
+			}
+		}
+		whole.parts = len(all) - before
+	}
+	return all
+}
+
+// mostRemovals is how often an erase_range may have removed a key: 0 of one that is not in its range.
+func (h *history) mostRemovals(whole *operation, key uint64) uint64 {
+	if key < whole.Key || whole.Last < key {
+		return 0
+	}
+	most := uint64(1)
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if op.Key == key && op.leavesValue() && op.changes() && op.Call <= whole.Return && whole.Call <= op.Return {
+			most++
+		}
+	}
+	if !whole.pending && most > whole.number && whole.number > 0 {
+		return whole.number
+	}
+	return most
 }

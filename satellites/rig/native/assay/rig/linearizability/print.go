@@ -13,8 +13,8 @@ func (op *operation) call() string {
 	switch op.Kind {
 	case "insert", "insert_or_assign", "update":
 		return fmt.Sprintf("%s(%d, %d)", op.Kind, op.Key, op.Value)
-	case "range":
-		return fmt.Sprintf("range(%d, %d)", op.Key, op.Last)
+	case "range", "erase_range":
+		return fmt.Sprintf("%s(%d, %d)", op.Kind, op.Key, op.Last)
 	case "size", "snapshot":
 		return op.Kind + "()"
 	case walk:
@@ -28,9 +28,9 @@ func (op *operation) answer() string {
 	switch op.Kind {
 	case "insert", "erase", "insert_or_assign":
 		return fmt.Sprint(op.truth)
-	case "size":
+	case "size", "erase_range":
 		return fmt.Sprint(op.number)
-	case "find", "update":
+	case "find", "update", "extract":
 		if len(op.elements) == 0 {
 			return "nothing"
 		}
