@@ -18,8 +18,6 @@
 namespace assay::elb_test {
 namespace {
 
-using subject::any_entry_handle;
-
 template <class K, class V>
 number number_of(const std::pair<K, V>& pair) {
   return number{pair.first} * per_key + number{pair.second};

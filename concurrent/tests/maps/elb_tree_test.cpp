@@ -36,9 +36,6 @@
 
 namespace assay {
 
-using subject::entry_ranges;
-using subject::greatest_entry_number;
-
 // Breaks trees, so that it is known what broken_invariant() tells.
 struct elb_damage {
   using tree = elb_tree<std::uint64_t, reclaim::hazard_pointers, elb_nodes<6>>;

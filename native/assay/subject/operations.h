@@ -41,9 +41,9 @@
 //
 //     static constexpr bool rare = true;   // takes a microsecond at least: each is timed
 //     static constexpr bool spans = true;  // is of the keys from `asked.key` to `asked.last`
-//     // How histories record it: as one event or several. Without this function it is not
-//     // recorded. `on_one_key` below has this, `right` and `outcome_of` for what replaces, adds or
-//     // removes under one key.
+//     // How histories record it: as one event or several. Without this function, they do not.
+//     // `on_one_key` below has this, `right` and `outcome_of` for what replaces, adds or removes
+//     // under one key.
 //     static subject::history_event as_history(const subject::question& asked,
 //                                              const std::optional<std::uint64_t>* answered);
 //     static std::vector<subject::history_event> as_history(...);

@@ -156,7 +156,7 @@ const bool registered = [] {
       torn::which = operation;
       return build(hints);
     };
-    register_subject(std::move(entry));
+    subject::register_subject(std::move(entry));
   }
   return true;
 }();

@@ -120,10 +120,10 @@ subject_entry subject_of(std::string name, decltype(subject::held_types::build) 
 }
 
 subject_entry subject_of(const variant& of) {
-  return subject_of(
-      of.name, [make = of.make](const subject::map_hints&) -> std::unique_ptr<subject::any_map> {
-        return std::make_unique<entries_as_map<elb_test::number_set>>(make());
-      });
+  return subject_of(of.name,
+                    [make = of.make](const subject::map_hints&) -> std::unique_ptr<any_map> {
+                      return std::make_unique<entries_as_map<elb_test::number_set>>(make());
+                    });
 }
 
 class elb_progress : public ::testing::TestWithParam<subject_entry> {};

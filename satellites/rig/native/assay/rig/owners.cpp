@@ -357,7 +357,7 @@ struct extra_kinds {
         (kind == operation::range ? narrow : whole).push_back(kind);
         continue;
       }
-      const subject::extra_facts& facts = subject::extra_facts_of(kind);
+      const subject::extra_facts& facts = extra_facts_of(kind);
       if (concerns_one_key(kind, false)) {
         of_one_key.push_back(kind);
       } else if (facts.visits) {

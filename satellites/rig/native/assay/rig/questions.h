@@ -48,19 +48,19 @@ struct asked_about {
   }
 };
 
-// Whether an operation by name asks about the subject::question's key alone, as far as small maps
-// show: always, or where it is the last one, too.
+// Whether an operation by name asks about the question's key alone, as far as small maps show:
+// always, or where it is the last one, too.
 inline bool concerns_one_key(workload::operation kind, bool always) {
   const subject::extra_facts& facts = subject::extra_facts_of(kind);
+  using subject::elements;
   if (facts.visits) return false;
   const subject::question asked{.kind = kind, .key = 50, .value = 7, .last = always ? 70U : 50U};
   for (const bool held : {false, true}) {
     std::optional<subject::answer> first;
     std::optional<std::uint64_t> left;
-    for (const subject::elements& others :
-         {subject::elements{}, subject::elements{{40, 1}}, subject::elements{{60, 2}},
-          subject::elements{{0, 1}, {40, 3}, {60, 2}, {UINT64_MAX, 4}}}) {
-      subject::elements all = others;
+    for (const elements& others : {elements{}, elements{{40, 1}}, elements{{60, 2}},
+                                   elements{{0, 1}, {40, 3}, {60, 2}, {UINT64_MAX, 4}}}) {
+      elements all = others;
       if (held) all.emplace(50, 5);
       const subject::answer answered = facts.right(all, asked);
       const auto mine = all.extract(50);
