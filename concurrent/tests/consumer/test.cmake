@@ -122,6 +122,14 @@ run("${WORK}/alike")
 refuse("undefined reference to `[^\n]*natarajan_mittal_bst"
   "${COMPILER}" -pthread "${WORK}/main-DNDEBUG.o" "${WORK}/fill-UNDEBUG.o" -o "${WORK}/mixed")
 
+# A shared library whose symbols are hidden, and a program, have one domain, and tell the same maps and threads apart.
+set(hidden "${CMAKE_CURRENT_LIST_DIR}/hidden")
+foreach(visibility default hidden)
+  run(${compile} ${flags} -fvisibility=hidden -fPIC -shared "${hidden}/library.cpp" -o "${WORK}/libhidden.so")
+  run(${compile} ${flags} -fvisibility=${visibility} "${hidden}/main.cpp" "${WORK}/libhidden.so" -Wl,-rpath,${WORK} -o "${WORK}/hidden")
+  run("${WORK}/hidden")
+endforeach()
+
 # Ways to take it in, from a copy that is installed by itself and then moved.
 set(configure "${CMAKE_COMMAND}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Debug)
 run(${configure} -S "${concurrent}" -B "${WORK}/alone" "-DCMAKE_INSTALL_PREFIX=${WORK}/installed")

@@ -160,6 +160,27 @@ TEST(implicit_handles, tell_maps_apart) {
   }
 }
 
+// So many that a thread forgets those that have ended, and more than once.
+TEST(implicit_handles, are_of_many_maps) {
+  constexpr number most = 1000;
+  std::vector<std::unique_ptr<numbers>> maps;
+  for (number i = 0; i < most; ++i) {
+    maps.push_back(std::make_unique<numbers>());
+    EXPECT_TRUE(maps.back()->insert(i, i));
+    if (i % 3 != 0) maps[i / 2].reset();
+  }
+  number alive = 0;
+  for (number i = 0; i < most; ++i) {
+    if (maps[i] == nullptr) continue;
+    ++alive;
+    EXPECT_TRUE(maps[i]->visit(i, [&](number key, number value) {
+      EXPECT_FALSE(maps[i]->insert(key, value));  // a handle more
+    }));
+    EXPECT_EQ(maps[i]->size(), 1U);
+  }
+  EXPECT_GT(alive, most / 3);
+}
+
 TEST(implicit_handles, go_on_after_other_handles) {
   numbers map;
   map.insert(1, 1);

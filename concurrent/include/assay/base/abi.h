@@ -27,6 +27,9 @@
 #endif
 #endif
 
+// Marks what is one in a process: with -fvisibility=hidden each shared library would have its own.
+#define ASSAY_ONE_IN_PROCESS [[gnu::visibility("default")]]
+
 #if ASSAY_CHECKS
 #include <cstdio>
 #include <cstdlib>

@@ -42,6 +42,7 @@
 #ifndef ASSAY_BASE_ASYMMETRIC_FENCE_H_
 #define ASSAY_BASE_ASYMMETRIC_FENCE_H_
 
+#include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/sanitizers.h"
 
@@ -76,7 +77,7 @@ inline bool register_membarrier() { return membarrier(MEMBARRIER_CMD_REGISTER_PR
 enum class availability : std::uint8_t { unknown, available, refused };
 
 // constinit: nothing runs before main().
-inline constinit atomic<availability> membarrier_availability{availability::unknown};
+ASSAY_ONE_IN_PROCESS inline constinit atomic<availability> membarrier_availability{availability::unknown};
 
 // Asks the kernel if nobody has, and returns the answer for the process. The first answer stays, as
 // the kernel may serve one thread and refuse another.

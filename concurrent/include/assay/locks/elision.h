@@ -65,7 +65,7 @@ concept elision_observer = requires(transaction::cause cause) {
 // does does not depend on it. The thread that is the n-th to draw does so from a seed that is mixed
 // of this one and n. Threads that have drawn before keep their own. Call it before locks are used
 // to have the draws of a process come from a seed that somebody recorded.
-inline std::atomic<std::uint64_t> next_elision_seed{0};
+ASSAY_ONE_IN_PROCESS inline std::atomic<std::uint64_t> next_elision_seed{0};
 inline void seed_elision(std::uint64_t seed) noexcept { next_elision_seed = seed; }
 
 }  // namespace assay::sync
@@ -185,7 +185,7 @@ class eliding_thread {
     return drawn_ >> 11U;
   }
 
-  static thread_local constinit eliding_thread current_;
+  ASSAY_ONE_IN_PROCESS static thread_local constinit eliding_thread current_;
 
   std::array<const void*, 7> inside_{};  // RTM has no more transactions inside of each other
   std::size_t depth_ = 0;

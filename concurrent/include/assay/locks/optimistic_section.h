@@ -89,7 +89,7 @@ struct inside {
   }
 
  private:
-  static inline thread_local inside* current = nullptr;
+  ASSAY_ONE_IN_PROCESS static inline thread_local inside* current = nullptr;
   const void* section_;
   bool may_write_;
   inside* outer_ = current;

@@ -40,6 +40,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "assay/base/abi.h"
 #include "assay/base/sanitizers.h"
 
 #if defined(__x86_64__)
@@ -162,8 +163,8 @@ struct processor {
 
 // `open` until the first call that asks. The number stands for itself, so that it is read relaxed.
 enum class decision : std::uint8_t { none, rtm, open };
-inline std::atomic<decision> decided{decision::open};
-inline std::atomic<const char*> turned_off_because{nullptr};
+ASSAY_ONE_IN_PROCESS inline std::atomic<decision> decided{decision::open};
+ASSAY_ONE_IN_PROCESS inline std::atomic<const char*> turned_off_because{nullptr};
 
 inline const char* why_none_here() noexcept {
   static const char* const why = ASSAY_THREAD_SANITIZER == 0

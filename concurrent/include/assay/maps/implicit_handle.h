@@ -27,17 +27,19 @@
 // - Calls by destructors of thread_local objects, after the thread's handles have ended, make a
 //   handle each.
 //
-// A call costs what it does through a handle, and one or two nanoseconds. A thread that calls many
-// maps of one type in turn looks through its handles for all of them at each change of the map.
+// A call costs what it does through a handle, and one or two nanoseconds; a call to another map
+// than the thread's last, a look into a hash table more, however many maps it calls. What a thread
+// has of maps that have ended is forgotten when its table has doubled, in constant time a map.
 
 #ifndef ASSAY_MAPS_IMPLICIT_HANDLE_H_
 #define ASSAY_MAPS_IMPLICIT_HANDLE_H_
 
-#include <atomic>
-#include <cstdint>
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -56,15 +58,13 @@ class implicit_handles {
   struct entry;
 
  public:
-  implicit_handles() = default;
+  implicit_handles() = default;  // throws std::bad_alloc
   implicit_handles(const implicit_handles&) = delete;
   implicit_handles& operator=(const implicit_handles&) = delete;
   ~implicit_handles() {
-    if (!registered_) return;
     const std::scoped_lock held(registered_->lock);
     for (entry* const each : registered_->entries) each->handle.reset();
     registered_->entries.clear();
-    registered_->is_alive = false;
   }
 
   // The thread's handle, for one call.
@@ -88,25 +88,37 @@ class implicit_handles {
   // Throws std::bad_alloc if the thread has no handle yet that is not in use.
   [[nodiscard, gnu::always_inline]] lease use(Map& map) {
     entry* const last = recent_;
-    if (last != nullptr && last->map == number_ && !last->is_busy) [[likely]] {
+    if (last != nullptr && last->registered == registered_ && !last->is_busy) [[likely]] {
       return lease(*last);
     }
     return lease(find(map));
   }
 
  private:
-  // What a map and the threads that have its handles share.
+  // What a map and the threads that have its handles share. It stays as long as an entry has it, so
+  // that its address tells the map from all others, also from later ones.
   struct registry {
     std::mutex lock;
-    bool is_alive = true;
-    std::vector<entry*> entries;  // of threads that have not ended
+    std::vector<entry*> entries;  // until the map ends
   };
 
-  // A handle of a thread, and whose it is. Only the thread uses it; its handle is ended by the
-  // first of thread and map that ends, with the registry's lock held.
+  // A handle of a thread, which alone uses it. The handle is ended by the first of thread and map
+  // that ends, with the registry's lock held.
   struct entry {
-    std::uint64_t map;
-    std::shared_ptr<registry> registered;
+    explicit entry(const std::shared_ptr<registry>& of) : registered(of) {}
+    entry(const entry&) = delete;
+    entry& operator=(const entry&) = delete;
+    ~entry() {
+      const std::scoped_lock held(registered->lock);
+      std::erase(registered->entries, this);
+      handle.reset();
+    }
+    [[nodiscard]] bool has_ended() const {
+      const std::scoped_lock held(registered->lock);
+      return !handle;
+    }
+
+    const std::shared_ptr<registry> registered;
     std::optional<typename Map::handle> handle;
     bool is_busy = false;
     bool is_temporary = false;
@@ -121,67 +133,57 @@ class implicit_handles {
     ~thread_handles() {
       has_ended_ = true;
       recent_ = nullptr;
-      for (const auto& each : entries_) {
-        registry& of = *each->registered;
-        const std::scoped_lock held(of.lock);
-        if (!of.is_alive) continue;
-        std::erase(of.entries, each.get());
-        each->handle.reset();
-      }
     }
 
-    [[nodiscard]] entry* unused(std::uint64_t map) {
-      for (const auto& each : entries_) {
-        if (each->map == map && !each->is_busy) return each.get();
-      }
-      return nullptr;
+    [[nodiscard]] entry* unused(const registry& of) {
+      const auto [first, last] = entries_.equal_range(&of);
+      const auto at =
+          std::find_if(first, last, [](const auto& each) { return !each.second->is_busy; });
+      return at == last ? nullptr : at->second.get();
     }
     // Throws std::bad_alloc, with `added` destroyed.
     entry& add(std::unique_ptr<entry> added) {
-      recent_ = nullptr;  // may be one of those that are erased here
-      std::erase_if(entries_, [](const std::unique_ptr<entry>& each) {
-        const std::scoped_lock held(each->registered->lock);
-        return !each->registered->is_alive;
-      });
-      entries_.reserve(entries_.size() + 1);
-      registry& of = *added->registered;
-      const std::scoped_lock held(of.lock);
-      of.entries.push_back(added.get());
-      entries_.push_back(std::move(added));
-      return *entries_.back();
+      if (entries_.size() >= most_) {
+        recent_ = nullptr;  // may be one of those that are erased here
+        std::erase_if(entries_, [](const auto& each) { return each.second->has_ended(); });
+        most_ = 2 * entries_.size() + least_;
+      }
+      const registry* const of = added->registered.get();
+      return *entries_.emplace(of, std::move(added))->second;
     }
 
    private:
-    std::vector<std::unique_ptr<entry>> entries_;
+    static constexpr std::size_t least_ = 16;
+    std::size_t most_ = least_;
+    // Several of one map, where calls were within each other.
+    std::unordered_multimap<const registry*, std::unique_ptr<entry>> entries_;
   };
 
   [[gnu::noinline]] entry& find(Map& map) {
-    std::call_once(is_registered_, [this] { registered_ = std::make_shared<registry>(); });
     if (has_ended_) {
       auto made = make(map);
       made->is_temporary = true;
       return *made.release();
     }
     thread_local thread_handles own;
-    entry* found = own.unused(number_);
+    entry* found = own.unused(*registered_);
     if (found == nullptr) found = &own.add(make(map));
     recent_ = found;
     return *found;
   }
   std::unique_ptr<entry> make(Map& map) {
-    auto made = std::make_unique<entry>(number_, registered_);
+    auto made = std::make_unique<entry>(registered_);
     made->handle.emplace(map.attach());
+    const std::scoped_lock held(registered_->lock);
+    registered_->entries.push_back(made.get());
     return made;
   }
 
-  // No two maps ever have the same. Relaxed: nothing else is told by it.
-  static inline std::atomic<std::uint64_t> maps_{0};
-  const std::uint64_t number_ = maps_.fetch_add(1, std::memory_order_relaxed) + 1;
-  std::once_flag is_registered_;
-  std::shared_ptr<registry> registered_;
+  const std::shared_ptr<registry> registered_ = std::make_shared<registry>();
 
   // What the thread used last, and whether `own` has ended. Without a constructor or destructor, so
-  // that they are read without asking whether they exist.
+  // that they are read without asking whether they exist. A shared library may have its own, and so
+  // its own handles.
   static inline constinit thread_local entry* recent_ = nullptr;
   static inline constinit thread_local bool has_ended_ = false;
 };

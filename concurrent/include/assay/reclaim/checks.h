@@ -33,7 +33,7 @@ inline void leak(void* node) noexcept {
 
 // The calling thread's number, which no other ever has: the system gives the identifiers of threads
 // that have ended to new ones.
-inline std::uint64_t this_thread() {
+ASSAY_ONE_IN_PROCESS inline std::uint64_t this_thread() {
   static std::atomic<std::uint64_t> last{0};
   thread_local const std::uint64_t number = ++last;
   return number;

@@ -65,6 +65,7 @@
 #include <memory>
 #include <utility>
 
+#include "assay/base/abi.h"
 #include "assay/base/asymmetric_fence.h"
 #include "assay/base/atomics.h"
 #include "assay/base/point.h"
@@ -398,7 +399,7 @@ static_assert(policy<epochs>);
 // The domain of whoever needs none of its own. Made by the first call, which may throw
 // std::bad_alloc, and never destroyed, so that threads may outlive main(): what waits when the
 // program ends is not freed. By any thread; after the first call wait-free.
-[[nodiscard]] inline epochs& default_domain() {
+[[nodiscard]] ASSAY_ONE_IN_PROCESS inline epochs& default_domain() {
   static epochs& domain = *new epochs;
   return domain;
 }
@@ -406,7 +407,7 @@ static_assert(policy<epochs>);
 // The calling thread's participant of the default domain. The thread joins by its first call, which
 // may throw std::bad_alloc, and leaves as it ends: not for destructors of other thread-local
 // objects. After the first call wait-free.
-[[nodiscard]] inline epochs::participant& default_participant() {
+[[nodiscard]] ASSAY_ONE_IN_PROCESS inline epochs::participant& default_participant() {
   thread_local epochs::participant joined = default_domain().join();
   return joined;
 }
