@@ -63,8 +63,9 @@ class usage {
       misuse::require(nests_ || guards_ == 0, "a participant is pinned while its guard is open");
     }
   }
-  void expect_at_rest() const {
-    misuse::require(guards_ == 0, "all retired nodes are freed while a guard is open");
+  void expect_at_rest(
+      const char* otherwise = "all retired nodes are freed while a guard is open") const {
+    misuse::require(guards_ == 0, otherwise);
   }
   void pin() {
     if constexpr (misuse::checks) ++guards_;
