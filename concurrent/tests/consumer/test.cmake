@@ -102,6 +102,9 @@ else()
   message(STATUS "skipped: there is no clang++")
 endif()
 
+# Without RTTI.
+run("${COMPILER}" -fsyntax-only -fno-rtti ${flags} "${WORK}/all_headers.cpp" ${programs})
+
 # Without exceptions, and before C++20: the first error for each program says what to do.
 list(LENGTH programs number)
 foreach(option -fno-exceptions -std=c++17)

@@ -703,6 +703,35 @@ TEST(elided_shared, finds_misuse_by_readers) {
       },
       "assay: an elided lock is destroyed while it is held");
 }
+
+// Instead of waiting for itself.
+TEST(elided_shared, finds_that_it_is_locked_again) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* const message = "assay: an elided lock is locked again by the thread that holds it";
+  probe::elided_shared_lock<std::shared_timed_mutex> lock;
+  {
+    const std::shared_lock reading(lock);
+    EXPECT_DEATH(lock.lock(), message);
+    EXPECT_DEATH(static_cast<void>(lock.try_lock()), message);
+    EXPECT_DEATH(lock.lock_shared(), message);
+    EXPECT_DEATH(static_cast<void>(lock.try_lock_shared()), message);
+    EXPECT_DEATH(static_cast<void>(lock.try_lock_shared_for(hours(1))), message);
+  }
+  const std::scoped_lock writing(lock);
+  EXPECT_DEATH(lock.lock_shared(), message);
+  EXPECT_DEATH(static_cast<void>(lock.try_lock_shared()), message);
+}
+
+TEST(elided_shared, is_shared_by_a_thread_with_many_others) {
+  constexpr std::size_t many = 20;  // more than are checked
+  for (int round = 0; round < 2; ++round) {
+    std::array<probe::elided_shared_lock<>, many> locks;
+    for (auto& lock : locks) lock.lock_shared();
+    for (auto& lock : locks) lock.unlock_shared();
+    for (auto& lock : locks) lock.lock();
+    for (auto& lock : locks) lock.unlock();
+  }
+}
 #endif
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -130,6 +131,24 @@ TYPED_TEST(section, is_written_by_who_tries_if_nobody_has_it) {
   EXPECT_FALSE(called);
   EXPECT_TRUE(this->lock_.try_write([&] { called = true; }));
   EXPECT_TRUE(called);
+}
+
+TEST(section, is_written_by_who_waits_for_a_limited_time) {
+  using std::chrono::milliseconds;
+  using std::chrono::steady_clock;
+  optimistic_section<std::timed_mutex> section;
+  section_word<int> word{3};
+  EXPECT_TRUE(section.try_write_for(milliseconds(1), [&] { word.write(4); }));
+  EXPECT_EQ(section.try_write_until(steady_clock::now(), [&] { return word.read(); }), 4);
+  section.write([&] {
+    std::jthread([&] {
+      const auto end = steady_clock::now() + milliseconds(5);
+      EXPECT_FALSE(section.try_write_until(end, [&](auto& /*change*/) {}));
+      EXPECT_GE(steady_clock::now(), end);
+      EXPECT_EQ(section.try_write_for(milliseconds(1), [] { return 1; }), std::nullopt);
+    }).join();
+  });
+  EXPECT_TRUE(section.try_write_for(milliseconds(1), [](auto& /*change*/) {}));
 }
 
 // Those who try lose no change of those who wait.

@@ -116,8 +116,27 @@ TEST(implicit_handles, take_keys_of_other_types) {
   EXPECT_EQ(map.upper_bound(key)->first, "c");
   EXPECT_EQ(map.floor(key)->first, "b");
   EXPECT_EQ(map.predecessor(key)->first, "a");
+  map.range("a", key, count);
+  map.range_snapshot("a", key, count);
+  map.range("c", key, count);
+  map.range_snapshot("c", key, count);
+  EXPECT_EQ(met, 9);
   EXPECT_TRUE(map.erase(key));
   EXPECT_FALSE(map.erase(key));
+  const auto shout = [](const std::string& value) { return value + "!"; };
+  EXPECT_FALSE(map.update(key, shout));
+  EXPECT_TRUE(map.update(std::string_view("a"), shout));
+  const auto is_calm = [](const std::string& value) { return value.back() != '!'; };
+  EXPECT_FALSE(map.erase_if(key, is_calm));
+  EXPECT_FALSE(map.erase_if(std::string_view("a"), is_calm));
+  EXPECT_EQ(map.extract(key), std::nullopt);
+  EXPECT_EQ(map.extract(std::string_view("a")), "a!");
+  EXPECT_TRUE(map.erase_if(std::string_view("c"), is_calm));
+  EXPECT_TRUE(map.empty());
+  for (const char* word : {"a", "b", "c", "d"}) map.insert(word, word);
+  EXPECT_EQ(map.erase_range("c", key), 0U);
+  EXPECT_EQ(map.erase_range(key, "c"), 2U);
+  EXPECT_EQ(map.size(), 2U);
 }
 
 TEST(implicit_handles, are_as_many_as_calls_within_each_other) {

@@ -10,8 +10,9 @@
 // A reader of a std::shared_mutex writes the lock, to count itself in and out, and the line that
 // this is in goes from one processor to the other. An elided reader writes nothing.
 //
-// All that elided_lock.h says of sections and rules holds here, too. Of readers builds without
-// NDEBUG find that more unlock it than have it.
+// All that elided_lock.h says of sections and rules holds here, too: a thread that shares the lock
+// does not lock it again, to read or to write. Builds without NDEBUG find that, for the first 16
+// locks that a thread shares at once, and readers that unlock it where nobody shares it.
 //
 // Why it is right. As in elided_lock.h, for each of the two words. A section that writes reads
 // in its transaction that nobody has or shares the lock, a section that reads only that nobody has
@@ -56,6 +57,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
   // for who has the lock itself, to write.
   void lock_shared() {
+    use_.wanted(this);
     if (!transaction::available()) [[likely]] {
       lock_.lock_shared();
       use_.taken_shared();
@@ -69,6 +71,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may
   // have the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
+    use_.wanted(this);
     if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock_shared()) return false;
       use_.taken_shared();
@@ -83,6 +86,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& end)
     requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_shared_until(end)); }
   {
+    use_.wanted(this);
     if (!transaction::available()) [[likely]] {
       if (!lock_.try_lock_shared_until(end)) return false;
       use_.taken_shared();

@@ -383,9 +383,9 @@ class lock_use {
 #else
  public:
   void wanted(const void* lock) const {
-    misuse::require(
-        owner_.load(memory_order_relaxed) != me() && !eliding_thread::current().elides(lock),
-        "an elided lock is locked again by the thread that holds it");
+    misuse::require(owner_.load(memory_order_relaxed) != me() &&
+                        !eliding_thread::current().elides(lock) && place_of(this) == shared_.end(),
+                    "an elided lock is locked again by the thread that holds it");
   }
   void taken() { owner_.store(me(), memory_order_relaxed); }
   void given_back() {
@@ -393,8 +393,14 @@ class lock_use {
                     "an elided lock is unlocked by a thread that does not hold it");
     owner_.store(nullptr, memory_order_relaxed);
   }
-  void taken_shared() { readers_.fetch_add(1, memory_order_relaxed); }
+  void taken_shared() {
+    readers_.fetch_add(1, memory_order_relaxed);
+    const auto free = place_of(nullptr);
+    if (free != shared_.end()) *free = this;
+  }
   void given_back_shared() {
+    const auto mine = place_of(this);
+    if (mine != shared_.end()) *mine = nullptr;
     misuse::require(readers_.fetch_sub(1, memory_order_relaxed) > 0,
                     "an elided shared lock is unlocked by a thread that does not share it");
   }
@@ -407,6 +413,11 @@ class lock_use {
 
  private:
   static const void* me() { return &eliding_thread::current(); }
+  // The locks that the thread shares; those beyond so many are not checked.
+  using locks = std::array<const lock_use*, 16>;
+  ASSAY_ONE_IN_PROCESS static inline constinit thread_local locks shared_{};
+
+  static locks::iterator place_of(const lock_use* lock) { return std::ranges::find(shared_, lock); }
 
   // Relaxed: a thread compares with itself, and what others wrote is not its own address.
   atomic<const void*> owner_{nullptr};

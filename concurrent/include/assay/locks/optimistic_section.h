@@ -45,6 +45,7 @@
 #define ASSAY_LOCKS_OPTIMISTIC_SECTION_H_
 
 #include <atomic>
+#include <chrono>
 #include <concepts>
 #include <mutex>
 #include <optional>
@@ -136,8 +137,8 @@ class section_word {
   atomic<T> value_{};
 };
 
-// `Lock` has lock() and unlock(), try_lock() for try_write(), and lock_shared() and unlock_shared()
-// where readers can share it.
+// `Lock` has lock() and unlock(), try_lock() for try_write(), try_lock_until() and try_lock_for()
+// for the timed ones, and lock_shared() and unlock_shared() where readers can share it.
 template <class Lock = std::mutex>
 class optimistic_section {
   static_assert(
@@ -242,9 +243,34 @@ class optimistic_section {
     static_assert(
         requires(Lock& lock) { static_cast<bool>(lock.try_lock()); },
         "optimistic_section::try_write() needs a lock with try_lock()");
+    return write_if([this] { return static_cast<bool>(lock_.try_lock()); }, f);
+  }
+
+  // As try_write(), if the lock can be had before `end` or for a time, where `Lock` has such
+  // functions. Throws what those throw, with nothing changed. Readers need none: they wait for the
+  // lock only after some attempts, in which others changed something.
+  template <class Clock, class Duration, class F>
+  [[nodiscard]] auto try_write_until(const std::chrono::time_point<Clock, Duration>& end, F&& f)
+    requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_until(end)); }
+  {
+    return write_if([&] { return static_cast<bool>(lock_.try_lock_until(end)); }, f);
+  }
+  template <class Rep, class Period, class F>
+  [[nodiscard]] auto try_write_for(const std::chrono::duration<Rep, Period>& time, F&& f)
+    requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_for(time)); }
+  {
+    return write_if([&] { return static_cast<bool>(lock_.try_lock_for(time)); }, f);
+  }
+
+ private:
+  static constexpr const char* entered_again =
+      "an optimistic section is entered again by its own thread";
+
+  template <class TryTake, class F>
+  auto write_if(const TryTake& try_take, F& f) {
     detail::inside::require_outside(this, entered_again);
     using result = decltype(write_alone(f));
-    const bool taken = lock_.try_lock();
+    const bool taken = try_take();
     if constexpr (std::is_void_v<result>) {
       if (taken) write_alone(f);
       return taken;
@@ -252,10 +278,6 @@ class optimistic_section {
       return taken ? std::optional<result>(write_alone(f)) : std::nullopt;
     }
   }
-
- private:
-  static constexpr const char* entered_again =
-      "an optimistic section is entered again by its own thread";
 
   // By who has taken the lock, which is given back.
   template <class F>

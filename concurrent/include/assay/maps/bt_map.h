@@ -177,8 +177,8 @@ class bt_map {
   // `seed` decides what approximate_size() draws: maps with equal seeds whose handles are attached
   // in the same order draw alike. Throws std::bad_alloc.
   bt_map() : bt_map(compare()) {}
-  explicit bt_map(compare less, std::uint64_t seed = 0, const allocator_type& allocator = {})
-      : tree_(std::move(less), allocator), seed_(seed) {}
+  explicit bt_map(compare order, std::uint64_t seed = 0, const allocator_type& allocator = {})
+      : tree_(std::move(order), allocator), seed_(seed) {}
   explicit bt_map(const allocator_type& allocator) : bt_map(compare(), 0, allocator) {}
   bt_map(const bt_map&) = delete;
   bt_map& operator=(const bt_map&) = delete;
@@ -188,12 +188,13 @@ class bt_map {
   // with state: a node finds the allocator that it came from in the map that made it.
   // NOLINTBEGIN(performance-noexcept-move-constructor): the empty map needs a leaf
   bt_map(bt_map&& other)
-    requires(has_stateless_allocator)
+    requires(has_stateless_allocator && std::copy_constructible<compare>)
       : bt_map(other.tree_.less, other.seed_) {
-    swap(other);
+    other.expect_at_rest();
+    tree_.swap_elements(other.tree_);
   }
   bt_map& operator=(bt_map&& other)
-    requires(has_stateless_allocator)
+    requires(has_stateless_allocator && std::copy_constructible<compare> && std::swappable<compare>)
   {
     bt_map taken(std::move(other));
     swap(taken);
@@ -203,12 +204,14 @@ class bt_map {
   // Exchanges elements and orders. Both maps are at rest; handles stay as above. Throws what
   // swapping two of `compare` throws.
   void swap(bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
-    requires(has_stateless_allocator)
+    requires(has_stateless_allocator && std::swappable<compare>)
   {
+    expect_at_rest();
+    other.expect_at_rest();
     tree_.swap(other.tree_);  // in no domain before nodes are retired: what waits stays where it is
   }
   friend void swap(bt_map& one, bt_map& other) noexcept(std::is_nothrow_swappable_v<compare>)
-    requires(has_stateless_allocator)
+    requires(has_stateless_allocator && std::swappable<compare>)
   {
     one.swap(other);
   }
@@ -225,6 +228,8 @@ class bt_map {
   // What a call promises stands at the handle's. Visits and other functions that a call is given
   // may call the map so, too.
   ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
+  ASSAY_IMPLICIT(insert, (const value_type& element), (element))
+  ASSAY_IMPLICIT(insert, (value_type && element), (std::move(element)))
   ASSAY_IMPLICIT(insert, (parameter<K> key, V&& value) requires moves_values,
                  (key, std::move(value)))
   ASSAY_IMPLICIT(insert, (K && key, V&& value) requires moves_keys,
@@ -235,8 +240,10 @@ class bt_map {
   template <class... Args>
   ASSAY_IMPLICIT(try_emplace, (K && key, Args&&... args) requires moves_keys,
                  (std::move(key), std::forward<Args>(args)...))
-  template <class... Args>
-  ASSAY_IMPLICIT(emplace, (Args && ... args), (std::forward<Args>(args)...))
+  template <class Key, class... Args>
+    requires std::constructible_from<K, Key> && std::constructible_from<V, Args...>
+  ASSAY_IMPLICIT(emplace, (Key && key, Args&&... args),
+                 (std::forward<Key>(key), std::forward<Args>(args)...))
   template <class... Args>
   ASSAY_IMPLICIT(get_or_emplace, (parameter<K> key, Args&&... args),
                  (key, std::forward<Args>(args)...))
@@ -265,60 +272,76 @@ class bt_map {
   template <class F>
   ASSAY_IMPLICIT(update, (parameter<K> key, F f), (key, std::move(f)))
   ASSAY_IMPLICIT(erase, (parameter<K> key), (key))
-  ASSAY_IMPLICIT(find, (parameter<K> key), (key))
-  ASSAY_IMPLICIT(contains, (parameter<K> key), (key))
+  ASSAY_IMPLICIT(find, (parameter<K> key) const, (key))
+  ASSAY_IMPLICIT(contains, (parameter<K> key) const, (key))
   template <class F>
-  ASSAY_IMPLICIT(visit, (parameter<K> key, F&& f), (key, f))
-  ASSAY_IMPLICIT(find_many, (std::span<const K> keys, std::span<std::optional<V>> found),
+  ASSAY_IMPLICIT(visit, (parameter<K> key, F&& f) const, (key, f))
+  ASSAY_IMPLICIT(find_many, (std::span<const K> keys, std::span<std::optional<V>> found) const,
                  (keys, found))
   template <class F>
-  ASSAY_IMPLICIT(range, (parameter<K> first, parameter<K> last, F f), (first, last, std::move(f)))
-  template <class F>
-  ASSAY_IMPLICIT(iterate, (F f), (std::move(f)))
-  template <class F>
-  ASSAY_IMPLICIT(visit_range, (parameter<K> first, parameter<K> last, F&& f), (first, last, f))
-  template <class F>
-  ASSAY_IMPLICIT(visit_all, (F && f), (f))
-  template <class F>
-  ASSAY_IMPLICIT(visit_range_descending, (parameter<K> first, parameter<K> last, F&& f),
-                 (first, last, f))
-  template <class F>
-  ASSAY_IMPLICIT(visit_all_descending, (F && f), (f))
-  template <class F>
-  ASSAY_IMPLICIT(range_snapshot, (parameter<K> first, parameter<K> last, F f),
+  ASSAY_IMPLICIT(range, (parameter<K> first, parameter<K> last, F f) const,
                  (first, last, std::move(f)))
   template <class F>
-  ASSAY_IMPLICIT(snapshot, (F f), (std::move(f)))
-  ASSAY_IMPLICIT(clone, (), ())
-  ASSAY_IMPLICIT(size, (), ())
-  ASSAY_IMPLICIT(approximate_size, (), ())
-  ASSAY_IMPLICIT(empty, (), ())
-  ASSAY_IMPLICIT(lower_bound, (parameter<K> key), (key))
-  ASSAY_IMPLICIT(upper_bound, (parameter<K> key), (key))
-  ASSAY_IMPLICIT(floor, (parameter<K> key), (key))
-  ASSAY_IMPLICIT(predecessor, (parameter<K> key), (key))
-  ASSAY_IMPLICIT(minimum, (), ())
-  ASSAY_IMPLICIT(maximum, (), ())
+  ASSAY_IMPLICIT(iterate, (F f) const, (std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(visit_range, (parameter<K> first, parameter<K> last, F&& f) const,
+                 (first, last, f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_all, (F && f) const, (f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_range_descending, (parameter<K> first, parameter<K> last, F&& f) const,
+                 (first, last, f))
+  template <class F>
+  ASSAY_IMPLICIT(visit_all_descending, (F && f) const, (f))
+  template <class F>
+  ASSAY_IMPLICIT(range_snapshot, (parameter<K> first, parameter<K> last, F f) const,
+                 (first, last, std::move(f)))
+  template <class F>
+  ASSAY_IMPLICIT(snapshot, (F f) const, (std::move(f)))
+  ASSAY_IMPLICIT(clone, () const, ())
+  ASSAY_IMPLICIT(size, () const, ())
+  ASSAY_IMPLICIT(approximate_size, () const, ())
+  ASSAY_IMPLICIT(empty, () const, ())
+  ASSAY_IMPLICIT(lower_bound, (parameter<K> key) const, (key))
+  ASSAY_IMPLICIT(upper_bound, (parameter<K> key) const, (key))
+  ASSAY_IMPLICIT(floor, (parameter<K> key) const, (key))
+  ASSAY_IMPLICIT(predecessor, (parameter<K> key) const, (key))
+  ASSAY_IMPLICIT(minimum, () const, ())
+  ASSAY_IMPLICIT(maximum, () const, ())
   template <bt::other_key<K, compare> Q>
   ASSAY_IMPLICIT(erase, (const Q& key), (key))
   template <bt::other_key<K, compare> Q>
-  ASSAY_IMPLICIT(find, (const Q& key), (key))
-  template <bt::other_key<K, compare> Q>
-  ASSAY_IMPLICIT(contains, (const Q& key), (key))
+  ASSAY_IMPLICIT(extract, (const Q& key), (key))
   template <bt::other_key<K, compare> Q, class F>
-  ASSAY_IMPLICIT(visit, (const Q& key, F&& f), (key, f))
+  ASSAY_IMPLICIT(erase_if, (const Q& key, F f), (key, std::move(f)))
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R>
+  ASSAY_IMPLICIT(erase_range, (const Q& first, const R& last), (first, last))
+  template <bt::other_key<K, compare> Q, class F>
+  ASSAY_IMPLICIT(update, (const Q& key, F f), (key, std::move(f)))
   template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
-  ASSAY_IMPLICIT(visit_range, (const Q& first, const R& last, F&& f), (first, last, f))
+  ASSAY_IMPLICIT(range, (const Q& first, const R& last, F f) const, (first, last, std::move(f)))
   template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
-  ASSAY_IMPLICIT(visit_range_descending, (const Q& first, const R& last, F&& f), (first, last, f))
+  ASSAY_IMPLICIT(range_snapshot, (const Q& first, const R& last, F f) const,
+                 (first, last, std::move(f)))
   template <bt::other_key<K, compare> Q>
-  ASSAY_IMPLICIT(lower_bound, (const Q& key), (key))
+  ASSAY_IMPLICIT(find, (const Q& key) const, (key))
   template <bt::other_key<K, compare> Q>
-  ASSAY_IMPLICIT(upper_bound, (const Q& key), (key))
+  ASSAY_IMPLICIT(contains, (const Q& key) const, (key))
+  template <bt::other_key<K, compare> Q, class F>
+  ASSAY_IMPLICIT(visit, (const Q& key, F&& f) const, (key, f))
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
+  ASSAY_IMPLICIT(visit_range, (const Q& first, const R& last, F&& f) const, (first, last, f))
+  template <bt::other_key<K, compare> Q, bt::other_key<K, compare> R, class F>
+  ASSAY_IMPLICIT(visit_range_descending, (const Q& first, const R& last, F&& f) const,
+                 (first, last, f))
   template <bt::other_key<K, compare> Q>
-  ASSAY_IMPLICIT(floor, (const Q& key), (key))
+  ASSAY_IMPLICIT(lower_bound, (const Q& key) const, (key))
   template <bt::other_key<K, compare> Q>
-  ASSAY_IMPLICIT(predecessor, (const Q& key), (key))
+  ASSAY_IMPLICIT(upper_bound, (const Q& key) const, (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(floor, (const Q& key) const, (key))
+  template <bt::other_key<K, compare> Q>
+  ASSAY_IMPLICIT(predecessor, (const Q& key) const, (key))
 
   // Calls visit(key, value) for each element, in ascending order. At rest. Throws std::bad_alloc
   // and what comparisons and `visit` throw.
@@ -331,6 +354,7 @@ class bt_map {
   // At rest. Erased elements are not freed under reclaim::none, and a policy of your own without
   // free_all() frees them when it otherwise would. Throws std::bad_alloc, with nothing changed.
   void clear() {
+    expect_at_rest();
     tree_.clear();
     if constexpr (requires { domain_.free_all(); }) domain_.free_all();
   }
@@ -358,6 +382,15 @@ class bt_map {
   [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
+  // A policy of your own without such a function finds nothing.
+  void expect_at_rest() const {
+    constexpr const char* otherwise =
+        "a bt_map is moved, swapped or cleared while a call to it visits";
+    if constexpr (requires { domain_.expect_at_rest(otherwise); }) {
+      domain_.expect_at_rest(otherwise);
+    }
+  }
+
   // What a new handle draws. Each has a number of its own, and so, as every step of this is a
   // bijection, numbers of its own to draw. By any thread: the count alone is shared, and nothing
   // else is read because of it, so it is relaxed.
@@ -368,10 +401,11 @@ class bt_map {
 
   tree tree_;
   const std::uint64_t seed_;
-  // Written when handles come and go.
-  alignas(64) domain domain_;
-  atomic<std::uint64_t> handles_{0};   // attached so far
-  implicit_handles<bt_map> implicit_;  // the last, so that handles end before what they need
+  // Written when handles come and go, also those that read a constant map.
+  alignas(64) mutable domain domain_;
+  mutable atomic<std::uint64_t> handles_{0};  // attached so far
+  mutable implicit_handles<bt_map>
+      implicit_;  // the last, so that handles end before what they need
 };
 
 // A thread's access to the map. Only the thread that attached it calls it, and not within a call to
@@ -392,7 +426,11 @@ class bt_map<K, V, Policies>::handle {
   [[gnu::noinline]] bool insert(parameter<K> key, parameter<V> value) {
     return thread_.add(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
   }
+  bool insert(const value_type& element) { return insert(element.first, element.second); }
   // The same with a value, or a key and a value, that are moved. As try_emplace().
+  bool insert(value_type&& element) {
+    return try_emplace(element.first, std::move(element.second));
+  }
   bool insert(parameter<K> key, V&& value)
     requires moves_values
   {
@@ -422,10 +460,16 @@ class bt_map<K, V, Policies>::handle {
         key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
   }
 
-  // try_emplace() by the name that other maps have for it.
+  // try_emplace() by the name that other maps have for it, and with whatever K is made of, which is
+  // made in any case.
   template <class Key, class... Args>
+    requires std::constructible_from<K, Key> && std::constructible_from<V, Args...>
   bool emplace(Key&& key, Args&&... args) {
-    return try_emplace(std::forward<Key>(key), std::forward<Args>(args)...);
+    if constexpr (std::convertible_to<Key, K>) {
+      return try_emplace(std::forward<Key>(key), std::forward<Args>(args)...);
+    } else {
+      return try_emplace(K(std::forward<Key>(key)), std::forward<Args>(args)...);
+    }
   }
 
   // As try_emplace(). Returns a copy of the value that the key has then, be it old or new, and
@@ -496,14 +540,7 @@ class bt_map<K, V, Policies>::handle {
   // called again whenever the value was changed meanwhile: only its last answer counts.
   template <class F>
   bool update(parameter<K> key, F f) {
-    static_assert(std::is_invocable_r_v<V, F&, const V&>,
-                  "the function given to bt_map's update() takes the value, or a reference to a "
-                  "constant one, and returns the new value.");
-    return thread_.alter(key, [&](const entry* held, fresh_entry& fresh) {
-      if (held == nullptr) return decision::keep;
-      fresh.make(words::key(held->key), f(words::value(held->key, held->value)));
-      return decision::put;
-    });
+    return thread_.alter(key, updating(f));
   }
 
   // Adds an element with the key and the value make() if there is none, or else gives it the value
@@ -536,10 +573,7 @@ class bt_map<K, V, Policies>::handle {
   // not for values that can only be moved: keep std::shared_ptr of those.
   std::optional<V> extract(parameter<K> key) {
     std::optional<V> removed;
-    thread_.alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
-      tree::copy_of(held, removed);
-      return held == nullptr ? decision::keep : decision::remove;
-    });
+    thread_.alter(key, extracting(removed));
     return removed;
   }
 
@@ -548,14 +582,8 @@ class bt_map<K, V, Policies>::handle {
   // removed, or that stays.
   template <class Predicate>
   bool erase_if(parameter<K> key, Predicate p) {
-    static_assert(std::is_invocable_r_v<bool, Predicate&, const V&>,
-                  "the function given to bt_map's erase_if() takes the value, or a reference to a "
-                  "constant one, and returns whether the element is to be removed.");
     bool is_removed = false;
-    thread_.alter(key, [&](const entry* held, fresh_entry& /*fresh*/) {
-      is_removed = held != nullptr && p(words::value(held->key, held->value));
-      return is_removed ? decision::remove : decision::keep;
-    });
+    thread_.alter(key, erasing_if(p, is_removed));
     return is_removed;
   }
 
@@ -564,7 +592,7 @@ class bt_map<K, V, Policies>::handle {
   // by its end, what others add meanwhile may be. If it throws, those removed by then stay so.
   // Takes a few ways down for each leaf.
   std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
-    return map_->tree_.less(last, first) ? 0 : thread_.erase_range(first, last);
+    return thread_.erase_range(first, last);
   }
 
   // The value of the key, if there is one. Takes no lock and writes nothing to the tree. Inlined
@@ -617,7 +645,7 @@ class bt_map<K, V, Policies>::handle {
   // Calls visit(key, value) for all elements, as range_snapshot().
   template <class Visit>
   void snapshot(Visit visit) {
-    thread_.visit_snapshot(nullptr, nullptr, visit);
+    thread_.visit_snapshot(no_key, no_key, visit);
   }
 
   // A second map with all elements, as of one moment, which is as small as it can be. They are
@@ -709,7 +737,7 @@ class bt_map<K, V, Policies>::handle {
   // Whether there is no element. Linearizable, and nearly always reads one leaf.
   [[nodiscard]] bool empty() { return thread_.empty(); }
 
-  // The same look-ups by keys of other types, where compare has is_transparent, as std::less<> has:
+  // The same by keys of other types, where compare has is_transparent, as std::less<> has:
   // std::string_view for std::string, or a part of a key. Such a key is ordered among those of
   // type K as one of them would be, and equivalent to at most one of those that the map may hold.
   // No K is made of it. Strings are found by their hash, as by keys of type K, and all others by
@@ -732,6 +760,22 @@ class bt_map<K, V, Policies>::handle {
     return thread_.erase(key);
   }
   template <bt::other_key<K, compare> Q>
+  std::optional<V> extract(const Q& key) {
+    std::optional<V> removed;
+    thread_.alter(key, extracting(removed));
+    return removed;
+  }
+  template <bt::other_key<K, compare> Q, class Predicate>
+  bool erase_if(const Q& key, Predicate p) {
+    bool is_removed = false;
+    thread_.alter(key, erasing_if(p, is_removed));
+    return is_removed;
+  }
+  template <bt::other_key<K, compare> Q, class F>
+  bool update(const Q& key, F f) {
+    return thread_.alter(key, updating(f));
+  }
+  template <bt::other_key<K, compare> Q>
   std::optional<std::pair<K, V>> lower_bound(const Q& key) {
     return thread_.least(&key, [&](const K& met) { return !map_->tree_.less(met, key); });
   }
@@ -747,7 +791,20 @@ class bt_map<K, V, Policies>::handle {
   std::optional<std::pair<K, V>> predecessor(const Q& key) {
     return thread_.greatest(&key, [&](const K& met) { return map_->tree_.less(met, key); });
   }
-  // These visit nothing where `last` is below `first`.
+  // These visit and remove nothing where `last` is below `first`.
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last>
+  std::uint64_t erase_range(const First& first, const Last& last) {
+    return thread_.erase_range(first, last);
+  }
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class Visit>
+  void range(const First& first, const Last& last, Visit visit) {
+    const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
+    thread_.visit_ascending(&first, &last, each);
+  }
+  template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class Visit>
+  void range_snapshot(const First& first, const Last& last, Visit visit) {
+    thread_.visit_snapshot(&first, &last, visit);
+  }
   template <bt::other_key<K, compare> First, bt::other_key<K, compare> Last, class F>
   bool visit_range(const First& first, const Last& last, F&& f) {
     return thread_.visit_ascending(&first, &last, f);
@@ -765,6 +822,35 @@ class bt_map<K, V, Policies>::handle {
   explicit handle(bt_map& map) : map_(&map), thread_(map.tree_, map.domain_, map.next_draws()) {}
 
   static constexpr const K* no_key = nullptr;
+
+  // What alter() is to decide. They refer to their arguments.
+  template <class F>
+  static auto updating(F& f) {
+    static_assert(std::is_invocable_r_v<V, F&, const V&>,
+                  "the function given to bt_map's update() takes the value, or a reference to a "
+                  "constant one, and returns the new value.");
+    return [&f](const entry* held, fresh_entry& fresh) {
+      if (held == nullptr) return decision::keep;
+      fresh.make(words::key(held->key), f(words::value(held->key, held->value)));
+      return decision::put;
+    };
+  }
+  static auto extracting(std::optional<V>& removed) {
+    return [&removed](const entry* held, fresh_entry& /*fresh*/) {
+      tree::copy_of(held, removed);
+      return held == nullptr ? decision::keep : decision::remove;
+    };
+  }
+  template <class Predicate>
+  static auto erasing_if(Predicate& p, bool& is_removed) {
+    static_assert(std::is_invocable_r_v<bool, Predicate&, const V&>,
+                  "the function given to bt_map's erase_if() takes the value, or a reference to a "
+                  "constant one, and returns whether the element is to be removed.");
+    return [&p, &is_removed](const entry* held, fresh_entry& /*fresh*/) {
+      is_removed = held != nullptr && p(words::value(held->key, held->value));
+      return is_removed ? decision::remove : decision::keep;
+    };
+  }
 
   bt_map* map_;
   bt::writer<tree> thread_;

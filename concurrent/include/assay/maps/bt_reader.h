@@ -194,8 +194,8 @@ class reader {
     }
   }
 
-  template <class Visit>
-  void visit_snapshot(const K* first, const K* last, Visit& visit) {
+  template <class First, class Last, class Visit>
+  void visit_snapshot(const First* first, const Last* last, Visit& visit) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     std::vector<entry> found;
     walk_undisturbed(
@@ -229,7 +229,7 @@ class reader {
     bool is_found = false;
     entry found{};
     walk_undisturbed(
-        from, static_cast<const Q*>(nullptr), [&] { is_found = false; }, [] {},
+        from, no_key, [&] { is_found = false; }, [] {},
         [&](const leaf& node) {
           entries met;
           Tree::collect_racing(node, met);
@@ -341,8 +341,8 @@ class reader {
 
   // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
   // and more_room() makes room for more.
-  template <class Q, class Begin, class MoreRoom, class Each>
-  void walk_undisturbed(const Q* first, const Q* last, const Begin& begin,
+  template <class First, class Last, class Begin, class MoreRoom, class Each>
+  void walk_undisturbed(const First* first, const Last* last, const Begin& begin,
                         const MoreRoom& more_room, const Each& each) {
     sync::backoff backoff;
     for (unsigned attempt = 0;;) {
@@ -394,8 +394,8 @@ class reader {
   // and asks `each(leaf)` whether to go on: it has to if it has not met what it needs. Then all
   // leaves are validated, so that what was read was there at one moment, unless the answer is
   // `changed`. Needs no memory: the answer is `no_room` if `leaves_` or what `each` has is used up.
-  template <class Q, class Each>
-  [[nodiscard]] walked walk(const Q* first, const Q* last, bool locking, const Each& each) {
+  template <class First, class Last, class Each>
+  [[nodiscard]] walked walk(const First* first, const Last* last, bool locking, const Each& each) {
     struct unlocking {
       const std::vector<arrival>* leaves;
       ~unlocking() {

@@ -108,8 +108,10 @@ class tree {
   };
 
   // An empty one. Throws std::bad_alloc.
-  tree(compare less_, const allocator_type& allocator_)
-      : allocator(allocator_), root(types::edge_to(make<leaf>())), less(std::move(less_)) {}
+  tree(compare order, const allocator_type& allocator_)
+      : allocator(allocator_), less(std::move(order)) {
+    root.store(types::edge_to(make<leaf>()), memory_order_relaxed);  // nobody else has it yet
+  }
   tree(const tree&) = delete;
   tree& operator=(const tree&) = delete;
   // At rest, as swap() and clear().
@@ -117,6 +119,10 @@ class tree {
 
   void swap(tree& other) noexcept(std::is_nothrow_swappable_v<compare>) {
     std::ranges::swap(less, other.less);
+    swap_elements(other);
+  }
+  // Both have the same order.
+  void swap_elements(tree& other) noexcept {
     root.store(other.root.exchange(root.load(memory_order_acquire), memory_order_acq_rel),
                memory_order_release);
   }
@@ -496,9 +502,10 @@ class tree {
   [[no_unique_address]] const allocator_type allocator;
   // Read by every call, and apart from what else is written.
   alignas(64) node_lock root_lock;
-  atomic<edge> root;
+  atomic<edge> root{};
   [[no_unique_address]] compare less;
-  [[no_unique_address]] typename synchronisation::shared shared;
+  // Readers lock it, too, also of a constant map.
+  [[no_unique_address]] mutable typename synchronisation::shared shared;
 
  private:
   const set set_ = std::min(host::best_instruction_set(), layout::most_instructions);

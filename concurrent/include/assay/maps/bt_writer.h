@@ -99,22 +99,15 @@ class writer : public reader<Tree> {
   template <class Decide>
   bool alter(parameter<K> key, const Decide& decide) {
     auto guard = me_.pin();
-    const std::uint64_t hash = Tree::hash_of(key);
-    fresh_entry fresh(*tree_);
-    located at = this->template look_up<true>(key, hash);
-    for (;;) {
-      const bool was_there = at.place != Tree::nowhere;
-      const entry old = at.found;
-      const decision decided = decide(was_there ? &old : nullptr, fresh);
-      if (decided == decision::keep) return was_there;
-      if (!carry_out(decided, guard, key, hash, at, fresh)) continue;
-      if (decided == decision::remove) {
-        retire_removed(guard, key, at);
-      } else if (was_there) {
-        Tree::retire_entry(guard, old);
-      }
-      return was_there;
-    }
+    return alter_pinned(key, decide, guard);
+  }
+  // The same for a key of another type. Where there is no element, nothing is decided.
+  template <other_key<K, typename Tree::compare> Q, class Decide>
+  bool alter(const Q& key, const Decide& decide) {
+    auto guard = me_.pin();
+    const located at = this->look_up_other(key);
+    // The element may be erased meanwhile, or another one with its key, and no other, be there.
+    return at.place != Tree::nowhere && alter_pinned(words::key(at.found.key), decide, guard);
   }
 
   // As the handle's calls of the same names.
@@ -126,12 +119,13 @@ class writer : public reader<Tree> {
   bool erase(const Q& key) {
     auto guard = me_.pin();
     const located at = this->look_up_other(key);
-    // The element may be erased meanwhile, or another one with its key, and no other, be there.
+    // As in alter().
     return at.place != Tree::nowhere && erase_pinned(words::key(at.found.key), guard);
   }
 
-  // first <= last.
-  std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
+  // Nothing if last < first.
+  template <class First, class Last>
+  std::uint64_t erase_range(const First& first, const Last& last) {
     std::uint64_t number = 0;
     for (;;) {
       auto guard = me_.pin();  // one for each leaf, as a guard retires no more than some
@@ -236,7 +230,8 @@ class writer : public reader<Tree> {
     }
   }
   // Removes all elements with first <= key <= last from the first leaf that has any.
-  entries remove_from_one_leaf(parameter<K> first, parameter<K> last) {
+  template <class First, class Last>
+  entries remove_from_one_leaf(const First& first, const Last& last) {
     entries removed;
     for (sync::backoff backoff;; backoff.wait()) {
       const section in(tree_->shared);
@@ -305,6 +300,26 @@ class writer : public reader<Tree> {
       return old.value == now.value;
     } else {
       return old.key == now.key;
+    }
+  }
+
+  template <class Decide>
+  bool alter_pinned(parameter<K> key, const Decide& decide, guard_type& guard) {
+    const std::uint64_t hash = Tree::hash_of(key);
+    fresh_entry fresh(*tree_);
+    located at = this->template look_up<true>(key, hash);
+    for (;;) {
+      const bool was_there = at.place != Tree::nowhere;
+      const entry old = at.found;
+      const decision decided = decide(was_there ? &old : nullptr, fresh);
+      if (decided == decision::keep) return was_there;
+      if (!carry_out(decided, guard, key, hash, at, fresh)) continue;
+      if (decided == decision::remove) {
+        retire_removed(guard, key, at);
+      } else if (was_there) {
+        Tree::retire_entry(guard, old);
+      }
+      return was_there;
     }
   }
 

@@ -8,13 +8,15 @@
 //     template <class K, class V>
 //     class my_map {
 //      public:
-//       class handle { ... std::optional<V> find(const K& key); ... };
+//       class handle { ... bool insert(const K& key, const V& value);
+//                          std::optional<V> find(const K& key); };
 //       handle attach();
-//       ASSAY_IMPLICIT(find, (const K& key), (key))
+//       ASSAY_IMPLICIT(insert, (const K& key, const V& value), (key, value))
+//       ASSAY_IMPLICIT(find, (const K& key) const, (key))
 //
 //      private:
 //       ...
-//       assay::implicit_handles<my_map> implicit_;  // the last one: its end is the first
+//       mutable assay::implicit_handles<my_map> implicit_;  // the last one: its end is the first
 //     };
 //
 // Promises
@@ -88,7 +90,7 @@ class implicit_handles {
   };
 
   // Throws std::bad_alloc if the thread has no handle yet that is not in use.
-  [[nodiscard, gnu::always_inline]] lease use(Map& map) {
+  [[nodiscard, gnu::always_inline]] lease use(const Map& map) {
     entry* const last = recent_;
     if (last != nullptr && last->registered == registered_ && !last->is_busy) [[likely]] {
       return lease(*last);
@@ -161,7 +163,7 @@ class implicit_handles {
     std::unordered_multimap<const registry*, std::unique_ptr<entry>> entries_;
   };
 
-  [[gnu::noinline]] entry& find(Map& map) {
+  [[gnu::noinline]] entry& find(const Map& map) {
     if (has_ended_) {
       auto made = make(map);
       made->is_temporary = true;
@@ -173,9 +175,10 @@ class implicit_handles {
     recent_ = found;
     return *found;
   }
-  std::unique_ptr<entry> make(Map& map) {
+  std::unique_ptr<entry> make(const Map& map) {
     auto made = std::make_unique<entry>(registered_);
-    made->handle.emplace(map.attach());
+    // Calls that change the map are none of a constant one's, so this handle only reads such a one.
+    made->handle.emplace(const_cast<Map&>(map).attach());  // NOLINT(*-const-cast)
     const std::scoped_lock held(registered_->lock);
     registered_->entries.push_back(made.get());
     return made;

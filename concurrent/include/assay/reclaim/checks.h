@@ -65,8 +65,9 @@ class usage {
                       "a participant or a handle of its own");
     }
   }
-  void expect_at_rest() const {
-    misuse::require(guards_ == 0, "all retired nodes are freed while a guard is open");
+  void expect_at_rest(
+      const char* otherwise = "all retired nodes are freed while a guard is open") const {
+    misuse::require(guards_ == 0, otherwise);
   }
   void pin() {
     if constexpr (misuse::checks) ++guards_;

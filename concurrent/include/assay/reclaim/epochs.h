@@ -122,6 +122,16 @@ class basic_epochs {
     });
   }
 
+  // Whether no guard is open, in builds with checks: `otherwise` is the message. As free_all().
+  void expect_at_rest([[maybe_unused]] const char* otherwise) const {
+    if constexpr (misuse::checks) {
+      records_.all([otherwise](const record& each) {
+        each.use.expect_at_rest(otherwise);
+        return true;
+      });
+    }
+  }
+
   // How many retired nodes wait to be freed: exact while no other thread is inside a call. By any
   // thread; wait-free.
   std::uint64_t unfreed() const { return records_.waiting(); }

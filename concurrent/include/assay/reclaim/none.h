@@ -104,6 +104,16 @@ class basic_none {
     });
   }
 
+  // Whether no guard is open, in builds with checks: `otherwise` is the message. As free_all().
+  void expect_at_rest([[maybe_unused]] const char* otherwise) const {
+    if constexpr (misuse::checks) {
+      records_.all([otherwise](const record& each) {
+        each.use.expect_at_rest(otherwise);
+        return true;
+      });
+    }
+  }
+
   // The number of retired nodes, which all still take memory. Any thread may call this; wait-free.
   std::uint64_t unfreed() const { return records_.waiting(); }
 
