@@ -365,7 +365,7 @@ class map {
  private:
   friend Tree;
   map() = default;
-  explicit map(Compare less) : less_(std::move(less)) {}
+  explicit map(Compare order) : less_(std::move(order)) {}
 
   [[nodiscard]] Tree& tree() { return static_cast<Tree&>(*this); }
 };

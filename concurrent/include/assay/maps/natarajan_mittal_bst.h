@@ -269,7 +269,7 @@ class natarajan_mittal_bst
   };
 
   natarajan_mittal_bst() = default;
-  explicit natarajan_mittal_bst(Compare less) : base(std::move(less)) {}
+  explicit natarajan_mittal_bst(Compare order) : base(std::move(order)) {}
 
   // What is wrong with the tree, if anything is: its order, its shape, or a mark that is left over,
   // as after an erase whose comparison threw. At rest, for tests. Throws std::bad_alloc.

@@ -163,7 +163,7 @@ class ticket_bst : public external_tree::map<ticket_bst<K, V, Reclaim, Compare, 
   };
 
   ticket_bst() = default;
-  explicit ticket_bst(Compare less) : base(std::move(less)) {}
+  explicit ticket_bst(Compare order) : base(std::move(order)) {}
 
   // What is wrong with the tree, if anything is: its order, its shape, or a lock that is still
   // taken. At rest, for tests. Throws std::bad_alloc.
