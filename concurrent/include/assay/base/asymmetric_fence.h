@@ -77,7 +77,8 @@ inline bool register_membarrier() { return membarrier(MEMBARRIER_CMD_REGISTER_PR
 enum class availability : std::uint8_t { unknown, available, refused };
 
 // constinit: nothing runs before main().
-ASSAY_ONE_IN_PROCESS inline constinit atomic<availability> membarrier_availability{availability::unknown};
+ASSAY_ONE_IN_PROCESS inline constinit atomic<availability> membarrier_availability{
+    availability::unknown};
 
 // Asks the kernel if nobody has, and returns the answer for the process. The first answer stays, as
 // the kernel may serve one thread and refuse another.
