@@ -10,11 +10,6 @@
 #include "assay/subject/probed_reclaim.h"
 #include "assay/subject/subject.h"
 
-// gcc 12 takes a value that an empty optional does not have for one that is read (exchange).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 template <class K, class Synchronisation>
 struct bt_subject_policies : assay::bt_policies<K> {
   using compare = std::less<>;
