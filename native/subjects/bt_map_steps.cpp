@@ -7,11 +7,6 @@
 #include "assay/base/instruction_set.h"
 #include "bt_map.h"
 
-// gcc 12 takes a value that an empty optional does not have for one that is read (exchange).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 template <class Synchronisation, class Layout>
 struct policies : bt_subject_policies<std::uint64_t, Synchronisation> {
   using layout = Layout;
