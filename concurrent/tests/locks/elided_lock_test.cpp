@@ -725,11 +725,11 @@ TEST(elided_shared, finds_that_it_is_locked_again) {
 TEST(elided_shared, is_shared_by_a_thread_with_many_others) {
   constexpr std::size_t many = 20;  // more than are checked
   for (int round = 0; round < 2; ++round) {
-    std::array<probe::elided_shared_lock<>, many> locks;
-    for (auto& lock : locks) lock.lock_shared();
-    for (auto& lock : locks) lock.unlock_shared();
-    for (auto& lock : locks) lock.lock();
-    for (auto& lock : locks) lock.unlock();
+    std::array<probe::elided_shared_lock<>, many> shared;
+    for (auto& lock : shared) lock.lock_shared();
+    for (auto& lock : shared) lock.unlock_shared();
+    for (auto& lock : shared) lock.lock();
+    for (auto& lock : shared) lock.unlock();
   }
 }
 #endif
