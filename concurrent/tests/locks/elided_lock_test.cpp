@@ -520,17 +520,6 @@ TEST(elided_shared, shows_readers_whole_sections) {
   EXPECT_EQ(words.low, 2 * rounds);
 }
 
-TEST(elided_shared, a_thread_may_share_it_twice) {
-  probe::elided_shared_lock<> lock;
-  {
-    const std::shared_lock first(lock);
-    const std::shared_lock second(lock);
-  }
-  EXPECT_FALSE(transaction::inside());
-  EXPECT_TRUE(lock.try_lock());
-  lock.unlock();
-}
-
 TEST(elided_shared, readers_are_elided) {
   if (!eliding()) GTEST_SKIP() << "no transactions here; run it as: assay-rtm elided_lock_test";
   probe::elided_shared_lock<> lock;

@@ -413,7 +413,7 @@ class lock_use {
 
  private:
   static const void* me() { return &eliding_thread::current(); }
-  // The locks that the thread shares; those beyond so many are not checked.
+  // The locks that the thread shares: the first 16 at once, which are checked.
   using locks = std::array<const lock_use*, 16>;
   ASSAY_ONE_IN_PROCESS static inline constinit thread_local locks shared_{};
 
