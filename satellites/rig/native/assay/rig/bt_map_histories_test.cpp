@@ -42,9 +42,9 @@ subject::subject_entry subject_of(const bt_test::variant& of) {
                  [make = of.make_map](const subject::map_hints& /*hints*/) { return make(); }}},
       .operations = {operation::insert, operation::erase, operation::find, operation::size,
                      operation::snapshot}};
+  subject.atomic = subject.operations;
   subject::add_extra<bt_map<std::uint64_t, std::uint64_t>::handle>(subject,
                                                                    subject::detail::assays_own());
-  subject.atomic = subject.operations;
   return subject;
 }
 
