@@ -154,7 +154,7 @@ using held_value = std::optional<std::uint64_t>;
 // what is there afterwards: the same, the question's value, or nothing. Until it has returned, the
 // judge knows it as `Self::unreturned`.
 template <class Self>
-struct on_one_key {
+struct on_one_key {  // NOLINT(bugprone-crtp-constructor-accessibility)
   static held_value right(elements& held, const question& asked) {
     const auto at = held.find(asked.key);
     const held_value before = at == held.end() ? std::nullopt : held_value(at->second);
@@ -371,7 +371,7 @@ struct contains {
 
 // An operation that answers whether the key is new, by the name of it that the judge knows.
 template <class Self>
-struct adding {
+struct adding {  // NOLINT(bugprone-crtp-constructor-accessibility)
   static operation_outcome outcome_of(const question& /*asked*/, bool is_added) {
     return {.succeeded = is_added, .change = is_added ? 1 : 0};
   }
@@ -420,7 +420,7 @@ struct erase_range {
 // A search for the first or the last element with a key from `first` to `last` of
 // `Self::keys(asked)`.
 template <class Self, bool First>
-struct search_among {
+struct search_among {  // NOLINT(bugprone-crtp-constructor-accessibility)
   struct bounds {
     std::uint64_t first;
     std::uint64_t last;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -112,7 +113,11 @@ class torn : public flawed_ordered_map<torn> {
   void tear(std::string_view operation) {
     if (which != operation) return;
     mutex.unlock();
-    ASSAY_POINT("torn_between");
+    // Long enough for others to change what was met: most histories have few such calls.
+    for (int i = 0; i < 8; ++i) {
+      ASSAY_POINT("torn_between");
+      std::this_thread::yield();
+    }
     mutex.lock();
   }
   // Stores what `leaves` makes of what is under the key, and says what that is.
