@@ -47,7 +47,7 @@ class Server:
         address, _, query = place.partition("?")
         if query:
             kept = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] not in _SECRETS]
-            address += f"?{urlencode(kept)}" if kept else ""
+            address += "?" + urlencode(kept, safe="/,") if kept else ""
         return cls(f"{scheme}://{address}", url)
 
     def __str__(self) -> str:
