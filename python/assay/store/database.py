@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Insert, Table
@@ -13,7 +14,10 @@ from assay.store.views import ViewSql
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
 
-KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "conclusion")
+KEPT = (
+    *("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "conclusion"),
+    "late_result",
+)
 """Tables whose rows are never changed or deleted."""
 
 
@@ -90,6 +94,10 @@ class Database(ABC):
     @abstractmethod
     def lock_views(self, connection: Connection) -> None:
         """Keep other transactions from changing views, until this one ends."""
+
+    @abstractmethod
+    def now(self, connection: Connection) -> datetime:
+        """Return the time by a clock that all writers share."""
 
     @abstractmethod
     def check_in_place(self, go_on: str) -> None:

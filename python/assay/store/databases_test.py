@@ -253,13 +253,44 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path, version: int, mess
         Store.open(path)
 
 
+def columns_on(url: str) -> list[Any]:
+    with psycopg.connect(url) as raw:
+        columns = "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns"
+        indices = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+        triggers = "SELECT tgrelid::regclass::text, tgname, tgtype FROM pg_trigger WHERE NOT tgisinternal"
+        return [
+            raw.execute(f"{columns} WHERE table_schema = 'public' ORDER BY 1, 2".encode()).fetchall(),
+            raw.execute(indices.encode()).fetchall(),
+            raw.execute(f"{triggers} ORDER BY 1, 2".encode()).fetchall(),
+            raw.execute("SELECT version_num FROM alembic_version").fetchall(),
+        ]
+
+
+def test_a_store_on_a_server_is_migrated_and_is_then_as_a_new_one(postgresql: TestServer) -> None:
+    old, new = postgresql.create(), postgresql.create()
+    for url in (old, new):
+        with Store.open(url) as store:
+            begin(store)
+    with psycopg.connect(old) as raw:
+        raw.execute("DROP TABLE claim, late_result")
+        raw.execute("UPDATE alembic_version SET version_num = '9'")
+    with ThreadPoolExecutor(4) as threads:
+
+        def opened(_: int) -> int:
+            with Store.open(old, create=False) as store:
+                return len(store.campaigns())
+
+        assert list(threads.map(opened, range(4))) == [1] * 4
+    assert columns_on(old) == columns_on(new)
+
+
 def test_a_server_s_store_of_another_version_is_refused(postgresql: TestServer) -> None:
     url = postgresql.create()
     Store.open(url).close()
     with psycopg.connect(url) as raw:
-        raw.execute("UPDATE alembic_version SET version_num = '10'")
+        raw.execute("UPDATE alembic_version SET version_num = '11'")
     with pytest.raises(
-        AssayError, match="has schema version 10, from a newer Assay; this one reads 8 to 9: use that"
+        AssayError, match="has schema version 11, from a newer Assay; this one reads 8 to 10: use that"
     ):
         Store.open(url, create=False)
 

@@ -211,6 +211,11 @@ class PostgresqlDatabase(Database):
             f" FROM {table.name}"
         )
 
+    def now(self, connection: Connection) -> datetime:
+        """Return the time of the server, whatever the hosts' clocks say."""
+        found: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
+        return found
+
     def lock_views(self, connection: Connection) -> None:
         """Keep other transactions from changing views, until this one ends."""
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_lock_key(connection, 'views')})")

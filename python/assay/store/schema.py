@@ -36,7 +36,7 @@ from assay.store.encoding import (
 from assay.store.reading import Unfit, from_json
 from assay.words import shortened
 
-VERSION = 9
+VERSION = 10
 """The version of the tables, and of the views, triggers and functions of each database: a change raises it,
 and brings a migration in `migrations/versions/` whose revision is the new version."""
 
@@ -52,7 +52,7 @@ class AnyText(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Leave NOCASE to SQLite, which alone knows it."""
-        return dialect.type_descriptor(Text() if dialect.name == "postgresql" else self.impl_instance)
+        return Text() if dialect.name == "postgresql" else self.impl_instance
 
     def bind_processor(self, dialect: Dialect) -> Processor:
         """Replace what PostgreSQL cannot hold."""
@@ -85,7 +85,7 @@ class Json(JsonText):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Call the column JSON in SQLite, as ever."""
-        return dialect.type_descriptor(_SqliteJson() if dialect.name == "sqlite" else Text())
+        return _SqliteJson() if dialect.name == "sqlite" else Text()
 
     def bind_processor(self, dialect: Dialect) -> Processor:
         """Encode a value."""
@@ -132,6 +132,8 @@ class Utc(TypeDecorator[datetime]):
 
 
 def _moment(value: Any) -> Any:
+    if value is None:
+        return None
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
     try:
@@ -258,6 +260,33 @@ class ConclusionColumns(TypedColumns):
     verdicts: Column[Any] = Column(Json, nullable=False)
 
 
+class ClaimColumns(TypedColumns):
+    """Which worker runs a group of a campaign that several run together; see `claims.py`.
+
+    `place` is the group whose place in the order it has: that which it repeats, or its own.
+    """
+
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), primary_key=True)
+    group = Column(Whole, primary_key=True)
+    block = Column(Whole, nullable=False)
+    place = Column(Whole, nullable=False)
+    state: Column[Any] = Column(Word, nullable=False)
+    attempt = Column(Whole, nullable=False)
+    worker = Column(AnyText, nullable=True)
+    until: Column[datetime | None] = Column(Utc, nullable=True)
+
+
+class LateResultColumns(TypedColumns):
+    """A result of a trial that has another one, or whose worker had lost its group; it is never counted."""
+
+    id = Column(Whole, primary_key=True)
+    campaign_id = Column(Whole, nullable=False)
+    ordinal = Column(Whole, nullable=False)
+    received_at: Column[datetime] = Column(Utc, nullable=False)
+    worker = Column(AnyText, nullable=False)
+    outcome: Column[Any] = Column(Json, nullable=False)
+
+
 experiment = Table("experiment", metadata, ExperimentColumns)
 view_column = Table(
     "view_column", metadata, ViewColumnColumns, UniqueConstraint("experiment_id", "kind", "name")
@@ -277,6 +306,14 @@ record = Table("record", metadata, RecordColumns)
 decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campaign", "campaign_id"))
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
 conclusion = Table("conclusion", metadata, ConclusionColumns, Index("conclusion_by_campaign", "campaign_id"))
+claim = Table("claim", metadata, ClaimColumns, Index("claim_by_state", "campaign_id", "state"))
+late_result = Table(
+    "late_result",
+    metadata,
+    LateResultColumns,
+    ForeignKeyConstraint(["campaign_id", "ordinal"], ["planned_trial.campaign_id", "planned_trial.ordinal"]),
+    Index("late_result_by_campaign", "campaign_id"),
+)
 version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
 """As Alembic makes it."""
 

@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Self
@@ -182,6 +183,10 @@ class SqliteDatabase(Database):
 
     def lock_views(self, connection: Connection) -> None:
         """Do nothing: this transaction is the only one that writes."""
+
+    def now(self, connection: Connection) -> datetime:
+        """Return the time of this host, on which all writers are."""
+        return datetime.now(UTC)
 
     @contextmanager
     def deletable(self, connection: Connection) -> Iterator[None]:

@@ -68,7 +68,7 @@ _RECORDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
 LARGEST = 2**63 - 1
 """The largest integer that a database holds; no row can have a number beyond it."""
-_OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
+_OF_CAMPAIGN = (trial, schema.late_result, schema.claim, planned_trial, decision, audit, schema.conclusion)
 """Tables whose rows name their campaign; a table comes before those that it refers to."""
 
 
@@ -195,17 +195,7 @@ class Store:
                 changed then.
         """
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
-            self._experiment_of(connection, campaign_id)
-            try:
-                _add_planned(connection, campaign_id, trials)
-            except IntegrityError as error:
-                raise AssayError(
-                    f"campaign {campaign_id} has a trial of this ordinal already; the store was not changed"
-                ) from error
-            connection.execute(
-                insert(schema.decision),
-                {"campaign_id": campaign_id, **vars(decision), "reason": storable(decision.reason)},
-            )
+            add_decision(connection, campaign_id, decision, trials)
 
     def pending(self, campaign_id: int) -> list[PlannedTrial]:
         """Return the trials of a campaign that have not ended, in the order in which they will run.
@@ -213,10 +203,11 @@ class Store:
         A repetition runs directly after the group that it repeats. A stopped campaign has no pending trials.
         """
         done = select(trial.c.ordinal).where(trial.c.campaign_id == campaign_id)
+        replaced = _of_replaced_group()
         stopped = select(decision.c.id).where(
             decision.c.campaign_id == campaign_id, decision.c.kind == "stop"
         )
-        return self._planned(campaign_id, planned_trial.c.ordinal.not_in(done), ~stopped.exists())
+        return self._planned(campaign_id, planned_trial.c.ordinal.not_in(done), ~stopped.exists(), ~replaced)
 
     def planned(self, campaign_id: int, ordinals: Sequence[int]) -> list[PlannedTrial]:
         """Return some trials of a campaign's plan, in the order in which they run."""
@@ -268,7 +259,7 @@ class Store:
         kept = next(column for column in table.columns if isinstance(column.type, schema.Json))
         latest = select(kept).where(table.c.campaign_id == campaign_id).order_by(table.c.id.desc())
         with self._database.write("try again") as connection:
-            self._experiment_of(connection, campaign_id)
+            experiment_of(connection, campaign_id)
             if connection.execute(latest.limit(1)).scalar_one_or_none() != content:
                 row = {"campaign_id": campaign_id, moment: datetime.now(UTC), kept.name: content}
                 connection.execute(insert(table), row)
@@ -283,8 +274,7 @@ class Store:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
-            experiment_id = self._experiment_of(connection, campaign_id)
-            return _add_ended(connection, experiment_id, campaign_id, ordinal, outcome)
+            return add_ended(connection, campaign_id, ordinal, outcome)
 
     def leading(self, campaign_id: int) -> AbstractContextManager[None]:
         """Return a context in which no other process on any host runs trials of a campaign.
@@ -310,6 +300,7 @@ class Store:
             .join(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
         )
+        self.check_in_place(campaign_id)
         with self._database.read() as connection:
             left = connection.execute(kept).scalar_one()
         if left < ended:
@@ -334,7 +325,7 @@ class Store:
         summaries = self._summaries(campaign.c.id == number) if held else []
         if not summaries:
             if campaign_id is not None and self.campaigns(damaged=True):
-                raise self._no_campaign(campaign_id)
+                raise _no_campaign(self.name, campaign_id)
             raise AssayError(f"{self.name} holds no campaign yet: run an experiment first")
         [summary] = summaries
         if summary.damage:
@@ -343,7 +334,12 @@ class Store:
 
     def _summaries(self, *conditions: ColumnElement[bool]) -> list[CampaignSummary]:
         """Return the campaigns that match conditions, the oldest first."""
-        planned = select(func.count()).where(planned_trial.c.campaign_id == campaign.c.id)
+        ended = select(trial.c.id).where(
+            trial.c.campaign_id == planned_trial.c.campaign_id, trial.c.ordinal == planned_trial.c.ordinal
+        )
+        planned = select(func.count()).where(
+            planned_trial.c.campaign_id == campaign.c.id, ~_of_replaced_group() | ended.exists()
+        )
         stopped = select(decision.c.reason).where(
             decision.c.campaign_id == campaign.c.id, decision.c.kind == "stop"
         )
@@ -470,7 +466,7 @@ class Store:
                 for table, condition in rows_of.items()
             }
             if not any(counts.values()):
-                raise self._no_campaign(campaign_id)
+                raise _no_campaign(self.name, campaign_id)
             for view in connection.execute(select(experiments.c.view_name).where(orphaned)).scalars().all():
                 run_sql(connection, f"DROP VIEW IF EXISTS {quoted(view)}")
             of_orphans = view_column.c.experiment_id.in_(select(experiments.c.id).where(orphaned))
@@ -494,6 +490,7 @@ class Store:
             for column, kind in (
                 (audit.c.findings, reading.FINDINGS),
                 (schema.conclusion.c.verdicts, reading.VERDICTS),
+                (schema.late_result.c.outcome, reading.OBJECT),
             ):
                 for number, content in connection.execute(select(column.table.c.campaign_id, column)):
                     if reason := _unfit(kind, content):
@@ -541,7 +538,7 @@ class Store:
         views = select(experiments.c.view_name).join_from(campaigns, experiments)
         with self._database.read() as connection:
             if campaign is not None:
-                self._experiment_of(connection, campaign)
+                experiment_of(connection, campaign)
                 views = views.where(campaigns.c.id == campaign)
             view = connection.execute(views.order_by(campaigns.c.id.desc()).limit(1)).scalar_one_or_none()
         return self._database.query(sql, view, campaign)
@@ -566,19 +563,10 @@ class Store:
         rows = self.each(campaign_id, statement, planned_trial.c.ordinal)
         return (_checked_plan(campaign_id, row) for row in rows)
 
-    def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
-        """Return the number of a campaign's experiment; raise an AssayError if there is no such campaign."""
-        statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
-        held = abs(campaign_id) <= LARGEST
-        experiment_id = connection.execute(statement).scalar_one_or_none() if held else None
-        if experiment_id is None:
-            raise self._no_campaign(campaign_id)
-        return experiment_id
-
     def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
         """Return the rows of a statement on a campaign; raise an AssayError if there is no such campaign."""
         with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
+            experiment_of(connection, campaign_id)
             return connection.execute(statement).mappings().all()
 
     def each(
@@ -592,10 +580,30 @@ class Store:
             last = rows[-1][number.name]
             rows = self.rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
 
-    def _no_campaign(self, campaign_id: int) -> AssayError:
-        return AssayError(
-            f"{self.name} has no campaign {campaign_id}: `assay store list` shows its campaigns"
-        )
+
+def experiment_of(connection: Connection, campaign_id: int) -> int:
+    """Return the number of a campaign's experiment; raise an AssayError if there is no such campaign."""
+    statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
+    held = abs(campaign_id) <= LARGEST
+    experiment_id = connection.execute(statement).scalar_one_or_none() if held else None
+    if experiment_id is None:
+        raise _no_campaign(database_of(connection).name, campaign_id)
+    return experiment_id
+
+
+def _no_campaign(name: StoreName, campaign_id: int) -> AssayError:
+    return AssayError(f"{name} has no campaign {campaign_id}: `assay store list` shows its campaigns")
+
+
+def _of_replaced_group() -> ColumnElement[bool]:
+    """Return the condition that a planned trial's group was lost with its host and is planned anew."""
+    claim = schema.claim
+    replaced = select(claim.c.group).where(
+        claim.c.campaign_id == planned_trial.c.campaign_id,
+        claim.c.group == planned_trial.c.group,
+        claim.c.state == "replaced",
+    )
+    return replaced.exists()
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
@@ -639,10 +647,26 @@ def add_campaign(
     return campaign_id
 
 
-def _add_ended(
-    connection: Connection, experiment_id: int, campaign_id: int, ordinal: int, outcome: Outcome
-) -> int:
-    """Write the outcome of a planned trial, and return the trial's number."""
+def add_decision(
+    connection: Connection, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial]
+) -> None:
+    """Write a decision, and add its trials to the plan; see `Store.decide`."""
+    experiment_of(connection, campaign_id)
+    try:
+        _add_planned(connection, campaign_id, trials)
+    except IntegrityError as error:
+        raise AssayError(
+            f"campaign {campaign_id} has a trial of this ordinal already; the store was not changed"
+        ) from error
+    connection.execute(
+        insert(schema.decision),
+        {"campaign_id": campaign_id, **vars(decision), "reason": storable(decision.reason)},
+    )
+
+
+def add_ended(connection: Connection, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
+    """Write the outcome of a planned trial, and return the trial's number; see `Store.record`."""
+    experiment_id = experiment_of(connection, campaign_id)
     result = dict(outcome.result) if outcome.result is not None else None
     kept = {
         "campaign_id": campaign_id,
