@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Insert, Table
 
 from assay.store.names import StoreName
-from assay.store.views import ViewSql
+from assay.store.views import ViewSql, quoted
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
@@ -90,6 +90,11 @@ class Database(ABC):
     @abstractmethod
     def numbered(self, connection: Connection, table: Table) -> None:
         """Have the database number rows from the highest number on that was written."""
+
+    def replace_view(self, connection: Connection, view: str, created: str) -> None:
+        """Drop a view, and create it anew by a statement."""
+        run_sql(connection, f"DROP VIEW {quoted(view)}")
+        run_sql(connection, created)
 
     @abstractmethod
     def lock_views(self, connection: Connection) -> None:

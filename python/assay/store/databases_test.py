@@ -456,6 +456,23 @@ def test_long_and_many_names_have_columns_of_their_own(postgresql: TestServer) -
         assert views == [("x" * 63,), (f"{'x' * 61}_2",)]
 
 
+def test_a_view_of_somebody_stops_no_campaign(postgresql: TestServer) -> None:
+    url = postgresql.create()
+    with Store.open(url) as store:
+        campaign = begin(store)
+        store.record(campaign, 0, measured(5))
+        with psycopg.connect(url) as raw:
+            raw.execute("CREATE VIEW mine AS SELECT throughput FROM maps")
+        store.record(campaign, 1, replace(measured(6), result={"metrics": {"throughput": 6, "new": 1}}))
+        assert store.query("select throughput from mine order by 1")[1] == [(5,), (6,)]
+        with pytest.raises(AssayError, match='column "new" does not exist'):
+            store.query("select new from trials")
+        with psycopg.connect(url) as raw:
+            raw.execute("DROP VIEW mine")
+        store.record(campaign, 2, replace(measured(6), result={"metrics": {"newer": 1}}))
+        assert store.query("select count(new), count(newer) from trials")[1] == [(1, 1)]
+
+
 def test_a_factor_whose_levels_get_another_type_has_a_column_that_holds_all(postgresql: TestServer) -> None:
     with Store.open(postgresql.create()) as store:
         cases: list[list[Level]] = [[1, 2], [1, 0.5], [1, "two"]]

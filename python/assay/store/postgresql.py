@@ -216,6 +216,15 @@ class PostgresqlDatabase(Database):
         found: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
         return found
 
+    def replace_view(self, connection: Connection, view: str, created: str) -> None:
+        """Drop a view, and create it anew by a statement; it stays where a view of somebody needs it."""
+        try:
+            with connection.begin_nested():
+                super().replace_view(connection, view, created)
+        except DBAPIError as error:
+            if not isinstance(error.orig, errors.DependentObjectsStillExist):
+                raise
+
     def lock_views(self, connection: Connection) -> None:
         """Keep other transactions from changing views, until this one ends."""
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_lock_key(connection, 'views')})")

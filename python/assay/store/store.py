@@ -731,8 +731,9 @@ def extend_view(connection: Connection, experiment_id: int, names: Names) -> Non
     view = connection.execute(
         select(experiments.c.view_name).where(experiments.c.id == experiment_id)
     ).scalar_one()
-    run_sql(connection, f"DROP VIEW {quoted(view)}")
-    run_sql(connection, create_view(view, experiment_id, known | missing, database.view_sql))
+    database.replace_view(
+        connection, view, create_view(view, experiment_id, known | missing, database.view_sql)
+    )
 
 
 def columns_of(connection: Connection, experiment_id: int) -> dict[tuple[Kind, str], Type]:
