@@ -163,10 +163,10 @@ def test_a_server_that_asks_for_a_password_is_told_apart_from_a_wrong_one(tmp_pa
 # Versions
 
 
-def of_version_8(path: Path) -> None:
+def of_version_8(path: Path, mode: str = "WAL") -> None:
     with closing(sqlite3.connect(path)) as raw:
         raw.executescript(Path(__file__).with_name("version_8.sql").read_text(encoding="utf-8"))
-        raw.execute("PRAGMA journal_mode = WAL")
+        raw.execute(f"PRAGMA journal_mode = {mode}")
 
 
 def tables_of(path: Path) -> dict[str, Any]:
@@ -187,9 +187,12 @@ def tables_of(path: Path) -> dict[str, Any]:
         }
 
 
-def test_a_store_of_the_version_before_is_migrated_and_is_then_as_a_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])  # a store that was saved, `STORE.saved`, is in the second
+def test_a_store_of_the_version_before_is_migrated_and_is_then_as_a_new_one(
+    tmp_path: Path, mode: str
+) -> None:
     old, new = tmp_path / "old.sqlite", tmp_path / "new.sqlite"
-    of_version_8(old)
+    of_version_8(old, mode)
     with Store.open(old, create=False) as store:
         assert [campaign.experiment for campaign in store.campaigns()] == ["maps", "other"]
         assert store.query("select throughput, threads from maps")[1] == [(5, 1)]

@@ -108,10 +108,10 @@ class SqliteDatabase(Database):
         engine = _engine(file)
         try:
             with explained(path, "run again"):
-                found = _version_of(engine, path, file)
-                if found is None:
+                found, in_wal = _version_of(engine, path, file)
+                if not in_wal:
                     _create(engine)
-                elif found < VERSION:
+                if found is not None and found < VERSION:
                     with file_lock(path):  # an older Assay may be running trials
                         _migrate(engine)
             return cls(path, file, engine)
@@ -316,8 +316,8 @@ def _engine(file: Path) -> Engine:
     return engine
 
 
-def _version_of(engine: Engine, path: Path, file: Path) -> int | None:
-    """Return the version of the file's store; None if it has none yet, or was killed while it was made.
+def _version_of(engine: Engine, path: Path, file: Path) -> tuple[int | None, bool]:
+    """Return the version of the file's store, None if it has none yet, and whether it is in WAL mode.
 
     Raises:
         AssayError: it cannot be opened.
@@ -331,12 +331,12 @@ def _version_of(engine: Engine, path: Path, file: Path) -> int | None:
             journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
             if not _has_its_length(connection, file):
                 raise damaged(path, "its end is missing")
-            return found if journal == "wal" else None
+            return found, journal == "wal"
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise AssayError(
                 f"{path} is a database of another program; it was left as it is: choose another with --store"
             )
-    return None
+    return None, False
 
 
 def _has_its_length(connection: Connection, file: Path) -> bool:
