@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
@@ -18,6 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from assay import programs
 from assay.runner import load
+
+if TYPE_CHECKING:
+    from assay.store.testing import TestServer
 
 # Typer would make all commands from their functions again for each call, which takes 15 ms.
 typer.main.get_command = cache(typer.main.get_command)
@@ -62,6 +66,15 @@ def host_to_itself() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "counts", lambda: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator["TestServer"]:
+    """Return a PostgreSQL server, which is started when the first test asks for it."""
+    from assay.store.testing import running_server  # noqa: PLC0415 - most runs of tests need none
+
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

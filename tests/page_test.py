@@ -318,14 +318,14 @@ comparison = { metric = "value_ms", factor = "subject", baseline = "one", smalle
 
 
 def test_the_commands_work_from_any_folder(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(store.path.parent)
-    with Store.open(Path(store.path.name)) as relative:
+    monkeypatch.chdir(Path(str(store.name)).parent)
+    with Store.open(Path(str(store.name)).name) as relative:
         index = write_page(gather(relative, 1), relative, Path("site"))
-        assert index == store.path.parent / "site" / "campaign-1" / "index.html"
+        assert index == Path(str(store.name)).parent / "site" / "campaign-1" / "index.html"
     for command in Page(index).texts["pre"]:
         if command.startswith("assay "):
             words = shlex.split(command)
-            assert words[words.index("--store") + 1] == str(store.path)
+            assert words[words.index("--store") + 1] == str(Path(str(store.name)))
             assert words[1] != "run" or words[2] == str(index.parent / "experiment.json")
 
 
@@ -371,10 +371,10 @@ def test_the_page_quotes_its_commands(pages: dict[str, Page], store: Store) -> N
     page = pages["campaign-1/index.html"]
     commands = [text for text in page.texts["pre"] if text.startswith("assay ")]
     run, report, audited, query = (shlex.split(command) for command in commands)
-    assert audited == ["assay", "report", "--campaign", "1", "--audit", "--store", str(store.path)]
-    written = store.path.parent / "assay-report" / "campaign-1" / "experiment.json"
-    assert run == ["assay", "run", str(written), "--store", str(store.path)]
-    assert report == ["assay", "report", "--campaign", "1", "--store", str(store.path)]
+    assert audited == ["assay", "report", "--campaign", "1", "--audit", "--store", str(Path(str(store.name)))]
+    written = Path(str(store.name)).parent / "assay-report" / "campaign-1" / "experiment.json"
+    assert run == ["assay", "run", str(written), "--store", str(Path(str(store.name)))]
+    assert report == ["assay", "report", "--campaign", "1", "--store", str(Path(str(store.name)))]
     _, rows = store.query(query[3], campaign=1)
     assert len(rows) == CONDITIONS
     medians = sorted(row[-1] for row in rows)
@@ -407,7 +407,9 @@ def test_the_terminal_shows_findings_first_within_80_columns_and_nothing_of_othe
 
 def test_the_command_prints_verdicts_and_where_the_page_is(store: Store, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    done = run_assay(Path(), "report", "--campaign", "1", "--store", str(store.path), "--output", str(site))
+    done = run_assay(
+        Path(), "report", "--campaign", "1", "--store", str(Path(str(store.name))), "--output", str(site)
+    )
     assert (done.returncode, done.stderr) == (0, "")
     page, following = done.stdout.splitlines()[-2:]
     assert page == f"page: {site / 'campaign-1' / 'index.html'}"
@@ -424,9 +426,9 @@ def second_campaign(store: Store) -> int:
 
 def test_without_a_number_the_command_writes_the_pages_of_every_campaign(other_store: Store) -> None:
     second_campaign(other_store)
-    done = run_assay(Path(), "report", "--store", str(other_store.path))
+    done = run_assay(Path(), "report", "--store", str(Path(str(other_store.name))))
     assert (done.returncode, done.stderr) == (0, "")
-    site = other_store.path.parent / "assay-report"
+    site = Path(str(other_store.name)).parent / "assay-report"
     assert ": 0 of 60 trials " in done.stdout.splitlines()[0]
     assert done.stdout.splitlines()[-2] == f"page: {site / 'index.html'}"
     links = [href for href in Page(site / "index.html").attributes("href") if "campaign" in href]
@@ -501,8 +503,8 @@ def test_a_site_moves_with_its_store(tmp_path: Path) -> None:
     (tmp_path / "here").rename(tmp_path / "there")
     with Store.open(tmp_path / "there" / "assay.sqlite") as moved:
         index = write_site(moved)
-    assert str(moved.path) in index.read_text(encoding="utf-8")
-    assert str(moved.path) in (index.parent / "campaign-1" / "index.html").read_text(encoding="utf-8")
+    assert str(moved.name) in index.read_text(encoding="utf-8")
+    assert str(moved.name) in (index.parent / "campaign-1" / "index.html").read_text(encoding="utf-8")
 
 
 def test_only_what_has_changed_is_written_again(other_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -584,7 +586,7 @@ def test_a_site_without_campaigns_says_so(tmp_path: Path) -> None:
 
 def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: Store) -> None:
     store = other_store
-    done = run_assay(Path(), "report", "--campaign", "1", "--json", "--store", str(store.path))
+    done = run_assay(Path(), "report", "--campaign", "1", "--json", "--store", str(Path(str(store.name))))
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     expected = gather(store, 1)
@@ -597,7 +599,7 @@ def test_the_command_gives_programs_the_analysis_and_the_findings(other_store: S
         assert (shown["verdict"], shown["ratio"]) == (comparison.verdict, comparison.ratio)
     for shown, condition in zip(answer["analysis"]["conditions"], expected.analysis.conditions, strict=True):
         assert shown["counts"] == condition.counts
-    assert not (store.path.parent / "assay-report").exists()
+    assert not (Path(str(store.name)).parent / "assay-report").exists()
 
 
 def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path) -> None:
@@ -626,7 +628,7 @@ def test_the_analysis_is_json_for_metrics_near_the_largest_double(tmp_path: Path
 
 
 def test_a_campaign_that_does_not_exist_is_one_message(store: Store) -> None:
-    done = run_assay(Path(), "report", "--campaign", "9", "--store", str(store.path))
+    done = run_assay(Path(), "report", "--campaign", "9", "--store", str(Path(str(store.name))))
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "no campaign 9" in done.stderr

@@ -13,7 +13,7 @@ def open(path: "str | Path") -> "Any":
     """Open a store and give its contents as pandas data frames, as a satellite does (`assay.open`).
 
     Args:
-        path: the store's file.
+        path: the store's file, or the URL of one on a server.
 
     Raises:
         AssayError: there is no store, it cannot be read, or the satellite or pandas is not installed.

@@ -9,6 +9,7 @@ _EXTRAS = {
     "datasette": ("datasette", "serve"),
     "pandas": ("pandas", "parquet"),
     "pyarrow": ("pyarrow", "parquet"),
+    "psycopg": ("psycopg", "postgresql"),
 }
 """Module -> the package that it comes with, and the extra of `pyproject.toml` that asks for it."""
 

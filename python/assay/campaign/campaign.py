@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from assay import programs
@@ -28,7 +27,7 @@ from assay.runner.machine import host
 from assay.runner.process import CannotStartError, Interrupted, StopSignals
 from assay.runner.simulate import announcement, simulation_plan
 from assay.runner.subjects import facts_of_subjects
-from assay.store import Store, runner_lock
+from assay.store import Store, StoreName, runner_lock
 from assay.versions import Repository, Worktrees
 
 PATIENCE_S = 600
@@ -59,7 +58,7 @@ class CampaignResult:
 
 
 def run_campaign(
-    path: Path,
+    name: StoreName,
     experiment_or_number: Experiment | int,
     stop: StopSignals,
     reporter: Reporter,
@@ -73,7 +72,7 @@ def run_campaign(
     When trials have ended, `stop` acts at once, until the caller leaves it.
 
     Args:
-        path: the store, which is created if a new campaign needs it.
+        name: the store, which is created if a new campaign needs it.
         experiment_or_number: the experiment of a new campaign, or the number of a campaign to resume.
         stop: stops the campaign; every trial that has ended is kept.
         reporter: shows progress.
@@ -89,14 +88,14 @@ def run_campaign(
             campaign is finished; another runner uses the store; or the store cannot be written.
     """
     if isinstance(experiment_or_number, int):
-        with Store.open(path, create=False) as store, runner_lock(path):
+        with Store.open(name, create=False) as store, runner_lock(name):
             number = experiment_or_number
             if store.campaign(number).finished:
                 raise AssayError(f"nothing to resume: campaign {number} is finished")
             resumed = _Campaign(store, stop, reporter, number, built, tuned, pilot)
             return resumed.run(store.experiment(number), None)
     plan = plan_trials(experiment_or_number)
-    with Store.open(path) as store, runner_lock(path):
+    with Store.open(name) as store, runner_lock(name):
         begun = _Campaign(store, stop, reporter, None, built, tuned, pilot)
         return begun.run(experiment_or_number, plan)
 
@@ -136,22 +135,24 @@ class _Campaign:
         worktrees = nullcontext(experiment) if plan else _rebuilt(experiment, self.stop, self.reporter)
         with worktrees as built, self._prepared(built, plan) as executor:
             assert self.number is not None
-            store, reporter, design = self.store, self.reporter, built.design
-            scheduler = Scheduler(
-                store, self.number, built, clock=time.monotonic, say=reporter.show, pilot=self.pilot
-            )
-            check_programs(scheduler.pending)
-            summary = store.campaign(self.number)
-            with ProgressDisplay(
-                reporter.console,
-                scheduler.pending,
-                summary.ended,
-                summary.ended - summary.counts.get("valid", 0),
-                may_end_early=(design.end, design.minutes, self.pilot) != (None, None, None),
-                budget_s=math.inf if design.minutes is None else 60 * design.minutes - scheduler.running_s(),
-            ) as progress:
-                scheduler.run(executor, progress)
-            return scheduler.analysis
+            with self.store.leading(self.number):
+                return self._run_pending(self.number, built, executor)
+
+    def _run_pending(self, number: int, built: Experiment, executor: LocalExecutor) -> Analysis | None:
+        store, reporter, design = self.store, self.reporter, built.design
+        scheduler = Scheduler(store, number, built, clock=time.monotonic, say=reporter.show, pilot=self.pilot)
+        check_programs(scheduler.pending)
+        summary = store.campaign(number)
+        with ProgressDisplay(
+            reporter.console,
+            scheduler.pending,
+            summary.ended,
+            summary.ended - summary.counts.get("valid", 0),
+            may_end_early=(design.end, design.minutes, self.pilot) != (None, None, None),
+            budget_s=math.inf if design.minutes is None else 60 * design.minutes - scheduler.running_s(),
+        ) as progress:
+            scheduler.run(executor, progress)
+        return scheduler.analysis
 
     @contextmanager
     def _prepared(self, experiment: Experiment, plan: Plan | None) -> Iterator[LocalExecutor]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assay.experiment.types import Revision
     from assay.report import Report
     from assay.report.ab import Answer
+    from assay.store import StoreName
 
 BASE, HEAD = "base", "head"
 
@@ -144,7 +145,7 @@ def _check_different(revisions: "Mapping[str, Revision]", head: str | None) -> N
 
 
 def _print_result(
-    answer: "Answer", store: Path, markdown: Path | None, junit: Path | None, *, as_json: bool
+    answer: "Answer", store: "StoreName", markdown: Path | None, junit: Path | None, *, as_json: bool
 ) -> None:
     """Print the answer, and write the files that are requested."""
     from assay.report import ab_writers
@@ -163,7 +164,7 @@ def _print_result(
         write(junit, ab_writers.junit(answer), "--junit")
 
 
-def _as_object(answer: "Answer", store: Path) -> dict[str, Any]:
+def _as_object(answer: "Answer", store: "StoreName") -> dict[str, Any]:
     from assay.report.ab import sentence
 
     trust = answer.trust

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from assay.experiment import Experiment
     from assay.findings import Finding
-    from assay.store import Store
+    from assay.store import Store, StoreName
     from assay.store.types import CampaignSummary
 
 TRIALS_AT_MOST = 10
@@ -25,7 +25,7 @@ TRIALS_AT_MOST = 10
 
 
 def audit(
-    path: Path,
+    name: "StoreName",
     experiment: "Experiment | None" = None,
     *,
     campaign: int | None = None,
@@ -35,7 +35,7 @@ def audit(
     """Print what the audit finds in an experiment and its latest campaign, or in a campaign alone.
 
     Args:
-        path: the store's.
+        name: the store.
         experiment: gets every check that `assay run` makes before it starts; None to audit a campaign alone.
         campaign: its number; None for the one begun last, where there is no experiment.
         fail_on: what ends with exit code 1.
@@ -57,8 +57,8 @@ def audit(
         listed = listings(experiment)
         check_listed(experiment, listed, built=False)
         of_file = audit_experiment(experiment, {**host(), **facts_of_subjects(experiment, listed)})
-    if experiment is None or path.exists():
-        with Store.open(path, create=False) as opened:
+    if experiment is None or not isinstance(name, Path) or name.exists():
+        with Store.open(name, create=experiment is not None) as opened:
             summary, note = _campaign(opened, experiment, campaign)
             if summary is not None and summary.imported:
                 of_campaign = gather_imported(opened, summary.id).findings
@@ -86,8 +86,8 @@ def audit(
         )
     else:
         if summary is None or of_file or note:
-            name = experiment.path if experiment else ""
-            _print_findings(f"{name}, before it runs", of_file)
+            file = experiment.path if experiment else ""
+            _print_findings(f"{file}, before it runs", of_file)
         if note:
             typer.echo(f"{note}\n")
         if summary is not None:
@@ -120,7 +120,7 @@ def _campaign(
         return store.campaign(number), ""
     campaigns = [summary for summary in store.campaigns() if summary.experiment == experiment.name]
     if not campaigns:
-        return None, f"{store.path} has no campaign of {experiment.name} yet."
+        return None, f"{store.name} has no campaign of {experiment.name} yet."
     wanted, differs = asked(experiment), ""
     for summary in reversed(campaigns):
         with suppress(UnreadableError):

@@ -1,7 +1,6 @@
 """`assay bisect`: which commit made it slower?"""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, StoreOptio
 if TYPE_CHECKING:
     from assay.campaign.benchmarks import ComparisonRequest
     from assay.report.bisection import BisectionResult
+    from assay.store import StoreName
 
 
 @with_request
@@ -82,7 +82,7 @@ def bisect(
         raise typer.Exit(bisected.exit_code)
 
 
-def _as_object(bisected: "BisectionResult", store: Path) -> dict[str, Any]:
+def _as_object(bisected: "BisectionResult", store: "StoreName") -> dict[str, Any]:
     from assay.report.bisection import sentence
 
     good, bad = bisected.ends
@@ -113,5 +113,5 @@ def _as_object(bisected: "BisectionResult", store: Path) -> dict[str, Any]:
         ],
         "others": bisected.others,
         "minutes_needed": bisected.minutes_needed,
-        "store": store,
+        "store": str(store),
     }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
@@ -31,7 +30,7 @@ from assay.errors import AssayError
 from assay.words import QUOTED_AT_MOST, counted, printable, shortened
 
 if TYPE_CHECKING:
-    from assay.store import Store
+    from assay.store import Store, StoreName
     from assay.store.types import CampaignSummary
 
 QUERY_BYTES = 2**31
@@ -207,7 +206,7 @@ def limit_memory() -> tuple[int, int]:
     return before
 
 
-def _open(path: Path) -> "Store":
+def _open(path: "StoreName") -> "Store":
     from assay.store import Store
 
     return Store.open(path, create=False)

@@ -61,6 +61,7 @@ in_store.command("show", cls=Command)(browse.show)
 in_store.command("query", cls=Command)(browse.query)
 in_store.command("replay", cls=Command)(replay.replay)
 in_store.command("check", cls=Command)(store.check)
+in_store.command("copy", cls=Command)(store.copy)
 in_store.command("remove", cls=Command)(store.remove)
 
 in_new = group(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.campaign.benchmarks import ComparisonRequest
     from assay.experiment import Experiment
     from assay.report import Report
-    from assay.store import Store
+    from assay.store import Store, StoreName
 
 
 def _gate(text: str) -> float:
@@ -115,7 +115,7 @@ def with_request(command: Callable[..., None]) -> Callable[..., None]:
 
 def measure(
     experiment: "Experiment",
-    path: Path,
+    path: "StoreName",
     *,
     quiet: bool,
     stopped: "Callable[[Report], None] | None" = None,
@@ -131,7 +131,9 @@ def measure(
     Raises:
         Exit: the campaign was stopped.
     """
-    if not path.parent.exists():  # git is to ignore it: its files are not changes of the project
+    if (
+        isinstance(path, Path) and not path.parent.exists()
+    ):  # git is to ignore it: its files are not changes of the project
         write(path.parent / ".gitignore", "*\n", "--store")
 
     def of_stopped(report: "Report", _: "Store") -> None:

@@ -4,11 +4,15 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.cli.options import DEFAULT_STORE
 
+if TYPE_CHECKING:
+    from assay.store import StoreName
 
-def invocation(*words: str | Path, store: Path = DEFAULT_STORE) -> str:
+
+def invocation(*words: str | Path, store: "StoreName" = DEFAULT_STORE) -> str:
     """Return a command line of `assay` with these words, and `--store` where it is not the usual one."""
     called = sys.argv[0]
     if Path(called).name == "__main__.py":

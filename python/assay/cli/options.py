@@ -24,6 +24,9 @@ from assay.words import json_text, printable
 if TYPE_CHECKING:
     from assay.analysis.types import LevelEffect
     from assay.findings import Finding
+    from assay.store import StoreName
+else:
+    StoreName = Any  # Typer knows no unions, and takes what the parser returns
 
 
 class Level(StrEnum):
@@ -112,25 +115,26 @@ def campaign_option(default: str) -> Any:
     return whole_option(meaning, autocompletion=complete_campaigns)
 
 
-def _store(name: str | Path) -> Path:
+def named_store(name: "str | StoreName") -> "StoreName":
+    """Return the name of a store from what a user typed."""
     if str(name) and ":" not in str(name):
-        return Path(name)
-    from assay.store import path_of
+        return Path(str(name))
+    from assay.store import store_name
 
-    return path_of(name)
+    return store_name(name)
 
 
 ExperimentArgument = Annotated[
     Path, typer.Argument(metavar="EXPERIMENT", hidden=True, autocompletion=complete_experiments)
 ]
 StoreOption = Annotated[
-    Path,
+    StoreName,
     typer.Option(
         "--store",
         envvar="ASSAY_STORE",
-        parser=_store,
+        parser=named_store,
         metavar="FILE",
-        help="The store's file, or sqlite:///FILE.",
+        help="The store's file, or postgresql://USER@HOST/DATABASE.",
     ),
 ]
 BlocksOption = Annotated[

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from assay.analysis.planning import ComparisonForecast, Forecast, GateForecast
     from assay.experiment import Experiment
     from assay.experiment.types import Until
-    from assay.store import Store
+    from assay.store import Store, StoreName
     from assay.store.types import StoredTrial
 
     Earlier = Mapping[int, list[StoredTrial]]
@@ -237,7 +236,7 @@ def _earlier(store: "Store", experiment: "Experiment") -> "Earlier":
     return earlier
 
 
-def _say_pilot(experiment: "Experiment", trials: "Earlier", store: Path) -> None:
+def _say_pilot(experiment: "Experiment", trials: "Earlier", store: "StoreName") -> None:
     """Say that a pilot is going to run, why, and about how long it will take."""
     from assay.campaign.progress import ConditionTimes, time_left
     from assay.runner.simulate import simulation_plan as simulated

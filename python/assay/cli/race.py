@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.experiment.race import Entrant, Race
     from assay.report import Report
-    from assay.store import Store
+    from assay.store import Store, StoreName
 
 _OPERATIONS = ("insert", "erase", "find")
 _NOT_EXECUTED = (126, 127)  # exit codes of a shell that finds no program
@@ -417,7 +417,7 @@ def _explained(metric: str, error: "RehearsalError", within_s: float) -> str:
 
 def _race(
     experiment: "Experiment",
-    path: Path,
+    path: "StoreName",
     began: float,
     note: str,
     *,

@@ -85,7 +85,7 @@ def report(
                 gathered.print(verbose=verbose)
             page = None if as_json and folder is None else write()
             if as_json:
-                print_json({**gathered.as_object(), "store": store, "page": page})
+                print_json({**gathered.as_object(), "store": str(store), "page": page})
             elif page:
                 tell_page(page, invocation("report", store=store))
             end(fail_on, gathered.findings)
@@ -141,7 +141,7 @@ def print_result(
     if as_json:
         print_json(_as_object(report, store, page))
     elif page:
-        tell_page(page, invocation("report", store=store.path))
+        tell_page(page, invocation("report", store=store.name))
     if failure:
         raise failure
     if not as_json:
@@ -162,12 +162,12 @@ def _next(report: "Report", store: "Store", *, verbose: bool) -> str:
     number = ("--campaign", str(report.campaign.id))
     failed = next((trial for trial in report.trials if trial.status != "valid"), None)
     if failed is not None:
-        return invocation("store", "show", str(failed.id), store=store.path)
+        return invocation("store", "show", str(failed.id), store=store.name)
     if not report.campaign.finished:
-        return invocation("resume", *number, store=store.path)
+        return invocation("resume", *number, store=store.name)
     if verbose:
-        return invocation("store", "list", "trials", *number, store=store.path)
-    return invocation("report", *number, "--verbose", store=store.path)
+        return invocation("store", "list", "trials", *number, store=store.name)
+    return invocation("report", *number, "--verbose", store=store.name)
 
 
 def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _as_object(report: "Report", store: "Store", page: Path | None) -> dict[str,
         "how_far": None if report.experiment.varied else [_how_far(of) for of in how_far(report, store)],
         "false_alarms": alarms,
         "compatible": None if alarms is None else alarms.compatible,
-        "store": store.path,
+        "store": str(store.name),
         "page": page,
     }
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,7 +38,7 @@ from assay.words import agreed, counted, printable
 if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.report import Report
-    from assay.store import Store
+    from assay.store import Store, StoreName
 
 CONFIGURATIONS = 12
 REPLICATES = 4
@@ -76,7 +75,7 @@ class Reporting:
     no_page: bool
     verbose: bool
     fail_on: list[Level] | None
-    store: Path
+    store: "StoreName"
     as_json: bool
 
 
@@ -258,9 +257,9 @@ def _run_and_report(experiment_or_number: "Experiment | int", how: Reporting) ->
         Exit: a trial was not valid, or the campaign was stopped.
     """
     from assay.report.site import check_folder
-    from assay.store import path_of
+    from assay.store import store_name
 
-    check_folder(path_of(how.store))
+    check_folder(store_name(how.store))
     tuned = how.tuned or how.isolated
     with (
         _tuned_host(tuned, isolated=how.isolated),
@@ -311,7 +310,7 @@ def _show(report: "Report", store: "Store", how: Reporting) -> None:
         from assay.audit import maps_of
 
         listing = invocation(
-            "store", "list", "trials", "--campaign", str(report.campaign.id), store=store.path
+            "store", "list", "trials", "--campaign", str(report.campaign.id), store=store.name
         )
         maps = maps_of(failed, report.experiment, report.campaign.host)
         check = f"\nlook for the defect: {invocation('check', *maps[:1])}" if maps else ""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,12 +13,12 @@ from assay.words import agreed, counted
 if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.report import Report
-    from assay.store import Store
+    from assay.store import Store, StoreName
 
 
 @contextmanager
 def running_campaign(
-    path: Path,
+    path: "StoreName",
     experiment_or_number: "Experiment | int",
     *,
     quiet: bool = False,
@@ -46,9 +45,9 @@ def running_campaign(
     from assay.report import gather
     from assay.report.verdicts import record
     from assay.runner.process import Interrupted, StopSignals
-    from assay.store import Store, path_of
+    from assay.store import Store, store_name
 
-    path = path_of(path)
+    path = store_name(path)
     with StopSignals() as stop:
         try:
             result = run_campaign(
@@ -94,6 +93,6 @@ def _say_stopped(store: "Store", number: int) -> None:
     typer.echo(
         f"stopped: {summary.ended} of {counted(summary.planned, 'trial')}"
         f" {agreed(summary.ended, 'has ended and is', 'have ended and are')} kept\n"
-        f"{command} with: {invocation(command, '--campaign', str(number), store=store.path)}",
+        f"{command} with: {invocation(command, '--campaign', str(number), store=store.name)}",
         err=True,
     )

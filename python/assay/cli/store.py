@@ -2,13 +2,25 @@
 
 import sys
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, print_json, whole
+from assay.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    named_store,
+    print_json,
+    whole,
+)
 from assay.errors import AssayError
 from assay.words import counted, listed, printable, shortened
+
+if TYPE_CHECKING:
+    from assay.store import StoreName
+else:
+    StoreName = Any  # as in `options`
 
 
 def check(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
@@ -39,6 +51,24 @@ def check(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
         elif not campaigns:
             typer.echo(f"remedy: restore {store} from a copy, or: sqlite3 {store} .recover | sqlite3 NEW")
     raise typer.Exit(1 if damages else 0)
+
+
+def copy(
+    source: Annotated[StoreName, typer.Argument(parser=named_store, metavar="FROM", hidden=True)],
+    target: Annotated[StoreName, typer.Argument(parser=named_store, metavar="TO", hidden=True)],
+) -> None:
+    """Copy a store to another place, which is a file or on a server.
+
+    FROM and TO are files or URLs, as --store takes them. TO is made if it is missing, and holds no campaign
+    yet. All is copied as it is at this moment, or nothing; campaigns and trials keep their numbers.
+
+    Example: `assay store copy results/assay.sqlite postgresql://me@lab/assay`
+    """
+    from assay.store.copy import copy_store
+
+    counts = copy_store(source, target)
+    campaigns, trials = counted(counts["campaign"], "campaign"), counted(counts["trial"], "trial")
+    typer.echo(f"copied {campaigns} with {trials} from {source} to {target}")
 
 
 def remove(

@@ -139,7 +139,7 @@ def _with_seed(report: Report) -> str:
 def _commands(report: Report, store: Store, resolved: Path) -> list[tuple[str, str]]:
     """Return what to type to get the campaign, this page and its numbers again, with what each gives."""
     campaign, analysis = report.campaign, report.analysis
-    where = f" --store {shlex.quote(str(store.path.absolute()))}"
+    where = f" --store {shlex.quote(str(store.name.absolute()))}"
     select = ", ".join(
         [*(f'"{factor}"' for factor in report.experiment.factors), f'median("{analysis.metric}")']
     )

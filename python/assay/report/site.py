@@ -44,19 +44,24 @@ from assay.report.imported import ImportedReport
 from assay.report.render import render, write_scripts
 from assay.report.verdicts import about_sensitivity, asked_otherwise, elsewhere, gather_any
 from assay.satellites import added
-from assay.store import Store, UnreadableError
+from assay.store import Server, Store, StoreName, UnreadableError
 from assay.store.types import READ_BY, CampaignSummary
 
 SHARED = ("style.css", "tables.js", "charts.js", "campaign.js", "trial.js")
 
 
 def site_of(store: Store) -> Path:
-    """Return the folder of a store's site: for `assay.sqlite` it is `assay-report` next to it."""
-    return _site_of(store.path)
+    """Return the folder of a store's site: for `assay.sqlite` it is `assay-report` next to it.
+
+    Of a store on a server it is `results/DATABASE-report`.
+    """
+    return _site_of(store.name)
 
 
-def _site_of(path: Path) -> Path:
-    return path.with_name(f"{path.name.removesuffix('.sqlite')}-report").absolute()
+def _site_of(name: StoreName) -> Path:
+    if isinstance(name, Server):
+        return Path("results", f"{name.database}-report").absolute()
+    return name.with_name(f"{name.name.removesuffix('.sqlite')}-report").absolute()
 
 
 def write_site(
@@ -94,32 +99,34 @@ def write_page(report: Report | ImportedReport, store: Store, directory: Path | 
     return written
 
 
-def check_folder(path: Path, directory: Path | None = None) -> None:
-    """Check that a folder can hold the site of the store at a path; by default the folder of `site_of`.
+def check_folder(name: StoreName, directory: Path | None = None) -> None:
+    """Check that a folder can hold the site of a store; by default the folder of `site_of`.
 
     Raises:
         AssayError: it holds something else, or is not a folder.
     """
-    directory = (directory or _site_of(path)).absolute()
-    mine = _read(directory / "site.json").get("store") == _owner(path, directory)
+    directory = (directory or _site_of(name)).absolute()
+    mine = _read(directory / "site.json").get("store") == _owner(name, directory)
     if not mine and (any(directory.glob("*")) or (directory.exists() and not directory.is_dir())):
         raise AssayError(
-            f"{directory} is not the site of {path} and not empty, so it was left as it is; "
+            f"{directory} is not the site of {name} and not empty, so it was left as it is; "
             "move it away, or write the site elsewhere: assay report --output FOLDER"
         )
 
 
-def _owner(path: Path, directory: Path) -> str:
-    """Return how a site names its store: by its path relative to the site's folder."""
-    return os.path.relpath(path.resolve(), directory.resolve())
+def _owner(name: StoreName, directory: Path) -> str:
+    """Return how a site names its store: by its path relative to the site's folder, or by its URL."""
+    if isinstance(name, Server):
+        return str(name)
+    return os.path.relpath(name.resolve(), directory.resolve())
 
 
 def _prepared(store: Store, directory: Path | None) -> Path:
     """Take a folder for the site of a store, write what its pages share, and return it."""
-    check_folder(store.path, directory)
+    check_folder(store.name, directory)
     directory = (directory or site_of(store)).absolute()
     mark = directory / "site.json"
-    owner = {"store": _owner(store.path, directory)}
+    owner = {"store": _owner(store.name, directory)}
     whole = {**owner, "assay": _version()}
     if _read(mark) != whole:
         write(mark, json.dumps(owner))
@@ -178,7 +185,7 @@ def _made_from(campaign: CampaignSummary, store: Store, directory: Path) -> str:
     return _digest(
         (
             _version(),
-            *(directory, store.path.absolute(), campaign.started_at, campaign.seed),
+            *(directory, store.name.absolute(), campaign.started_at, campaign.seed),
             *(campaign.planned, campaign.ended, len(decisions)),
         )
     )
@@ -236,7 +243,7 @@ def _write_index(store: Store, directory: Path) -> Path:
             name: [kind for kind in added("assay.pages") if (directory / f"{kind}-{name}.html").exists()]
             for name in experiments
         },
-        store=str(store.path.absolute()),
+        store=str(store.name.absolute()),
         read_by=READ_BY,
         root="",
     )

@@ -1,4 +1,4 @@
-"""The store: every trial of every campaign in one database that only grows.
+"""The store: every trial of every campaign in one database that only grows, in a file or on a server.
 
     with Store.open(Path("results/assay.sqlite")) as store:
         campaign = store.begin_campaign(...)          # the plan is kept with it
@@ -9,8 +9,17 @@
 `docs/reference/store.md` lists the tables, views and functions.
 """
 
+from assay.store.names import Server, StoreName, store_name
+from assay.store.opening import runner_lock
 from assay.store.reading import DamagedError, UnreadableError
-from assay.store.sqlite import path_of, runner_lock
 from assay.store.store import Store
 
-__all__ = ["DamagedError", "Store", "UnreadableError", "path_of", "runner_lock"]
+__all__ = [
+    "DamagedError",
+    "Server",
+    "Store",
+    "StoreName",
+    "UnreadableError",
+    "runner_lock",
+    "store_name",
+]

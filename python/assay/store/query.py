@@ -1,4 +1,4 @@
-"""One read-only SQL query over the store, with the aggregates that SQLite lacks."""
+"""One read-only SQL query over a store's file, with the aggregates that SQLite lacks."""
 
 import difflib
 import re
@@ -9,8 +9,11 @@ from time import monotonic
 from typing import Any
 
 from assay.errors import AssayError
-from assay.store.sqlite import BUSY_TIMEOUT_S
+from assay.store.database import Rows
 from assay.store.views import quoted
+
+BUSY_TIMEOUT_S = 30.0
+"""The longest time that a process waits for another one that is writing."""
 
 LONGEST_BYTES = 2**28
 """The most bytes of one value, a text or a BLOB."""
@@ -20,9 +23,6 @@ LONGEST_S = 60
 
 _READ = re.compile(r'\b(?:from|join)\s+(?:"([^"]+)"|(\w+))', re.IGNORECASE)
 """The tables of a query; a missing column was most often meant for the first one."""
-
-Rows = tuple[list[str], list[tuple[Any, ...]]]
-"""The names of the columns, and the rows."""
 
 
 class _Aggregate:

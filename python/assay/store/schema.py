@@ -1,12 +1,12 @@
 """The tables of the store. A row is written once: triggers refuse to change or delete a trial."""
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
+    BigInteger,
     Column,
     DateTime,
     Dialect,
@@ -23,36 +23,101 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
+from sqlalchemy.types import TypeEngine
 
 from assay.plan.types import Level
-from assay.store.reading import Unfit
+from assay.store.encoding import (
+    json_from_postgresql,
+    json_to_postgresql,
+    text_from_postgresql,
+    text_to_postgresql,
+    to_json,
+)
+from assay.store.reading import Unfit, from_json
 from assay.words import shortened
 
+VERSION = 10
+"""The version of the tables, and of the views, triggers and functions of each database: a change raises it,
+and brings a migration in `migrations/versions/` whose revision is the new version."""
+
 metadata = MetaData()
+Processor = Callable[[Any], Any] | None
 
 
-def to_json(value: Any) -> str:
-    """Return `value` as compact JSON that SQLite can hold.
+class AnyText(TypeDecorator[str]):
+    """Any text that UTF-8 can express, U+0000 too."""
 
-    Text is not escaped, because SQLite's JSON paths find only keys without escapes. If it has half a
-    surrogate pair, which UTF-8 cannot express, everything outside ASCII is escaped.
+    impl = Text
+    cache_ok = True
 
-    Raises:
-        ValueError: a number in it is not finite (the protocol admits none).
-    """
-    text = _encode(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
-    return text
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Leave NOCASE to SQLite, which alone knows it."""
+        return Text() if dialect.name == "postgresql" else self.impl_instance
+
+    def bind_processor(self, dialect: Dialect) -> Processor:
+        """Replace what PostgreSQL cannot hold."""
+        return _only_in_postgresql(dialect, text_to_postgresql)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Processor:
+        """Put it back."""
+        return _only_in_postgresql(dialect, text_from_postgresql)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+class JsonText(TypeDecorator[Any]):
+    """The text of a JSON value, as it is: PostgreSQL's own types of JSON would refuse some."""
+
+    impl = Text
+    cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> Processor:
+        """Replace what PostgreSQL cannot hold."""
+        return _only_in_postgresql(dialect, json_to_postgresql)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Processor:
+        """Put it back."""
+        return _only_in_postgresql(dialect, json_from_postgresql)
+
+
+class Json(JsonText):
+    """A JSON value, None too; `Unfit` is read where the text is not JSON."""
+
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Call the column JSON in SQLite, as ever."""
+        return _SqliteJson() if dialect.name == "sqlite" else Text()
+
+    def bind_processor(self, dialect: Dialect) -> Processor:
+        """Encode a value."""
+        convert = super().bind_processor(dialect)
+        return to_json if convert is None else lambda value: convert(to_json(value))
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Processor:
+        """Decode a text; a row that is missing has none."""
+        convert = super().result_processor(dialect, coltype) or (lambda text: text)
+        return lambda text: None if text is None else from_json(convert(text))
+
+
+class _SqliteJson(Text):
+    """The type of a text in a column that SQLite calls JSON."""
+
+    __visit_name__ = "JSON"
+
+
+def _only_in_postgresql(dialect: Dialect, convert: Callable[[str], str]) -> Processor:
+    if dialect.name != "postgresql":
+        return None
+    return lambda text: None if text is None else convert(text)
+
+
+Whole = BigInteger().with_variant(Integer(), "sqlite")
+"""A whole number of 64 bits; SQLite numbers rows by themselves only if they are called INTEGER."""
+Word = String(16).with_variant(Text(), "postgresql")
+Digest = String(64).with_variant(Text(), "postgresql")
 
 
 class Utc(TypeDecorator[datetime]):
-    """A moment, stored as text in UTC such as `2025-01-31 12:00:00.000000`, which SQLite's functions read."""
+    """A moment in UTC; SQLite has a text such as `2025-01-31 12:00:00.000000`, which its functions read."""
 
     impl = DateTime
     cache_ok = True
@@ -67,6 +132,10 @@ class Utc(TypeDecorator[datetime]):
 
 
 def _moment(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC)
     try:
         return datetime.fromisoformat(value).replace(tzinfo=UTC)
     except (TypeError, ValueError):
@@ -76,18 +145,23 @@ def _moment(value: Any) -> Any:
 class ExperimentColumns(TypedColumns):
     """One row for each experiment name; `view_name` is the name of its view."""
 
-    id = Column(Integer, primary_key=True)
-    name = Column(Text, nullable=False, unique=True)
-    view_name = Column(Text(collation="NOCASE"), nullable=False, unique=True)
+    id = Column(Whole, primary_key=True)
+    name = Column(AnyText, nullable=False, unique=True)
+    view_name: Column[str] = Column(AnyText(collation="NOCASE"), nullable=False, unique=True)
 
 
 class ViewColumnColumns(TypedColumns):
-    """The names of the columns of an experiment's view, in the order of their first occurrence."""
+    """The names of the columns of an experiment's view, in the order of their first occurrence.
 
-    id = Column(Integer, primary_key=True)
-    experiment_id = Column(Integer, ForeignKey("experiment.id"), nullable=False)
-    kind: Column[str] = Column(String(16), nullable=False)
-    name = Column(Text, nullable=False)
+    `type` is that of the values, of which PostgreSQL's views have one for each column: whole, real, or text
+    where some are a text.
+    """
+
+    id = Column(Whole, primary_key=True)
+    experiment_id = Column(Whole, ForeignKey("experiment.id"), nullable=False)
+    kind: Column[str] = Column(Word, nullable=False)
+    name = Column(AnyText, nullable=False)
+    type: Column[Any] = Column(Word, nullable=False, server_default="real")
 
 
 class CampaignColumns(TypedColumns):
@@ -96,94 +170,121 @@ class CampaignColumns(TypedColumns):
     `resolved` is the experiment as JSON; `source` is its original text, which is never read again.
     """
 
-    id = Column(Integer, primary_key=True)
-    experiment_id = Column(Integer, ForeignKey("experiment.id"), nullable=False)
-    question = Column(Text, nullable=False)
-    seed = Column(Integer, nullable=False)
-    source = Column(Text, nullable=False)
-    resolved = Column(Text, nullable=False)
-    host: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
+    id = Column(Whole, primary_key=True)
+    experiment_id = Column(Whole, ForeignKey("experiment.id"), nullable=False)
+    question = Column(AnyText, nullable=False)
+    seed = Column(Whole, nullable=False)
+    source = Column(AnyText, nullable=False)
+    resolved = Column(JsonText, nullable=False)
+    host: Column[Mapping[str, Any]] = Column(Json, nullable=False)
     started_at: Column[datetime] = Column(Utc, nullable=False)
 
 
 class PlannedTrialColumns(TypedColumns):
     """One trial of a campaign's plan."""
 
-    campaign_id = Column(Integer, ForeignKey("campaign.id"), primary_key=True)
-    ordinal = Column(Integer, primary_key=True)
-    block = Column(Integer, nullable=False)
-    group = Column(Integer, nullable=False)
-    levels: Column[Mapping[str, Level]] = Column(JSON, nullable=False)
-    request: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
-    program = Column(Text, nullable=False)
-    perturbation: Column[Mapping[str, int | float | str]] = Column(JSON, nullable=False)
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), primary_key=True)
+    ordinal = Column(Whole, primary_key=True)
+    block = Column(Whole, nullable=False)
+    group = Column(Whole, nullable=False)
+    levels: Column[Mapping[str, Level]] = Column(Json, nullable=False)
+    request: Column[Mapping[str, Any]] = Column(Json, nullable=False)
+    program = Column(AnyText, nullable=False)
+    perturbation: Column[Mapping[str, int | float | str]] = Column(Json, nullable=False)
     timeout_s = Column(Float, nullable=False)
-    memory_limit_mb = Column(Integer, nullable=False)
-    arguments: Column[list[str]] = Column(JSON, nullable=False)
-    extract: Column[Any] = Column(JSON, nullable=False)
-    repeats = Column(Integer, nullable=True)
+    memory_limit_mb = Column(Whole, nullable=False)
+    arguments: Column[list[str]] = Column(Json, nullable=False)
+    extract: Column[Any] = Column(Json, nullable=False)
+    repeats = Column(Whole, nullable=True)
 
 
 class TrialColumns(TypedColumns):
     """One ended trial, slim enough that thousands are read at once."""
 
-    id = Column(Integer, primary_key=True)
-    campaign_id = Column(Integer, nullable=False)
-    ordinal = Column(Integer, nullable=False)
-    status: Column[Any] = Column(String(16), nullable=False)
-    reason = Column(Text, nullable=False)
+    id = Column(Whole, primary_key=True)
+    campaign_id = Column(Whole, nullable=False)
+    ordinal = Column(Whole, nullable=False)
+    status: Column[Any] = Column(Word, nullable=False)
+    reason = Column(AnyText, nullable=False)
     started_at: Column[datetime] = Column(Utc, nullable=False)
     wall_s = Column(Float, nullable=False)
-    metrics: Column[Mapping[str, float]] = Column(JSON, nullable=False)
-    calibration_before: Column[Mapping[str, float]] = Column(JSON, nullable=False)
-    calibration_after: Column[Mapping[str, float]] = Column(JSON, nullable=False)
+    metrics: Column[Mapping[str, float]] = Column(Json, nullable=False)
+    calibration_before: Column[Mapping[str, float]] = Column(Json, nullable=False)
+    calibration_after: Column[Mapping[str, float]] = Column(Json, nullable=False)
 
 
 class RecordColumns(TypedColumns):
     """The rest of a trial's outcome, without the result's environment and the host's settings, which most
     trials share."""
 
-    trial_id = Column(Integer, ForeignKey("trial.id"), primary_key=True)
-    outcome: Column[dict[str, Any]] = Column(JSON, nullable=False)
-    environment: Column[str | None] = Column(String(64), ForeignKey("environment.sha256"), nullable=True)
-    host: Column[str | None] = Column(String(64), ForeignKey("environment.sha256"), nullable=True)
+    trial_id = Column(Whole, ForeignKey("trial.id"), primary_key=True)
+    outcome: Column[dict[str, Any]] = Column(Json, nullable=False)
+    environment: Column[str | None] = Column(Digest, ForeignKey("environment.sha256"), nullable=True)
+    host: Column[str | None] = Column(Digest, ForeignKey("environment.sha256"), nullable=True)
 
 
 class EnvironmentColumns(TypedColumns):
     """Facts about machine and program, or a host's settings; `sha256` is that of `content`, keys sorted."""
 
-    sha256 = Column(String(64), primary_key=True)
-    content: Column[Any] = Column(JSON, nullable=False)
+    sha256 = Column(Digest, primary_key=True)
+    content: Column[Any] = Column(Json, nullable=False)
 
 
 class DecisionColumns(TypedColumns):
     """The runner's decisions during a campaign."""
 
-    id = Column(Integer, primary_key=True)
-    campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
-    block = Column(Integer, nullable=False)
+    id = Column(Whole, primary_key=True)
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), nullable=False)
+    block = Column(Whole, nullable=False)
     at: Column[datetime] = Column(Utc, nullable=False)
-    kind: Column[Any] = Column(String(16), nullable=False)
-    reason = Column(Text, nullable=False)
-    content: Column[Mapping[str, Any]] = Column(JSON, nullable=False)
+    kind: Column[Any] = Column(Word, nullable=False)
+    reason = Column(AnyText, nullable=False)
+    content: Column[Mapping[str, Any]] = Column(Json, nullable=False)
 
 
 class AuditColumns(TypedColumns):
     """The findings of one audit of a campaign. The view `findings` shows those of each campaign's latest."""
 
-    id = Column(Integer, primary_key=True)
-    campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
+    id = Column(Whole, primary_key=True)
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), nullable=False)
     audited_at: Column[datetime] = Column(Utc, nullable=False)
-    findings: Column[Any] = Column(JSON, nullable=False)
+    findings: Column[Any] = Column(Json, nullable=False)
 
 
 class ConclusionColumns(TypedColumns):
     """The verdicts of a campaign at some moment. The view `verdicts` shows the latest of each campaign."""
 
-    id = Column(Integer, primary_key=True)
-    campaign_id = Column(Integer, ForeignKey("campaign.id"), nullable=False)
+    id = Column(Whole, primary_key=True)
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), nullable=False)
     concluded_at: Column[datetime] = Column(Utc, nullable=False)
-    verdicts: Column[Any] = Column(JSON, nullable=False)
+    verdicts: Column[Any] = Column(Json, nullable=False)
+
+
+class ClaimColumns(TypedColumns):
+    """Which worker runs a group of a campaign that several run together; see `claims.py`.
+
+    `place` is the group whose place in the order it has: that which it repeats, or its own.
+    """
+
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), primary_key=True)
+    group = Column(Whole, primary_key=True)
+    block = Column(Whole, nullable=False)
+    place = Column(Whole, nullable=False)
+    state: Column[Any] = Column(Word, nullable=False)
+    attempt = Column(Whole, nullable=False)
+    worker = Column(AnyText, nullable=True)
+    until: Column[datetime | None] = Column(Utc, nullable=True)
+
+
+class LateResultColumns(TypedColumns):
+    """A result of a trial that has another one, or whose worker had lost its group; it is never counted."""
+
+    id = Column(Whole, primary_key=True)
+    campaign_id = Column(Whole, nullable=False)
+    ordinal = Column(Whole, nullable=False)
+    received_at: Column[datetime] = Column(Utc, nullable=False)
+    worker = Column(AnyText, nullable=False)
+    outcome: Column[Any] = Column(Json, nullable=False)
 
 
 experiment = Table("experiment", metadata, ExperimentColumns)
@@ -205,3 +306,23 @@ record = Table("record", metadata, RecordColumns)
 decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campaign", "campaign_id"))
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
 conclusion = Table("conclusion", metadata, ConclusionColumns, Index("conclusion_by_campaign", "campaign_id"))
+claim = Table("claim", metadata, ClaimColumns, Index("claim_by_state", "campaign_id", "state"))
+late_result = Table(
+    "late_result",
+    metadata,
+    LateResultColumns,
+    ForeignKeyConstraint(["campaign_id", "ordinal"], ["planned_trial.campaign_id", "planned_trial.ordinal"]),
+    Index("late_result_by_campaign", "campaign_id"),
+)
+version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
+"""As Alembic makes it."""
+
+
+@cache
+def as_texts(table: Table) -> Table:
+    """Return a table whose JSON is written and read as the text that it is."""
+    columns = (
+        Column(column.name, JsonText if isinstance(column.type, Json) else column.type)
+        for column in table.columns
+    )
+    return Table(table.name, MetaData(), *columns)

@@ -9,25 +9,25 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Self
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
+from sqlalchemy import insert as plain_insert
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.exc import DBAPIError
 
 from assay.errors import AssayError
-from assay.store.reading import from_json
-from assay.store.schema import metadata, to_json
+from assay.store.database import KEPT, Database, Rows
+from assay.store.migrate import OLDEST, check_version, migrate
+from assay.store.query import BUSY_TIMEOUT_S, run_query
+from assay.store.schema import VERSION, metadata, version
+from assay.store.views import ViewSql, quoted
 
 APPLICATION_ID = 0x41737379
 """Marks an SQLite file as a store of Assay ("Assy"), in SQLite's `application_id`."""
-
-VERSION = 8
-"""The version of the tables in `schema.py` and of the view and triggers below, in SQLite's `user_version`.
-Stores of other versions are refused. From the first release on, a change migrates older stores."""
 
 _FINDINGS = """
 CREATE VIEW findings AS SELECT campaign_id AS campaign, audited_at, value ->> 'rule' AS rule,
@@ -56,42 +56,46 @@ CREATE VIEW campaigns AS SELECT campaign.id AS campaign, experiment.name AS expe
     ORDER BY severity = 'note', severity)) AS findings
 FROM campaign JOIN experiment ON experiment.id = experiment_id
 """
-_KEPT = ("campaign", "planned_trial", "trial", "record", "environment", "decision", "audit", "conclusion")
-"""Tables whose rows are never changed or deleted."""
-
-BUSY_TIMEOUT_S = 30.0
-"""The longest time that a process waits for another one that is writing."""
+_VIEW = ViewSql(
+    flaws="CASE WHEN c.deliberate THEN coalesce(json_extract(p.request, '$.flaws'), '[]') END",
+    values={
+        "factor": "json_extract(p.levels, {path})",
+        "metric": "CASE WHEN t.status = 'valid' THEN json_extract(t.metrics, {path}) END",
+        "before": "json_extract(t.calibration_before, {path})",
+        "after": "json_extract(t.calibration_after, {path})",
+    },
+    # Materialised, so that what is large, a resolved experiment, is parsed once and not for every trial.
+    rows="CREATE VIEW {view} AS WITH c AS MATERIALIZED (\n"
+    "  SELECT id, CASE WHEN json_valid(resolved) THEN json_extract(resolved, '$.pitfall.deliberate') END"
+    " AS deliberate\n"
+    "  FROM campaign WHERE experiment_id = {experiment_id}\n"
+    ")\nSELECT\n  {columns}\nFROM c JOIN trial AS t ON t.campaign_id = c.id\n"
+    "JOIN planned_trial AS p ON p.campaign_id = t.campaign_id AND p.ordinal = t.ordinal",
+    types={"whole": "", "real": "", "text": ""},  # a value of SQLite has its own
+)
 
 _SAVED_AT_MOST = 1000
 
-LARGEST = 2**63 - 1
-"""The largest integer that SQLite holds; no row can have a number beyond it."""
 
-
-@dataclass(frozen=True)
-class Database:
+class SqliteDatabase(Database):
     """A store's file in WAL mode: readers and the one writer never wait for each other.
 
     `synchronous` is FULL: each transaction is on the disk before it returns, so that a trial survives
     `kill -9` of the runner and, as far as the disk keeps its word, a power failure. NORMAL would be a little
     quicker, but the kernel would then write the data back while a later trial is being measured.
-
-    Attributes:
-        path: the path with which it was opened; links are followed.
-        file: the file itself.
-        engine: connects to the file.
-        identity: identifies the file; another file at the same path has a different one.
     """
 
-    path: Path
-    file: Path
-    engine: Engine
-    identity: tuple[int, int]
+    view_sql = _VIEW
+
+    def __init__(self, path: Path, file: Path, engine: Engine) -> None:
+        super().__init__(path, engine)
+        self._path = path
+        self._file = file  # with all links followed
+        self._identity = _identity(file)
 
     @classmethod
-    def open(cls, name: str | Path, *, create: bool) -> Self:
-        """Open the file that a path or URL names; see `Store.open`."""
-        path = path_of(name)
+    def open(cls, path: Path, *, create: bool) -> Self:
+        """Open the file at a path; see `Store.open`."""
         file = located(path)
         if not create and not file.exists():
             raise AssayError(
@@ -104,34 +108,31 @@ class Database:
         engine = _engine(file)
         try:
             with explained(path, "run again"):
-                if not _is_current(engine, path, file):
+                found, in_wal = _version_of(engine, path, file)
+                if not in_wal:
                     _create(engine)
-            return cls(path, file, engine, _identity(file))
+                if found is not None and found < VERSION:
+                    with file_lock(path):  # an older Assay may be running trials
+                        _migrate(engine)
+            return cls(path, file, engine)
         except BaseException:
             engine.dispose()
             raise
 
-    def close(self) -> None:
-        """Close the file."""
-        self.engine.dispose()
-
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Yield a connection that sees the store at one moment."""
-        with explained(self.path), self.engine.connect() as connection:
+        with explained(self._path), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def write(self, after_full: str) -> Iterator[Connection]:
-        """Yield the only connection that may write: one transaction.
-
-        `after_full` says what the user should do when a full disk has space again.
-        """
+    def write(self, remedy: str) -> Iterator[Connection]:
+        """Yield the only connection that may write: one transaction."""
         # IMMEDIATE takes the write lock at once, so that nothing read inside can be out of date.
         engine = self.engine.execution_options(assay_begin="BEGIN IMMEDIATE")
-        with explained(self.path, after_full), engine.begin() as connection:
+        with explained(self._path, remedy), engine.begin() as connection:
             yield connection
-        self.check_in_place(after_full)
+        self.check_in_place(remedy)
 
     def check_in_place(self, go_on: str) -> None:
         """Check that the file is still at its path: otherwise, everything written to it would be lost.
@@ -142,12 +143,13 @@ class Database:
             AssayError: somebody deleted, moved or replaced the file, or its disk is gone; `go_on` says what
                 to do with the new file.
         """
+        path, file = self._path, self._file
         with suppress(OSError):
-            if self.identity == _identity(self.file) == _identity(self.path):
+            if self._identity == _identity(file) == _identity(path):
                 return
-        gone = f"{self.path} is gone: it was deleted, moved or replaced, or its disk was removed"
-        names = (self.file.with_name(f"{self.file.name}.saved{n}") for n in ("", *range(2, _SAVED_AT_MOST)))
-        saved = next((name for name in names if not os.path.lexists(name)), self.file)
+        gone = f"{path} is gone: it was deleted, moved or replaced, or its disk was removed"
+        names = (file.with_name(f"{file.name}.saved{n}") for n in ("", *range(2, _SAVED_AT_MOST)))
+        saved = next((name for name in names if not os.path.lexists(name)), file)
         try:
             saved.parent.mkdir(parents=True, exist_ok=True)
             with closing(self.engine.raw_connection()) as raw:
@@ -158,40 +160,59 @@ class Database:
             f"{gone}. All that it held is in {saved}: {go_on} with --store {shlex.quote(str(saved))}"
         )
 
+    def query(self, sql: str, view: str | None, campaign: int | None) -> Rows:
+        """Return the columns and rows of one query; `median(x)` and `quantile(x, p)` are there."""
+        where = "" if campaign is None else f" WHERE campaign = {campaign}"
+        trials = None if view is None else f"SELECT * FROM main.{quoted(view)}{where}"  # noqa: S608
+        with explained(self._path):
+            return run_query(self._file, sql, trials)
+
+    def insert_new(self, table: Table) -> Insert:
+        """Return the statement that inserts rows that do not exist yet."""
+        return insert(table).on_conflict_do_nothing()
+
+    def taken_names(self, connection: Connection) -> list[str]:
+        """Return the names that a new view cannot have."""
+        return [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
+
+    def reserve_numbers(self, connection: Connection, table: Table) -> None:
+        """Do nothing: this transaction is the only one that writes."""
+
+    def numbered(self, connection: Connection, table: Table) -> None:
+        """Do nothing: SQLite numbers a row from the highest number that there is."""
+
+    def lock_views(self, connection: Connection) -> None:
+        """Do nothing: this transaction is the only one that writes."""
+
+    def now(self, connection: Connection) -> datetime:
+        """Return the time of this host, on which all writers are."""
+        return datetime.now(UTC)
+
+    @contextmanager
+    def deletable(self, connection: Connection) -> Iterator[None]:
+        """Permit a transaction to delete rows; afterwards SQLite refuses it as before."""
+        for table in KEPT:
+            connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {table}_refuses_delete")
+        yield
+        for table in KEPT:
+            _refuse(connection, table, "DELETE")
+
+    def damages(self, connection: Connection) -> Iterator[tuple[int | None, str]]:
+        """Yield what SQLite finds wrong with the file, and rows that refer to missing ones."""
+        found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        yield from ((None, what) for what in found if what != "ok")
+        campaign_of = {"campaign": "id", "record": "(SELECT campaign_id FROM trial WHERE id = trial_id)"}
+        for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
+            column = campaign_of.get(table, "NULL" if table == "view_column" else "campaign_id")
+            statement = f"SELECT {column} FROM {table} WHERE rowid = ?"  # noqa: S608 - names of ours
+            number = connection.exec_driver_sql(statement, (row,)).scalar_one_or_none()
+            known = number if isinstance(number, int) else None  # a column may hold anything
+            yield known, f"row {row} of {table} refers to a row of {parent} that is missing"
+
 
 def _identity(file: Path) -> tuple[int, int]:
     about = file.stat()
     return about.st_dev, about.st_ino
-
-
-def insert_new(table: Table) -> Insert:
-    """Return the statement that inserts rows that do not exist yet."""
-    return insert(table).on_conflict_do_nothing()
-
-
-def taken_names(connection: Connection) -> list[str]:
-    """Return the names that a new view cannot have."""
-    return [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars(), "trials"]
-
-
-def path_of(name: str | Path) -> Path:
-    """Return the path of a store from a path or a URL, such as sqlite:///results/assay.sqlite.
-
-    Raises:
-        AssayError: the name is empty, or another kind of URL.
-    """
-    text = str(name)
-    path = text.removeprefix("sqlite:///")
-    is_url = path != text
-    if (
-        path in {"", ":memory:"}
-        or (is_url and "?" in path)
-        or (not is_url and (text.startswith("sqlite:") or "://" in text))
-    ):
-        raise AssayError(
-            f'"{text}" is not a store: name its file, or sqlite:/// and its file, without anything after it'
-        )
-    return Path(path)
 
 
 def located(path: Path) -> Path:
@@ -237,8 +258,8 @@ def make_folder(file: Path) -> None:
 
 
 @contextmanager
-def runner_lock(name: str | Path) -> Iterator[None]:
-    """Hold the right to run trials into a store: two campaigns on one host would disturb each other.
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold the right to run trials into a store's file: two campaigns on one host would disturb each other.
 
     It is a lock of the kernel on a file next to the store's, whose name ends in `.lock` and which contains
     the owner's process id. The kernel releases it when its owner ends, however it ends; the file stays and
@@ -247,7 +268,6 @@ def runner_lock(name: str | Path) -> Iterator[None]:
     Raises:
         AssayError: another process holds it, it cannot be a store, or the file cannot be written.
     """
-    path = path_of(name)
     file = located(path)
     make_folder(file)
     lock = file.with_name(file.name + ".lock")
@@ -278,8 +298,6 @@ def _engine(file: Path) -> Engine:
     engine = create_engine(
         URL.create("sqlite", database=str(file)),
         connect_args={"timeout": BUSY_TIMEOUT_S},
-        json_serializer=to_json,
-        json_deserializer=from_json,
     )
 
     # The sqlite3 module would begin transactions late and by guesswork; SQLAlchemy's events do it by rule.
@@ -298,32 +316,27 @@ def _engine(file: Path) -> Engine:
     return engine
 
 
-def _is_current(engine: Engine, path: Path, file: Path) -> bool:
-    """Return whether the file has a store of this version; raise an AssayError if it never can."""
+def _version_of(engine: Engine, path: Path, file: Path) -> tuple[int | None, bool]:
+    """Return the version of the file's store, None if it has none yet, and whether it is in WAL mode.
+
+    Raises:
+        AssayError: it cannot be opened.
+    """
     with engine.connect() as connection:
         application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
         if application == APPLICATION_ID:
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            if version != VERSION:
-                age, remedy = (
-                    ("an older", f"move it away (mv {path} {path}.old) and run again")
-                    if version < VERSION
-                    else ("a newer", "use that Assay")
-                )
-                raise AssayError(
-                    f"{path} has schema version {version}, from {age} Assay; this one reads {VERSION}: "
-                    f"{remedy}, or choose another store with --store"
-                )
+            found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            check_version(path, found, f"move it away (mv {path} {path}.old) and run again")
             # WAL is set after the tables are there: a process may have been killed in between.
             journal = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
             if not _has_its_length(connection, file):
                 raise damaged(path, "its end is missing")
-            return bool(journal == "wal")
+            return found, journal == "wal"
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             raise AssayError(
                 f"{path} is a database of another program; it was left as it is: choose another with --store"
             )
-    return False
+    return None, False
 
 
 def _has_its_length(connection: Connection, file: Path) -> bool:
@@ -342,9 +355,10 @@ def _create(engine: Engine) -> None:
     with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
         if connection.exec_driver_sql("PRAGMA application_id").scalar_one() != APPLICATION_ID:
             metadata.create_all(connection)
+            connection.execute(plain_insert(version), {"version_num": str(VERSION)})
             for view in (_FINDINGS, _VERDICTS, _CAMPAIGNS):
                 connection.exec_driver_sql(view)
-            for table, change in product(_KEPT, ("UPDATE", "DELETE")):
+            for table, change in product(KEPT, ("UPDATE", "DELETE")):
                 _refuse(connection, table, change)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
             connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -363,39 +377,23 @@ def _create(engine: Engine) -> None:
                 return
 
 
+def _migrate(engine: Engine) -> None:
+    with engine.execution_options(assay_begin="BEGIN IMMEDIATE").begin() as connection:
+        found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        if found < VERSION:  # another process may have migrated it
+            version.create(connection, checkfirst=True)
+            if found == OLDEST:
+                connection.execute(plain_insert(version), {"version_num": str(found)})
+            migrate(connection)
+            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
+
+
 def _refuse(connection: Connection, table: str, change: str) -> None:
     """Make SQLite refuse a kind of change to a table."""
     connection.exec_driver_sql(
         f"CREATE TRIGGER {table}_refuses_{change.lower()} BEFORE {change} ON {table} "
         f"BEGIN SELECT RAISE(ABORT, 'a store only grows: {table} rows are never changed'); END"
     )
-
-
-@contextmanager
-def deletable(connection: Connection) -> Iterator[None]:
-    """Permit a transaction to delete rows; afterwards SQLite refuses it as before."""
-    for table in _KEPT:
-        connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {table}_refuses_delete")
-    yield
-    for table in _KEPT:
-        _refuse(connection, table, "DELETE")
-
-
-def integrity(connection: Connection) -> list[str]:
-    """Return the errors that SQLite itself finds in the file."""
-    found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-    return [] if found == ["ok"] else [*found]
-
-
-def foreign_keys(connection: Connection) -> Iterator[tuple[int | None, str]]:
-    """Yield the campaign (None if unknown) and the text of each row that refers to a missing one."""
-    campaign_of = {"campaign": "id", "record": "(SELECT campaign_id FROM trial WHERE id = trial_id)"}
-    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
-        column = campaign_of.get(table, "NULL" if table == "view_column" else "campaign_id")
-        statement = f"SELECT {column} FROM {table} WHERE rowid = ?"  # noqa: S608 - names of ours
-        number = connection.exec_driver_sql(statement, (row,)).scalar_one_or_none()
-        known = number if isinstance(number, int) else None  # a column may hold anything
-        yield known, f"row {row} of {table} refers to a row of {parent} that is missing"
 
 
 @contextmanager

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from datetime import UTC, datetime
-from itertools import islice
-from pathlib import Path
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import (
-    JSON,
     Column,
     ColumnElement,
     Connection,
@@ -27,6 +25,7 @@ from sqlalchemy import (
     insert,
     select,
     union,
+    update,
 )
 from sqlalchemy.exc import IntegrityError
 
@@ -36,8 +35,10 @@ from assay.plan.types import Plan, PlannedTrial, Status
 from assay.runner.extract import pairs
 from assay.runner.types import Outcome
 from assay.store import reading, schema
+from assay.store.database import Database, Rows, database_of, run_sql
 from assay.store.ended import content_of, kept_of
-from assay.store.query import Rows, run_query
+from assay.store.names import StoreName
+from assay.store.opening import open_database
 from assay.store.reading import (
     PLANNED,
     DamagedError,
@@ -56,18 +57,8 @@ from assay.store.schema import (
     view_column,
 )
 from assay.store.schema import experiment as experiments
-from assay.store.sqlite import (
-    LARGEST,
-    Database,
-    deletable,
-    explained,
-    foreign_keys,
-    insert_new,
-    integrity,
-    taken_names,
-)
 from assay.store.types import CampaignSummary, Decision, Imported, StoredTrial
-from assay.store.views import Kind, create_view, free_name, quoted
+from assay.store.views import Kind, Names, Type, create_view, free_name, quoted, type_of, wider
 from assay.words import counted, json_text, storable
 
 if TYPE_CHECKING:
@@ -75,7 +66,9 @@ if TYPE_CHECKING:
 
 _RECORDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
-_OF_CAMPAIGN = (trial, planned_trial, decision, audit, schema.conclusion)
+LARGEST = 2**63 - 1
+"""The largest integer that a database holds; no row can have a number beyond it."""
+_OF_CAMPAIGN = (trial, schema.late_result, schema.claim, planned_trial, decision, audit, schema.conclusion)
 """Tables whose rows name their campaign; a table comes before those that it refers to."""
 
 
@@ -85,22 +78,26 @@ class Store:
     Each transaction is kept before its method returns.
 
     Attributes:
-        path: the path with which it was opened.
+        name: the path or server with which it was opened.
+        read_only: whether this user can only read it.
     """
 
     def __init__(self, database: Database) -> None:
-        self.path = database.path
+        self.name = database.name
+        self.read_only = database.read_only
         self._database = database
 
     @classmethod
-    def open(cls, name: str | Path, *, create: bool = True) -> Self:
+    def open(cls, name: str | StoreName, *, create: bool = True) -> Self:
         """Open the store that a path or a URL names; create a missing one and its folders.
 
+        A store of an older version is migrated.
+
         Raises:
-            AssayError: it is missing and not to be created, is not a store, is damaged, comes from an
-                older or newer Assay, or its folder cannot be written.
+            AssayError: it is missing and not to be created, is not a store, is damaged, comes from a
+                newer Assay or one that is too old, its folder cannot be written, or its server refuses.
         """
-        return cls(Database.open(name, create=create))
+        return cls(open_database(name, create=create))
 
     def close(self) -> None:
         """Close the database."""
@@ -172,7 +169,7 @@ class Store:
             resolved = Experiment.model_validate_json(row["resolved"])
         except ValidationError as error:
             raise UnreadableError(
-                f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.path}, or"
+                f"another version of Assay wrote the experiment of campaign {campaign_id} in {self.name}, or"
                 " it is damaged: use that version, or run it again; `assay store list`, `show` and `query`"
                 " read its trials"
             ) from error
@@ -198,17 +195,7 @@ class Store:
                 changed then.
         """
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
-            self._experiment_of(connection, campaign_id)
-            try:
-                _add_planned(connection, campaign_id, trials)
-            except IntegrityError as error:
-                raise AssayError(
-                    f"campaign {campaign_id} has a trial of this ordinal already; the store was not changed"
-                ) from error
-            connection.execute(
-                insert(schema.decision),
-                {"campaign_id": campaign_id, **vars(decision), "reason": storable(decision.reason)},
-            )
+            add_decision(connection, campaign_id, decision, trials)
 
     def pending(self, campaign_id: int) -> list[PlannedTrial]:
         """Return the trials of a campaign that have not ended, in the order in which they will run.
@@ -216,10 +203,11 @@ class Store:
         A repetition runs directly after the group that it repeats. A stopped campaign has no pending trials.
         """
         done = select(trial.c.ordinal).where(trial.c.campaign_id == campaign_id)
+        replaced = _of_replaced_group()
         stopped = select(decision.c.id).where(
             decision.c.campaign_id == campaign_id, decision.c.kind == "stop"
         )
-        return self._planned(campaign_id, planned_trial.c.ordinal.not_in(done), ~stopped.exists())
+        return self._planned(campaign_id, planned_trial.c.ordinal.not_in(done), ~stopped.exists(), ~replaced)
 
     def planned(self, campaign_id: int, ordinals: Sequence[int]) -> list[PlannedTrial]:
         """Return some trials of a campaign's plan, in the order in which they run."""
@@ -264,12 +252,14 @@ class Store:
         return {number: rows for number, rows in latest.items() if not _unfit(reading.VERDICTS, rows)}
 
     def _write_latest(self, table: Table, moment: str, campaign_id: int, rows: Sequence[Any]) -> None:
-        """Write rows about a campaign, unless they are the same as the last time."""
+        """Write rows about a campaign, unless they are the same as last time or this user can only read."""
+        if self.read_only:
+            return
         content = json.loads(storable(json_text(rows)))
-        kept = next(column for column in table.columns if isinstance(column.type, JSON))
+        kept = next(column for column in table.columns if isinstance(column.type, schema.Json))
         latest = select(kept).where(table.c.campaign_id == campaign_id).order_by(table.c.id.desc())
         with self._database.write("try again") as connection:
-            self._experiment_of(connection, campaign_id)
+            experiment_of(connection, campaign_id)
             if connection.execute(latest.limit(1)).scalar_one_or_none() != content:
                 row = {"campaign_id": campaign_id, moment: datetime.now(UTC), kept.name: content}
                 connection.execute(insert(table), row)
@@ -284,11 +274,18 @@ class Store:
             AssayError: it was never planned, or has been recorded before; nothing is changed then.
         """
         with self._database.write(f"run `assay resume --campaign {campaign_id}`") as connection:
-            experiment_id = self._experiment_of(connection, campaign_id)
-            return _add_ended(connection, experiment_id, campaign_id, ordinal, outcome)
+            return add_ended(connection, campaign_id, ordinal, outcome)
+
+    def leading(self, campaign_id: int) -> AbstractContextManager[None]:
+        """Return a context in which no other process on any host runs trials of a campaign.
+
+        Raises:
+            AssayError: another process does.
+        """
+        return self._database.leading(campaign_id)
 
     def check_in_place(self, campaign_id: int) -> None:
-        """Save the store and raise an AssayError if its file is no longer at its path."""
+        """Raise an AssayError if the file, which is saved then, or the server is no longer there."""
         self._database.check_in_place(f"run `assay resume --campaign {campaign_id}`")
 
     def check_ended(self, campaign_id: int, ended: int) -> None:
@@ -303,12 +300,13 @@ class Store:
             .join(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id)
         )
+        self.check_in_place(campaign_id)
         with self._database.read() as connection:
             left = connection.execute(kept).scalar_one()
         if left < ended:
             raise AssayError(
                 f"another process deleted {counted(ended - left, 'trial')} of campaign {campaign_id} from"
-                f" {self.path} while it ran; `assay resume --campaign {campaign_id}` runs them again"
+                f" {self.name} while it ran; `assay resume --campaign {campaign_id}` runs them again"
             )
 
     def campaigns(self, *, damaged: bool = False) -> list[CampaignSummary]:
@@ -327,8 +325,8 @@ class Store:
         summaries = self._summaries(campaign.c.id == number) if held else []
         if not summaries:
             if campaign_id is not None and self.campaigns(damaged=True):
-                raise self._no_campaign(campaign_id)
-            raise AssayError(f"{self.path} holds no campaign yet: run an experiment first")
+                raise _no_campaign(self.name, campaign_id)
+            raise AssayError(f"{self.name} holds no campaign yet: run an experiment first")
         [summary] = summaries
         if summary.damage:
             raise DamagedError(summary.id, summary.damage)
@@ -336,7 +334,12 @@ class Store:
 
     def _summaries(self, *conditions: ColumnElement[bool]) -> list[CampaignSummary]:
         """Return the campaigns that match conditions, the oldest first."""
-        planned = select(func.count()).where(planned_trial.c.campaign_id == campaign.c.id)
+        ended = select(trial.c.id).where(
+            trial.c.campaign_id == planned_trial.c.campaign_id, trial.c.ordinal == planned_trial.c.ordinal
+        )
+        planned = select(func.count()).where(
+            planned_trial.c.campaign_id == campaign.c.id, ~_of_replaced_group() | ended.exists()
+        )
         stopped = select(decision.c.reason).where(
             decision.c.campaign_id == campaign.c.id, decision.c.kind == "stop"
         )
@@ -435,7 +438,7 @@ class Store:
             for number in some:
                 if number not in rows:
                     raise AssayError(
-                        f"{self.path} has no trial {number}: `assay store list trials` shows its trials"
+                        f"{self.name} has no trial {number}: `assay store list trials` shows its trials"
                     )
                 yield _record(rows[number])
 
@@ -457,15 +460,15 @@ class Store:
             **{table: table.c.campaign_id == campaign_id for table in _OF_CAMPAIGN},
             campaign: campaign.c.id == campaign_id,
         }
-        with self._database.write("try again") as connection, deletable(connection):
+        with self._database.write("try again") as connection, self._database.deletable(connection):
             counts = {
                 table.name: connection.execute(delete(table).where(condition)).rowcount
                 for table, condition in rows_of.items()
             }
             if not any(counts.values()):
-                raise self._no_campaign(campaign_id)
+                raise _no_campaign(self.name, campaign_id)
             for view in connection.execute(select(experiments.c.view_name).where(orphaned)).scalars().all():
-                connection.exec_driver_sql(f"DROP VIEW IF EXISTS {quoted(view)}")
+                run_sql(connection, f"DROP VIEW IF EXISTS {quoted(view)}")
             of_orphans = view_column.c.experiment_id.in_(select(experiments.c.id).where(orphaned))
             connection.execute(delete(view_column).where(of_orphans))
             connection.execute(delete(experiments).where(orphaned))
@@ -483,11 +486,11 @@ class Store:
             read_imported: reads a satellite's rows about an imported campaign.
         """
         with self._database.read() as connection:
-            yield from ((None, what) for what in integrity(connection))
-            yield from foreign_keys(connection)
+            yield from self._database.damages(connection)
             for column, kind in (
                 (audit.c.findings, reading.FINDINGS),
                 (schema.conclusion.c.verdicts, reading.VERDICTS),
+                (schema.late_result.c.outcome, reading.OBJECT),
             ):
                 for number, content in connection.execute(select(column.table.c.campaign_id, column)):
                     if reason := _unfit(kind, content):
@@ -526,22 +529,19 @@ class Store:
 
         `trials` is the view of the campaign's experiment with only this campaign's rows; without a number, it
         has the rows of all campaigns of the experiment that ran last. `median(x)` and `quantile(x, p)` exist
-        in addition to SQLite's functions.
+        in addition to the database's functions.
 
         Raises:
-            AssayError: there is no such campaign, or SQLite refuses the query.
+            AssayError: there is no such campaign, or the database refuses the query.
         """
         campaigns = schema.campaign
         views = select(experiments.c.view_name).join_from(campaigns, experiments)
-        where = ""
         with self._database.read() as connection:
             if campaign is not None:
-                self._experiment_of(connection, campaign)
-                views, where = views.where(campaigns.c.id == campaign), f" WHERE campaign = {campaign}"
+                experiment_of(connection, campaign)
+                views = views.where(campaigns.c.id == campaign)
             view = connection.execute(views.order_by(campaigns.c.id.desc()).limit(1)).scalar_one_or_none()
-        trials = None if view is None else f"SELECT * FROM main.{quoted(view)}{where}"  # noqa: S608
-        with explained(self.path):
-            return run_query(self._database.file, sql, trials)
+        return self._database.query(sql, view, campaign)
 
     def _planned(self, campaign_id: int, *conditions: ColumnElement[bool]) -> list[PlannedTrial]:
         statement = (
@@ -563,19 +563,10 @@ class Store:
         rows = self.each(campaign_id, statement, planned_trial.c.ordinal)
         return (_checked_plan(campaign_id, row) for row in rows)
 
-    def _experiment_of(self, connection: Connection, campaign_id: int) -> int:
-        """Return the number of a campaign's experiment; raise an AssayError if there is no such campaign."""
-        statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
-        held = abs(campaign_id) <= LARGEST
-        experiment_id = connection.execute(statement).scalar_one_or_none() if held else None
-        if experiment_id is None:
-            raise self._no_campaign(campaign_id)
-        return experiment_id
-
     def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
         """Return the rows of a statement on a campaign; raise an AssayError if there is no such campaign."""
         with self._database.read() as connection:
-            self._experiment_of(connection, campaign_id)
+            experiment_of(connection, campaign_id)
             return connection.execute(statement).mappings().all()
 
     def each(
@@ -589,24 +580,54 @@ class Store:
             last = rows[-1][number.name]
             rows = self.rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
 
-    def _no_campaign(self, campaign_id: int) -> AssayError:
-        return AssayError(
-            f"{self.path} has no campaign {campaign_id}: `assay store list` shows its campaigns"
-        )
+
+def experiment_of(connection: Connection, campaign_id: int) -> int:
+    """Return the number of a campaign's experiment; raise an AssayError if there is no such campaign."""
+    statement = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
+    held = abs(campaign_id) <= LARGEST
+    experiment_id = connection.execute(statement).scalar_one_or_none() if held else None
+    if experiment_id is None:
+        raise _no_campaign(database_of(connection).name, campaign_id)
+    return experiment_id
+
+
+def _no_campaign(name: StoreName, campaign_id: int) -> AssayError:
+    return AssayError(f"{name} has no campaign {campaign_id}: `assay store list` shows its campaigns")
+
+
+def _of_replaced_group() -> ColumnElement[bool]:
+    """Return the condition that a planned trial's group was lost with its host and is planned anew."""
+    claim = schema.claim
+    replaced = select(claim.c.group).where(
+        claim.c.campaign_id == planned_trial.c.campaign_id,
+        claim.c.group == planned_trial.c.group,
+        claim.c.state == "replaced",
+    )
+    return replaced.exists()
 
 
 def _experiment_id(connection: Connection, name: str) -> int:
     """Return the number of the experiment with a name; add it, with an empty view, if it is new."""
-    held = connection.execute(select(experiments.c.id).where(experiments.c.name == name))
-    experiment_id = held.scalar_one_or_none()
+    database = database_of(connection)
+    known = select(experiments.c.id).where(experiments.c.name == name)
+    experiment_id = connection.execute(known).scalar_one_or_none()
     if experiment_id is not None:
         return experiment_id
-    stem = f"experiment_{name}" if name.lower().startswith("sqlite_") else name
-    view = free_name(stem, taken_names(connection))
+    taken = database.taken_names(connection)
+    experiment_id = connection.execute(known).scalar_one_or_none()  # another process may have added it
+    if experiment_id is not None:
+        return experiment_id
+    view = free_view(name, taken, database)
     adding = insert(experiments).values(name=name, view_name=view).returning(experiments.c.id)
     experiment_id = connection.execute(adding).scalar_one()
-    connection.exec_driver_sql(create_view(view, experiment_id, []))
+    run_sql(connection, create_view(view, experiment_id, {}, database.view_sql))
     return experiment_id
+
+
+def free_view(name: str, taken: Iterable[str], database: Database) -> str:
+    """Return the name of a new view: that of its experiment, if the database admits it and it is free."""
+    stem = f"experiment_{name}" if name.lower().startswith("sqlite_") or not name else name
+    return free_name(stem, taken, database.view_sql.longest)
 
 
 def add_campaign(
@@ -619,15 +640,33 @@ def add_campaign(
         {**row, "experiment_id": experiment_id, "started_at": datetime.now(UTC)},
     ).scalar_one()
     _add_planned(connection, campaign_id, trials)
-    factors = dict.fromkeys(name for planned in trials for name in planned.levels)
-    extend_view(connection, experiment_id, [("factor", name) for name in factors])
+    factors: dict[tuple[Kind, str], Type] = {}
+    for name, level in dict.fromkeys(chain.from_iterable(planned.levels.items() for planned in trials)):
+        factors["factor", name] = wider(factors.get(("factor", name)), type_of(level))
+    extend_view(connection, experiment_id, factors)
     return campaign_id
 
 
-def _add_ended(
-    connection: Connection, experiment_id: int, campaign_id: int, ordinal: int, outcome: Outcome
-) -> int:
-    """Write the outcome of a planned trial, and return the trial's number."""
+def add_decision(
+    connection: Connection, campaign_id: int, decision: Decision, trials: Sequence[PlannedTrial]
+) -> None:
+    """Write a decision, and add its trials to the plan; see `Store.decide`."""
+    experiment_of(connection, campaign_id)
+    try:
+        _add_planned(connection, campaign_id, trials)
+    except IntegrityError as error:
+        raise AssayError(
+            f"campaign {campaign_id} has a trial of this ordinal already; the store was not changed"
+        ) from error
+    connection.execute(
+        insert(schema.decision),
+        {"campaign_id": campaign_id, **vars(decision), "reason": storable(decision.reason)},
+    )
+
+
+def add_ended(connection: Connection, campaign_id: int, ordinal: int, outcome: Outcome) -> int:
+    """Write the outcome of a planned trial, and return the trial's number; see `Store.record`."""
+    experiment_id = experiment_of(connection, campaign_id)
     result = dict(outcome.result) if outcome.result is not None else None
     kept = {
         "campaign_id": campaign_id,
@@ -656,14 +695,14 @@ def _add_ended(
     return trial_id
 
 
-def _names_of(row: Mapping[str, Any]) -> list[tuple[Kind, str]]:
+def _names_of(row: Mapping[str, Any]) -> Names:
     """Return the names that an ended trial's row gives to columns of a view."""
     kinds: dict[Kind, str] = {
         "metric": "metrics",
         "before": "calibration_before",
         "after": "calibration_after",
     }
-    return [(kind, name) for kind, column in kinds.items() for name in row[column]]
+    return {(kind, name): "real" for kind, column in kinds.items() for name in row[column]}
 
 
 def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[PlannedTrial]) -> None:
@@ -672,26 +711,45 @@ def _add_planned(connection: Connection, campaign_id: int, trials: Sequence[Plan
         connection.execute(insert(planned_trial), rows)
 
 
-def extend_view(connection: Connection, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> None:
-    """Add the columns to an experiment's view that it lacks."""
-    statement = (
-        select(view_column.c.kind, view_column.c.name)
-        .where(view_column.c.experiment_id == experiment_id)
-        .order_by(view_column.c.id)
-    )
-    known = dict.fromkeys((cast(Kind, kind), name) for kind, name in connection.execute(statement))
-    added = [column for column in dict.fromkeys(names) if column not in known]
-    if not added:
+def extend_view(connection: Connection, experiment_id: int, names: Names) -> None:
+    """Add the columns to an experiment's view that it lacks, and widen types that are too narrow."""
+    if not _missing(columns_of(connection, experiment_id), names):
         return
-    connection.execute(
-        insert(view_column),
-        [{"experiment_id": experiment_id, "kind": kind, "name": name} for kind, name in added],
-    )
+    database = database_of(connection)
+    database.lock_views(connection)
+    known = columns_of(connection, experiment_id)  # another process may have added some
+    missing = _missing(known, names)
+    if not missing:
+        return
+    for (kind, name), type_ in missing.items():
+        row = {"experiment_id": experiment_id, "kind": kind, "name": name}
+        if (kind, name) in known:
+            held = [view_column.c[column] == value for column, value in row.items()]
+            connection.execute(update(view_column).where(*held).values(type=type_))
+        else:
+            connection.execute(insert(view_column), row | {"type": type_})
     view = connection.execute(
         select(experiments.c.view_name).where(experiments.c.id == experiment_id)
     ).scalar_one()
-    connection.exec_driver_sql(f"DROP VIEW {quoted(view)}")
-    connection.exec_driver_sql(create_view(view, experiment_id, [*known, *added]))
+    database.replace_view(
+        connection, view, create_view(view, experiment_id, known | missing, database.view_sql)
+    )
+
+
+def columns_of(connection: Connection, experiment_id: int) -> dict[tuple[Kind, str], Type]:
+    """Return the names that an experiment's view has, the first one first."""
+    statement = (
+        select(view_column.c.kind, view_column.c.name, view_column.c.type)
+        .where(view_column.c.experiment_id == experiment_id)
+        .order_by(view_column.c.id)
+    )
+    return {(cast(Kind, kind), name): type_ for kind, name, type_ in connection.execute(statement)}
+
+
+def _missing(known: Names, names: Names) -> dict[tuple[Kind, str], Type]:
+    """Return the names that are not known, or whose values have another type, with the type that fits all."""
+    wanted = {name: wider(known.get(name), type_) for name, type_ in names.items()}
+    return {name: type_ for name, type_ in wanted.items() if known.get(name) != type_}
 
 
 def _summary(values: dict[str, Any]) -> CampaignSummary:
@@ -808,5 +866,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
 def _environment_digest(connection: Connection, content: Any) -> str:
     """Store an environment once, and return its digest."""
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    connection.execute(insert_new(environment), {"sha256": digest, "content": content})
+    connection.execute(
+        database_of(connection).insert_new(environment), {"sha256": digest, "content": content}
+    )
     return digest

@@ -22,8 +22,9 @@ from assay.plan.types import Level, Plan, PlannedTrial, Status
 from assay.runner.types import Outcome
 from assay.store import Store, query
 from assay.store.ended import ended_trial
+from assay.store.sqlite import SqliteDatabase
 from assay.store.types import Decision, representative
-from assay.store.views import FIXED, Kind, expressible, view_columns
+from assay.store.views import FIXED, Kind, Names, expressible, view_columns
 
 WHEN = datetime(2025, 1, 31, 12, 30, tzinfo=UTC)
 
@@ -77,6 +78,7 @@ def outcomes(draw: st.DrawFn) -> Outcome:
 
 
 fresh = itertools.count()
+SQLITE = SqliteDatabase.view_sql
 
 
 def in_order_of_kind(values: Mapping[tuple[Kind, str], Any]) -> list[Any]:
@@ -140,15 +142,40 @@ def begin(store: Store, trials: int | list[PlannedTrial] = 4, experiment: str = 
     )
 
 
+both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+"""For tests that hold for every database; others are about SQLite's file, functions and SQL."""
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "results" / "assay.sqlite") as opened:
+def database(request: pytest.FixtureRequest) -> str:
+    return getattr(request, "param", "sqlite")
+
+
+@pytest.fixture
+def store(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    on_server = database == "postgresql"
+    name = (
+        request.getfixturevalue("postgresql").create() if on_server else tmp_path / "results" / "assay.sqlite"
+    )
+    with Store.open(name) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One store for all examples of the properties below: each begins a campaign of its own."""
+    on_server = request.param == "postgresql"
+    name = (
+        request.getfixturevalue("postgresql").create()
+        if on_server
+        else tmp_path_factory.mktemp("shared") / "assay.sqlite"
+    )
+    with Store.open(name) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """One store for all examples of the properties below: each begins a campaign of its own."""
+def sqlite_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Store.open(tmp_path_factory.mktemp("shared") / "assay.sqlite") as opened:
         yield opened
 
@@ -214,7 +241,7 @@ def test_every_name_that_sql_can_express_has_its_column_and_invalid_metrics_are_
         **{("after", name): value for name, value in trial.calibration_after.items()},
     }
     expected = {key: value for key, value in expected.items() if expressible(key[1])}
-    assert columns == [column for column, _ in view_columns(expected)]
+    assert columns == [column for column, _ in view_columns(dict.fromkeys(expected, "real"), SQLITE)]
     for held, value in zip(row[len(FIXED) :], in_order_of_kind(expected), strict=True):
         # SQLite holds integers beyond 64 bits as doubles.
         assert held == (pytest.approx(value) if isinstance(value, int | float) else value)
@@ -224,15 +251,18 @@ def test_every_name_that_sql_can_express_has_its_column_and_invalid_metrics_are_
 def test_columns_of_a_view_never_clash_and_do_not_depend_on_the_order_of_kinds(
     every: list[tuple[Kind, str]],
 ) -> None:
-    columns = list(view_columns(every))
+    columns = list(view_columns(dict.fromkeys(every, "real"), SQLITE))
     assert len({column.lower() for column, _ in columns}) == len(columns)
     order: list[Kind] = ["after", "before", "metric", "factor"]
-    assert columns == list(view_columns(sorted(every, key=lambda column: order.index(column[0]))))
+    assert columns == list(
+        view_columns(dict.fromkeys(sorted(every, key=lambda column: order.index(column[0])), "real"), SQLITE)
+    )
 
 
 def test_a_factor_keeps_a_name_that_a_metric_has_too() -> None:
     names: list[tuple[Kind, str]] = [("metric", "threads"), ("factor", "threads"), ("factor", "status")]
-    columns = [column for column, _ in view_columns([*names, ("before", "memory_ns"), ("metric", "block")])]
+    typed: Names = dict.fromkeys([*names, ("before", "memory_ns"), ("metric", "block")], "real")
+    columns = [column for column, _ in view_columns(typed, SQLITE)]
     assert columns == [
         *FIXED,
         "threads",
@@ -243,6 +273,7 @@ def test_a_factor_keeps_a_name_that_a_metric_has_too() -> None:
     ]
 
 
+@both
 def test_names_without_end_leave_the_view_usable(store: Store) -> None:
     campaign = begin(store)
     flood = {f"metric_{number}": 1.0 for number in range(2500)}
@@ -253,6 +284,7 @@ def test_names_without_end_leave_the_view_usable(store: Store) -> None:
     assert len(store.trials(campaign)[1].metrics) == 2500
 
 
+@both
 def test_the_environment_that_trials_share_is_kept_once(store: Store) -> None:
     campaign = begin(store, 3)
     for ordinal, cpu in enumerate(["fast", "fast", "slow"]):
@@ -266,6 +298,7 @@ def test_the_environment_that_trials_share_is_kept_once(store: Store) -> None:
     assert store.record_of(3)["result"]["environment"] == {"cpu": "slow"}
 
 
+@both
 def test_the_texts_that_rules_name_are_those_of_details_and_of_lines(store: Store) -> None:
     campaign = begin(store, 3)
     details = {
@@ -326,6 +359,7 @@ def _now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.store.store.datetime", WallClock)
 
 
+@both
 def test_half_a_surrogate_pair_damages_no_result(store: Store) -> None:
     half = "\ud800"
     result = {half: half, "metrics": {}, "details": {half: half}, "environment": {half: {half: half}}}
@@ -334,6 +368,7 @@ def test_half_a_surrogate_pair_damages_no_result(store: Store) -> None:
     assert list(store.damages()) == []
 
 
+@both
 @pytest.mark.usefixtures("_now")
 def test_a_summary_says_what_the_campaign_was_and_how_far_it_is(store: Store) -> None:
     campaign = begin(store)
@@ -350,6 +385,7 @@ def test_a_summary_says_what_the_campaign_was_and_how_far_it_is(store: Store) ->
     assert store.campaign() == second_summary
 
 
+@both
 def test_a_trial_is_recorded_once(store: Store) -> None:
     campaign = begin(store)
     store.record(campaign, 0, measured(1))
@@ -361,6 +397,7 @@ def test_a_trial_is_recorded_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("change", [{"path": Path("/bad\udcff/maps.toml")}, {"question": "Why \udcff?"}])
+@both
 def test_an_experiment_that_is_not_utf_8_is_refused(store: Store, change: dict[str, Any]) -> None:
     experiment = small_experiment("maps").model_copy(update=change)
     with pytest.raises(AssayError, match="is not UTF-8"):
@@ -368,6 +405,7 @@ def test_an_experiment_that_is_not_utf_8_is_refused(store: Store, change: dict[s
     assert store.campaigns() == []
 
 
+@both
 def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
     with pytest.raises(AssayError, match="holds no campaign yet"):
         store.campaign()
@@ -392,6 +430,7 @@ def test_a_campaign_or_trial_that_is_not_there_is_named(store: Store) -> None:
         store.record_of(10**30)
 
 
+@both
 def test_records_come_in_the_order_asked_for_however_many(store: Store) -> None:
     campaign = begin(store, 1200)
     outcome = measured(1)
@@ -413,6 +452,7 @@ def test_records_come_in_the_order_asked_for_however_many(store: Store) -> None:
         list(store.records_of([1, 5000]))
 
 
+@both
 def test_a_number_that_json_cannot_hold_changes_nothing(store: Store) -> None:
     campaign = begin(store)
     with pytest.raises(Exception, match="not JSON compliant"):
@@ -434,7 +474,7 @@ def test_the_file_itself_refuses_to_change_or_lose_what_was_recorded(
     store.decide(campaign, decision("stop"))
     store.write_findings(campaign, [finding()])
     with (
-        closing(sqlite3.connect(store.path)) as raw,
+        closing(sqlite3.connect(Path(str(store.name)))) as raw,
         pytest.raises(sqlite3.IntegrityError, match="only grows"),
     ):
         raw.execute(change.format(table))
@@ -443,6 +483,7 @@ def test_the_file_itself_refuses_to_change_or_lose_what_was_recorded(
 # Programs of any kind, and what the laboratory derives
 
 
+@both
 def test_a_plan_keeps_how_a_program_is_called_and_what_is_taken_from_its_output(store: Store) -> None:
     rules = (
         Extraction(metric="seconds", pattern="took ([0-9.]+)", unit="s"),
@@ -461,6 +502,7 @@ def test_a_plan_keeps_how_a_program_is_called_and_what_is_taken_from_its_output(
     assert record["extract"] == [rule.model_dump() for rule in rules]
 
 
+@both
 def test_derived_metrics_stand_beside_the_reported_ones_and_never_replace_them(store: Store) -> None:
     campaign = begin(store)
     derived = {"steady": 1.0, "throughput": 99.0}
@@ -480,6 +522,7 @@ def repetition(of: int, ordinal: int, group: int) -> PlannedTrial:
     return replace(planned(ordinal), block=of // 2, group=group, repeats=of)
 
 
+@both
 def test_a_repetition_runs_right_after_the_group_that_it_repeats(store: Store) -> None:
     campaign = begin(store, 8)  # groups 0 to 3, blocks of two
     store.decide(campaign, decision("repeat"), [repetition(2, 8, 4), repetition(2, 9, 4)])
@@ -502,6 +545,7 @@ def test_a_repetition_runs_right_after_the_group_that_it_repeats(store: Store) -
     assert (store.campaign(campaign).planned, store.campaign(campaign).finished) == (14, False)
 
 
+@both
 def test_decisions_come_back_in_their_order(store: Store) -> None:
     campaign, other = begin(store), begin(store)
     made = [decision("look", confidence=0.99), decision("repeat", group=3), decision("stop")]
@@ -511,6 +555,7 @@ def test_decisions_come_back_in_their_order(store: Store) -> None:
     assert store.decisions(other) == []
 
 
+@both
 def test_a_campaign_that_was_stopped_is_finished_and_nothing_of_it_is_pending(store: Store) -> None:
     campaign, other = begin(store), begin(store)
     store.record(campaign, 0, measured(1))
@@ -523,6 +568,7 @@ def test_a_campaign_that_was_stopped_is_finished_and_nothing_of_it_is_pending(st
     assert len(store.pending(other)) == 4
 
 
+@both
 def test_a_plan_is_extended_together_with_its_decision_or_not_at_all(store: Store) -> None:
     campaign = begin(store)
     with pytest.raises(AssayError, match="trial of this ordinal already; the store was not changed"):
@@ -567,6 +613,7 @@ def test_an_audit_that_finds_nothing_leaves_no_finding_of_its_campaign(store: St
     assert store.query("select sum(json_array_length(findings)) from audit")[1] == [(2,)]
 
 
+@both
 def test_verdicts_are_the_latest_of_each_campaign(store: Store) -> None:
     campaign = begin(store)
     verdict = {"level": "a", "context": "threads=1", "verdict": "faster", "ratio": 1.5, "low": None}
@@ -580,6 +627,7 @@ def test_verdicts_are_the_latest_of_each_campaign(store: Store) -> None:
     assert store.query(counts)[1] == [(campaign, 0, 0, "1 faster", "2 notes")]
 
 
+@both
 @pytest.mark.parametrize("findings", [[], [finding(ratio=0.1 + 0.2), finding("Half \ud800 a pair.")]])
 def test_an_audit_that_finds_the_same_writes_nothing(store: Store, findings: list[Finding]) -> None:
     campaign = begin(store)
@@ -591,6 +639,7 @@ def test_an_audit_that_finds_the_same_writes_nothing(store: Store, findings: lis
     assert store.query("select count(*) from audit")[1] == [(3,)]
 
 
+@both
 def test_experiments_called_like_what_is_in_the_store_keep_their_views_apart(store: Store) -> None:
     for number, name in enumerate(("findings", "Decision", "audit")):
         campaign = begin(store, experiment=name)
@@ -603,6 +652,7 @@ def test_experiments_called_like_what_is_in_the_store_keep_their_views_apart(sto
 # Queries
 
 
+@both
 def test_trials_are_of_the_latest_campaign_unless_another_is_named(store: Store) -> None:
     first, second = begin(store), begin(store)
     store.record(first, 0, measured(10))
@@ -612,6 +662,7 @@ def test_trials_are_of_the_latest_campaign_unless_another_is_named(store: Store)
     assert store.query("select campaign, throughput from maps")[1] == [(1, 10), (2, 20)]
 
 
+@both
 def test_no_invalid_trial_gets_into_an_average(store: Store) -> None:
     campaign = begin(store, 8)
     statuses: list[Status] = ["valid", "invalid", "crashed", "timed_out"]
@@ -642,7 +693,7 @@ def test_every_experiment_has_a_view_that_any_sqlite_tool_reads(store: Store) ->
         campaign = begin(store, experiment=name)
         store.record(campaign, 0, measured(number))
         assert store.query("select throughput from trials")[1] == [(number,)]
-    with closing(sqlite3.connect(store.path)) as raw:
+    with closing(sqlite3.connect(Path(str(store.name)))) as raw:
         views = raw.execute("select name, view_name from experiment order by id").fetchall()
         assert [name for name, _ in views] == HOSTILE
         assert views[0][1] == "maps"
@@ -699,14 +750,15 @@ def test_a_query_that_is_none_gets_one_clear_line_and_changes_nothing(
     campaign = begin(store, experiment="a b")
     for ordinal in range(2):
         store.record(campaign, ordinal, measured(1))
-    before = sorted(store.path.parent.iterdir())
+    before = sorted(Path(str(store.name)).parent.iterdir())
     with pytest.raises(AssayError, match=message.replace("?;", r"\?;")) as raised:
-        store.query(sql.format(folder=store.path.parent))
+        store.query(sql.format(folder=Path(str(store.name)).parent))
     assert "\n" not in str(raised.value)
-    assert sorted(store.path.parent.iterdir()) == before
+    assert sorted(Path(str(store.name)).parent.iterdir()) == before
     assert len(store.trials(campaign)) == 2
 
 
+@both
 def test_a_query_before_the_first_campaign_says_so(store: Store) -> None:
     with pytest.raises(AssayError, match="no campaign yet"):
         store.query("select * from trials")
@@ -783,8 +835,8 @@ values = st.lists(st.none() | st.integers(-(2**53), 2**53) | st.floats(-1e300, 1
 def test_median_and_quantile_are_those_of_numpy_without_nulls(
     shared_store: Store, values: list[float | None], p: float
 ) -> None:
-    rows = json.dumps(values)
-    sql = f"select median(value), quantile(value, {p!r}) from json_each('{rows}')"
+    rows = " union all select ".join(["cast(null as float) as value", *map(json.dumps, values)])
+    sql = f"select median(value), quantile(value, {p!r}) from (select {rows}) as held"
     [(median, quantile)] = shared_store.query(sql)[1]
     numbers = [value for value in values if value is not None]
     if not numbers:
@@ -796,7 +848,7 @@ def test_median_and_quantile_are_those_of_numpy_without_nulls(
 
 
 def test_median_of_no_rows_is_null(shared_store: Store) -> None:
-    assert shared_store.query("select median(1), quantile(1, 0.5) where 0")[1] == [(None, None)]
+    assert shared_store.query("select median(1), quantile(1, 0.5) where 1 = 0")[1] == [(None, None)]
 
 
 # Names
@@ -808,17 +860,16 @@ def test_a_store_is_named_by_a_path_or_a_url(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with Store.open(name) as store:
-        assert store.path == Path("x/a.sqlite")
+        assert store.name == Path("x/a.sqlite")
     with Store.open(f"sqlite:///{tmp_path}/x/a.sqlite", create=False) as store:
         assert store.campaigns() == []
 
 
-@pytest.mark.parametrize("name", ["postgresql://host/assay", "sqlite://x", "sqlite:///"])
+@pytest.mark.parametrize("name", ["mysql://me:secret@host/assay", "sqlite://x", "sqlite:///"])
 def test_the_url_of_anything_else_is_refused(name: str) -> None:
-    with pytest.raises(
-        AssayError, match=f"{name}.* is not a store: name its file, or sqlite:/// and its file"
-    ):
+    with pytest.raises(AssayError, match="is not a store: name its file, ") as raised:
         Store.open(name)
+    assert "secret" not in str(raised.value)
 
 
 def test_a_short_file_that_is_not_a_store_is_left_as_it_is(tmp_path: Path) -> None:
@@ -854,6 +905,7 @@ def test_a_trial_is_unperturbed_if_nothing_was_moved(
     assert replace(kept, perturbation=perturbation).unperturbed == unperturbed
 
 
+@both
 def test_a_stored_trial_has_what_was_drawn_for_it(store: Store) -> None:
     trials = [replace(planned(0), perturbation={"key_range": 1.5, "address_space": "fixed"})]
     campaign = begin(store, trials)

@@ -1,38 +1,45 @@
 """The view of an experiment: one row for each ended trial, one column for each factor and metric.
 
-The views are made of plain SQL, so that any SQLite tool can read them. The values stay in JSON; SQLite
+The views are made of plain SQL, so that any tool can read them. The values stay in JSON; the database
 extracts only those that a query asks for. A metric is NULL unless its trial is valid, so that no invalid
 trial can get into an average.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["factor", "metric", "before", "after"]
-
-FIXED = {
-    "trial": "t.id",
-    "campaign": "t.campaign_id",
-    "block": "p.block",
-    "group_number": 'p."group"',
-    "status": "t.status",
-    "reason": "t.reason",
-    "started_at": "t.started_at",
-    "wall_s": "t.wall_s",
-    "flaws": "CASE WHEN c.deliberate THEN coalesce(json_extract(p.request, '$.flaws'), '[]') END",
-}
-"""The first columns of every view, and their expressions."""
+Type = Literal["whole", "real", "text"]
+Names = Mapping[tuple[Kind, str], Type]
+"""The names of an experiment, in the order of their first occurrence, with the type of their values."""
 
 MOST_COLUMNS = 1000
-"""Names beyond this many get no column: SQLite reads at most 2000, and a program may invent new ones."""
+"""Names beyond this many get no column: SQLite reads at most 2000, PostgreSQL 1600, and a program may invent
+new ones."""
 
-_VALUES: dict[Kind, str] = {
-    "factor": "json_extract(p.levels, {path})",
-    "metric": "CASE WHEN t.status = 'valid' THEN json_extract(t.metrics, {path}) END",
-    "before": "json_extract(t.calibration_before, {path})",
-    "after": "json_extract(t.calibration_after, {path})",
-}
+FIXED = ("trial", "campaign", "block", "group_number", "status", "reason", "started_at", "wall_s", "flaws")
+"""The first columns of every view."""
+
+
+@dataclass(frozen=True)
+class ViewSql:
+    """How a database writes the view of an experiment.
+
+    Attributes:
+        flaws: the expression of the column `flaws`.
+        values: kind -> the expression of a value with its `{name}`, JSON `{path}` and `{type}`.
+        types: type -> what the database calls it.
+        rows: the rows, with {experiment_id}; c is the campaign, t the trial and p its plan.
+        longest: bytes of a name; None where there is no limit.
+    """
+
+    flaws: str
+    values: Mapping[Kind, str]
+    rows: str
+    types: Mapping[Type, str]
+    longest: int | None = None
 
 
 def quoted(name: str) -> str:
@@ -45,14 +52,36 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """Return `name`, or `name_2`, `name_3`, ... if that is taken; SQLite's names ignore case."""
+def free_name(name: str, taken: Iterable[str], longest: int | None = None) -> str:
+    """Return `name`, or `name_2`, `name_3`, ... if that is taken, which ignores case.
+
+    A name of more than `longest` bytes is cut.
+    """
     lowered = {column.lower() for column in taken}
-    candidate, number = name, 1
+    candidate, number = _cut(name, longest), 1
     while candidate.lower() in lowered:
         number += 1
-        candidate = f"{name}_{number}"
+        suffix = f"_{number}"
+        candidate = _cut(name, longest and longest - len(suffix)) + suffix
     return candidate
+
+
+def _cut(name: str, longest: int | None) -> str:
+    return name if longest is None else name.encode()[:longest].decode(errors="ignore")
+
+
+def type_of(level: object) -> Type:
+    """Return the type of a level."""
+    if isinstance(level, bool):
+        return "text"
+    return "whole" if isinstance(level, int) else "real" if isinstance(level, float) else "text"
+
+
+def wider(known: Type | None, other: Type) -> Type:
+    """Return the type that holds values of two; of one where the first is None."""
+    if known in {None, other}:
+        return other
+    return "text" if "text" in {known, other} else "real"
 
 
 def expressible(name: str) -> bool:
@@ -60,34 +89,36 @@ def expressible(name: str) -> bool:
     return json.dumps(name, ensure_ascii=False) == f'"{name}"'
 
 
-def view_columns(names: Iterable[tuple[Kind, str]]) -> Iterator[tuple[str, str]]:
+def view_columns(names: Names, sql: ViewSql) -> Iterator[tuple[str, str]]:
     """Yield each column of a view with its expression.
 
     The fixed columns come first, then factors, metrics and calibrations, each kind in the given order. A
     calibration `x` becomes `before_x` and `after_x`. If a name is already taken, a factor becomes `factor_x`
     and a metric `metric_x`.
     """
-    yield from FIXED.items()
+    yield from zip(FIXED, _fixed(sql.flaws), strict=True)
     taken = {*FIXED, "true", "false"}  # SQLite takes these two for values even where they are quoted
-    in_order = sorted(names, key=lambda column: tuple(_VALUES).index(column[0]))
+    in_order = sorted(names, key=lambda column: tuple(sql.values).index(column[0]))
     for kind, name in in_order[:MOST_COLUMNS]:
         if not expressible(name):
             continue
-        plain = name if kind in {"factor", "metric"} and name.lower() not in taken else f"{kind}_{name}"
-        column = free_name(plain, taken)
+        is_plain = name and kind in {"factor", "metric"} and name.lower() not in taken
+        column = free_name(name if is_plain else f"{kind}_{name}", taken, sql.longest)
         taken.add(column.lower())
-        yield column, _VALUES[kind].format(path=literal(f'$."{name}"'))
+        yield (
+            column,
+            sql.values[kind].format(
+                name=literal(name), path=literal(f'$."{name}"'), type=sql.types[names[kind, name]]
+            ),
+        )
 
 
-def create_view(name: str, experiment_id: int, names: Iterable[tuple[Kind, str]]) -> str:
+def _fixed(flaws: str) -> tuple[str, ...]:
+    trial = ("t.status", "t.reason", "t.started_at", "t.wall_s")
+    return ("t.id", "t.campaign_id", "p.block", 'p."group"', *trial, flaws)
+
+
+def create_view(view: str, experiment_id: int, names: Names, sql: ViewSql) -> str:
     """Return the statement that creates an experiment's view over all its campaigns."""
-    columns = ",\n  ".join(f"{value} AS {quoted(column)}" for column, value in view_columns(names))
-    # Materialised, so that what is large, a resolved experiment, is parsed once and not for every trial.
-    return (
-        f"CREATE VIEW {quoted(name)} AS WITH c AS MATERIALIZED (\n"  # noqa: S608
-        "  SELECT id, CASE WHEN json_valid(resolved) THEN json_extract(resolved, '$.pitfall.deliberate') END"
-        " AS deliberate\n"
-        f"  FROM campaign WHERE experiment_id = {experiment_id}\n"
-        f")\nSELECT\n  {columns}\nFROM c JOIN trial AS t ON t.campaign_id = c.id\n"
-        "JOIN planned_trial AS p ON p.campaign_id = t.campaign_id AND p.ordinal = t.ordinal"
-    )
+    columns = ",\n  ".join(f"{value} AS {quoted(column)}" for column, value in view_columns(names, sql))
+    return sql.rows.format(view=quoted(view), experiment_id=experiment_id, columns=columns)

@@ -20,7 +20,7 @@ from assay.cli.options import (
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
-    from assay.store import Store
+    from assay.store import Store, StoreName
     from assay_compare.changes import Changes
     from assay_compare.compare import Compared
     from assay_compare.sides import Side
@@ -75,11 +75,13 @@ def _kind(side: str) -> str:
     return "conditions" if "=" in side and not Path(side).exists() else "stores"
 
 
-def _read(names: list[str], kind: str, campaign: int | None, store: Path, opened: ExitStack) -> "list[Side]":
+def _read(
+    names: list[str], kind: str, campaign: int | None, store: "StoreName", opened: ExitStack
+) -> "list[Side]":
     from assay.store import Store
     from assay_compare.sides import campaign_side, condition_side
 
-    def of(path: Path | str) -> "Store":
+    def of(path: "StoreName | str") -> "Store":
         return opened.enter_context(Store.open(path, create=False))
 
     if kind == "conditions":

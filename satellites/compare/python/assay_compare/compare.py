@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Literal
 
 from assay.analysis import CONFIDENCE, Analysis, Comparison, Look, summarise
@@ -38,6 +37,7 @@ from assay.errors import AssayError
 from assay.experiment.types import ComparisonDesign
 from assay.findings import Finding
 from assay.plan.types import Level
+from assay.store import StoreName
 from assay.store.types import StoredTrial
 from assay_compare.changes import Changes, changes
 from assay_compare.rules import RULES
@@ -153,7 +153,9 @@ def compare(sides: Sequence[Side]) -> Compared:
     )
 
 
-def _changes(sides: Sequence[Side], analyses: Mapping[tuple[Path, int], Analysis]) -> tuple[Changes, ...]:
+def _changes(
+    sides: Sequence[Side], analyses: Mapping[tuple[StoreName, int], Analysis]
+) -> tuple[Changes, ...]:
     if sides[0].condition is not None:
         return ()
     others = [(side.name, analyses[side.held_in]) for side in sides[1:]]

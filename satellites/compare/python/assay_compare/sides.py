@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
 from assay.experiment import Experiment
 from assay.plan.types import Level
-from assay.store import Store
+from assay.store import Store, StoreName
 from assay.store.types import CampaignSummary, StoredTrial
 from assay.words import nearest
 
@@ -30,7 +29,7 @@ class Side:
     """
 
     name: str
-    store: Path
+    store: StoreName
     campaign: CampaignSummary
     experiment: Experiment
     trials: tuple[StoredTrial, ...]
@@ -38,7 +37,7 @@ class Side:
     environments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def held_in(self) -> tuple[Path, int]:
+    def held_in(self) -> tuple[StoreName, int]:
         """Its campaign, whatever it is called: the store's file and the number in it."""
         return self.store, self.campaign.id
 
@@ -58,7 +57,7 @@ def campaign_side(store: Store, campaign: int | None, name: str) -> Side:
         )
     return Side(
         name,
-        store.path.resolve(),
+        store.name.resolve(),
         summary,
         experiment,
         tuple(store.trials(summary.id)),

@@ -16,7 +16,7 @@ from assay.words import listed
 if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.report import Report
-    from assay.store import Store
+    from assay.store import Store, StoreName
     from assay_course.lesson import Lesson
     from assay_course.outcome import LessonCampaign, LessonResult
 
@@ -106,17 +106,17 @@ def show(page: Path) -> None:
 
 
 def _run_campaigns(
-    lesson: "Lesson", seed: int | None, path: Path, *, quiet: bool
+    lesson: "Lesson", seed: int | None, path: "StoreName", *, quiet: bool
 ) -> "tuple[LessonResult, list[Report], list[Path]]":
     """Run the campaigns of a lesson; return what they show, their reports and their pages."""
     from assay.cli.running import running_campaign
     from assay.experiment import overridden
     from assay.report.site import check_folder, write_page
-    from assay.store import Store, path_of
+    from assay.store import Store, store_name
 
     experiments: list[Experiment] = [overridden(experiment, seed=seed) for experiment in lesson.experiments()]
     reports: list[Report] = []
-    check_folder(path_of(path))
+    check_folder(store_name(path))
     for experiment in experiments:
         with running_campaign(path, experiment, quiet=quiet) as (report, _):
             reports.append(report)

@@ -18,11 +18,12 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from assay.errors import AssayError
 from assay.store import DamagedError, Store
+from assay.store.database import database_of
 from assay.store.reading import OBJECT, row_of
 from assay.store.schema import campaign, planned_trial, record, trial
 from assay.store.store import add_campaign, extend_view
 from assay.store.types import READ_BY, Imported
-from assay.store.views import Kind
+from assay.store.views import Kind, Type
 from assay_foreign.trials import benchmark_of, rows_of, statements
 from assay_foreign.types import Benchmark, Benchmarks, ForeignRun
 
@@ -50,7 +51,9 @@ def import_run(store: Store, run: ForeignRun, origin: Imported) -> int:
 
 
 def _write(connection: Connection, run: ForeignRun, origin: Imported) -> int:
-    connection.exec_driver_sql(_CACHE)
+    database = database_of(connection)
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(_CACHE)
     resolved = json.encode(replace(run, benchmarks=())).decode()
     _RUN.decode(resolved)
     name = next((str(run.host[key]) for key in _HOST_NAMES if key in run.host), "")
@@ -62,13 +65,15 @@ def _write(connection: Connection, run: ForeignRun, origin: Imported) -> int:
         "host": {"name": name, READ_BY: asdict(origin)},
     }
     campaign_id = add_campaign(connection, _experiment(run, origin), row, ())
-    names: dict[tuple[Kind, str], None] = {}
+    names: dict[tuple[Kind, str], Type] = {}
+    database.reserve_numbers(connection, trial)
     trial_id = connection.execute(select(func.coalesce(func.max(trial.c.id), 0) + 1)).scalar_one()
     rows = rows_of(run, campaign_id, trial_id, datetime.now(UTC), names)
-    inserting = statements(connection)
+    inserting = statements()
     while part := list(islice(rows, _ROWS_AT_ONCE)):
         for statement, of_table in zip(inserting, zip(*part, strict=True), strict=True):
-            connection.exec_driver_sql(statement, [*of_table])
+            connection.execute(statement, [*of_table])
+    database.numbered(connection, trial)
     experiment = select(campaign.c.experiment_id).where(campaign.c.id == campaign_id)
     extend_view(connection, connection.execute(experiment).scalar_one(), names)
     return campaign_id

@@ -66,7 +66,7 @@ def import_(
             typer.echo(f"left out of {origin.file}: {printable(message)}", err=True)
     if as_json:
         print_json(
-            {"campaigns": [report.as_object() for report in reports], "refused": refused, "store": store}
+            {"campaigns": [report.as_object() for report in reports], "refused": refused, "store": str(store)}
         )
     else:
         for report in reports:

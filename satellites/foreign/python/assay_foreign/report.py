@@ -206,7 +206,7 @@ class ForeignReport:
         from assay_foreign.beside import figures_beside  # noqa: PLC0415
 
         figures = figures_beside(self.origin.tool, self.run, [*_ours(self.store, self.run)])
-        where = f"--campaign {self.campaign.id} --store {shlex.quote(str(self.store.path.absolute()))}"
+        where = f"--campaign {self.campaign.id} --store {shlex.quote(str(self.store.name.absolute()))}"
         return render(
             "foreign.html",
             TEMPLATES,

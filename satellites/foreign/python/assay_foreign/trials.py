@@ -5,19 +5,19 @@ value, the mean, since samples of one process are not independent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from math import fsum
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, convert, json
 from msgspec.structs import asdict, replace
-from sqlalchemy import Connection, Table, bindparam, insert, literal_column
+from sqlalchemy import Insert, Table, insert, literal_column
 
 from assay.runner.types import Outcome
 from assay.store.ended import content_of
-from assay.store.schema import planned_trial, record, trial
+from assay.store.schema import as_texts, planned_trial, record, trial
 from assay.store.types import READ_BY
-from assay.store.views import Kind
+from assay.store.views import Kind, Type, type_of, wider
 from assay_foreign.types import Benchmark, Fact, ForeignRun, Measure
 
 
@@ -49,33 +49,31 @@ _CONSTANTS: Mapping[Table, Mapping[str, str]] = {
 _Samples = tuple[Annotated[tuple[float, ...], Meta(min_length=1)], ...]
 
 
-def statements(connection: Connection) -> list[str]:
+def statements() -> list[Insert]:
     """Return the statements that insert what `rows_of` yields; what all rows have alike is part of them."""
 
-    def statement(table: Table, constants: Mapping[str, str]) -> str:
-        names = [column.name for column in table.c]
-        values: dict[str, Any] = {
-            name: literal_column(constants[name]) if name in constants else bindparam(name) for name in names
-        }
-        return str(insert(table).values(values).compile(connection))
+    def statement(table: Table, constants: Mapping[str, str]) -> Insert:
+        return insert(as_texts(table)).values(
+            {name: literal_column(constant) for name, constant in constants.items()}
+        )
 
     return [statement(*of) for of in _CONSTANTS.items()]
 
 
 def rows_of(
-    run: ForeignRun, campaign_id: int, trial_id: int, now: datetime, names: dict[tuple[Kind, str], None]
-) -> Iterator[tuple[tuple[object, ...], ...]]:
+    run: ForeignRun, campaign_id: int, trial_id: int, now: datetime, names: dict[tuple[Kind, str], Type]
+) -> Iterator[tuple[dict[str, object], ...]]:
     """Yield the rows of each process of each benchmark for `statements`.
 
-    Their values are as SQLite has them, JSON as text: encoding each by its column takes three times as long.
+    JSON is text: encoding each by its column takes three times as long.
     The first trial of a benchmark has in its request what `benchmark_of` needs beside the trials' records.
 
     Args:
         trial_id: number of the first trial.
-        names: gets the names that become columns of a view.
+        names: gets the names that become columns of a view, with the types of their values.
     """
-    begun = (run.begun or now).astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
-    content = content_of(Outcome("valid", "", 0, None, "", "", None, None, "", run.begun or now, 0.0))
+    begun = run.begun or now
+    content = content_of(Outcome("valid", "", 0, None, "", "", None, None, "", begun, 0.0))
     later_request = _text({READ_BY: run.tool})
     ordinal, last_names = 0, None
     for benchmark in run.benchmarks:
@@ -85,18 +83,23 @@ def rows_of(
         request = _text({READ_BY: run.tool, "benchmark": asdict(benchmark) | {"measures": measures}})
         levels = _levels(benchmark)
         if last_names != (last_names := (*levels, *(of.metric for of in benchmark.measures))):
-            names.update(dict.fromkeys(("factor", name) for name in levels))
-            names.update(dict.fromkeys(("metric", of.metric) for of in benchmark.measures))
+            names.update({("metric", of.metric): "real" for of in benchmark.measures})
+        names.update(
+            {("factor", name): wider(names.get(("factor", name)), type_of(of)) for name, of in levels.items()}
+        )
         conditions, failure = _text(levels), benchmark.failure
         for process in range(benchmark.processes):
             samples = {of.metric: of.samples[process] for of in benchmark.measures if of.samples}
             metrics = {of.metric: value_of(of, process) for of in benchmark.measures}
             outcome = content | {"reason": failure, "result": {"metrics": metrics, "samples": samples}}
             status = "invalid" if failure else "valid"
+            planned = {"block": process, "group": ordinal, "levels": conditions, "request": request}
+            ended = {"id": trial_id, "status": status, "reason": failure, "started_at": begun}
+            place = {"campaign_id": campaign_id, "ordinal": ordinal}
             yield (
-                (campaign_id, ordinal, process, ordinal, conditions, request),
-                (trial_id, campaign_id, ordinal, status, failure, begun, _text(metrics)),
-                (trial_id, _text(outcome)),
+                place | planned,
+                place | ended | {"metrics": _text(metrics)},
+                {"trial_id": trial_id, "outcome": _text(outcome)},
             )
             ordinal, trial_id, request = ordinal + 1, trial_id + 1, later_request
 

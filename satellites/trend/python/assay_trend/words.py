@@ -57,11 +57,11 @@ def gathered_history(store: Store, experiment: str) -> tuple[History, Experiment
                     MeasuredCampaign(campaign, store.experiment(campaign.id), store.trials(campaign.id))
                 )
     if not campaigns and any(campaign.experiment == experiment for campaign in store.campaigns()):
-        raise UnreadableError(f"no campaign of {experiment} in {store.path} can be read")
+        raise UnreadableError(f"no campaign of {experiment} in {store.name} can be read")
     if not campaigns:
         known = dict.fromkeys(campaign.experiment for campaign in store.campaigns() if campaign.ended)
         raise AssayError(
-            f"{store.path} has no campaign of {show(experiment)} with a trial;"
+            f"{store.name} has no campaign of {show(experiment)} with a trial;"
             f" {nearest(experiment, [*known])}"
         )
     return history(campaigns), campaigns[-1].experiment

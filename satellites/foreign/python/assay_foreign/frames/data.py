@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
@@ -11,7 +10,7 @@ import pandas as pd
 from assay.analysis import Comparison, Estimate
 from assay.errors import AssayError
 from assay.findings import Finding
-from assay.store import Store
+from assay.store import Store, StoreName
 from assay.store.types import CampaignSummary
 from assay.store.views import free_name
 
@@ -51,8 +50,8 @@ class Data:
     Every method raises AssayError for a campaign or trial that is not there, and once it is closed.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._opened: Store | None = Store.open(path, create=False)
+    def __init__(self, name: str | StoreName) -> None:
+        self._opened: Store | None = Store.open(name, create=False)
 
     def __enter__(self) -> Self:
         """Return itself."""

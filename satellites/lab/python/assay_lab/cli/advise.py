@@ -1,7 +1,6 @@
 """`assay lab advise`: which guidelines for transactional memory a program breaks."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +12,7 @@ from assay.words import printable
 
 if TYPE_CHECKING:
     from assay.runner.process import StopSignals
+    from assay.store import StoreName
     from assay_lab.advice import CampaignAdvice, EmulationSettings, ProgramAdvice
     from assay_lab.advice.types import Observed
 
@@ -101,7 +101,7 @@ def _print(found: "ProgramAdvice | CampaignAdvice", as_json: bool) -> bool:
 
 
 def _of_campaign(
-    number: int, place: Path, settings: "EmulationSettings", stop: "StopSignals"
+    number: int, place: "StoreName", settings: "EmulationSettings", stop: "StopSignals"
 ) -> "CampaignAdvice":
     from assay.store import Store
     from assay_lab.advice import CampaignAdvice, SettingAdvice, judge
@@ -122,7 +122,9 @@ def _of_campaign(
     return CampaignAdvice(number, tuple(found))
 
 
-def _of_trial(trial: int, place: Path, settings: "EmulationSettings", stop: "StopSignals") -> "Observed":
+def _of_trial(
+    trial: int, place: "StoreName", settings: "EmulationSettings", stop: "StopSignals"
+) -> "Observed":
     from dataclasses import replace
 
     from assay.campaign.replay import replay

@@ -23,6 +23,7 @@ from assay.errors import AssayError
 if TYPE_CHECKING:
     from assay.analysis.types import Interval
     from assay.experiment import Experiment
+    from assay.store import StoreName
     from assay.store.types import StoredTrial
     from assay_lab.energy.machines import MachineModel
     from assay_lab.energy.measure import ProgramMeasurement
@@ -108,7 +109,7 @@ def energy(
         _print_prediction(measured[0], machine, as_json)
 
 
-def _run_campaign(path: Path, experiment: "Experiment", *, quiet: bool) -> "Sequence[StoredTrial]":
+def _run_campaign(path: "StoreName", experiment: "Experiment", *, quiet: bool) -> "Sequence[StoredTrial]":
     from assay.cli.running import running_campaign
 
     with running_campaign(path, experiment, quiet=quiet) as (report, _):

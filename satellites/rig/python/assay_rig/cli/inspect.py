@@ -26,6 +26,7 @@ from assay.words import elapsed, nearest, one_line, printable
 if TYPE_CHECKING:
     from assay.experiment import Experiment
     from assay.report import Report
+    from assay.store import StoreName
     from assay_rig.page import Inspection
     from assay_rig.profile import Profile
 
@@ -176,13 +177,13 @@ def _only(name: str, experiment: "Experiment") -> "Experiment":
     return overridden(experiment, only=[f"subject={','.join(wanted)}"]) if len(levels) > 2 else experiment
 
 
-def _timed(experiment: "Experiment", path: Path, *, quiet: bool) -> "tuple[Report, Path]":
+def _timed(experiment: "Experiment", path: "StoreName", *, quiet: bool) -> "tuple[Report, Path]":
     """Run the trials of both versions; return their report and their page."""
     from assay.cli.running import running_campaign
     from assay.report.site import check_folder, write_page
-    from assay.store import path_of
+    from assay.store import store_name
 
-    check_folder(path_of(path))
+    check_folder(store_name(path))
     with running_campaign(path, experiment, quiet=quiet) as (report, store):
         return report, write_page(report, store)
 

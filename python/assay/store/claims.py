@@ -1,0 +1,251 @@
+"""Groups that several workers run together, each exactly once.
+
+A worker takes a group with a lease, runs its trials, records each, and renews the lease meanwhile. Only the
+store decides which results count:
+
+    offer(store, campaign)                              # the leader, whenever groups were planned
+    while claim := take(store, campaign, "lab1", 60):   # a worker
+        for planned in claim.trials:
+            record(store, claim, planned.ordinal, run(planned))   # and `renew` in between
+    for group in expire(store, campaign):               # the leader, now and then
+        replace(store, campaign, group, decision, trials_planned_anew)
+
+A group is in one state, which changes under a lock on its row:
+
+    open      nobody runs it
+    taken     a worker runs it, until its lease is over and the leader says so
+    done      all of its trials have a result
+    lost      it cannot go on although some of its trials have ended: it must be planned anew as a whole,
+              since the trials of a group run on one host, one after the other
+    replaced  it was planned anew: what ended counts, what did not will never run
+
+Each trial counts at most once: a result is counted only by `record`, in the transaction that locks the
+group's row and finds it taken with this claim's attempt (1), and if the trial has no result yet (2); the
+table itself refuses a second one. A group that is taken again has a higher attempt, so that results of its
+former worker are late, by (1).
+
+No trial is forgotten: one without a result is in a group that is open; or taken, which `expire` opens again
+or calls lost after its lease; or lost, which the leader plans anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+
+from assay.errors import AssayError
+from assay.plan.types import PlannedTrial
+from assay.runner.types import Outcome
+from assay.store.database import database_of
+from assay.store.ended import content_of, kept_of
+from assay.store.schema import claim, decision, late_result, planned_trial, trial
+from assay.store.store import Store, add_decision, add_ended, experiment_of
+from assay.store.types import Decision
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A group that a worker has taken.
+
+    Attributes:
+        attempt: how often the group has been taken; it tells this claim from earlier ones.
+        trials: those of the group, in the order in which they run.
+    """
+
+    campaign: int
+    group: int
+    attempt: int
+    worker: str
+    trials: tuple[PlannedTrial, ...]
+
+
+def offer(store: Store, campaign: int) -> None:
+    """Let workers take the groups of a campaign's plan that have not begun, beside those offered before.
+
+    A group that has begun without a claim, in an earlier run on one host, is lost.
+    """
+    known = select(claim.c.group).where(claim.c.campaign_id == campaign)
+    place = func.coalesce(planned_trial.c.repeats, planned_trial.c.group)
+    of_group = (planned_trial.c.group, planned_trial.c.block, place)
+    groups = (
+        select(*of_group, func.count(), func.count(trial.c.id))
+        .select_from(planned_trial)
+        .outerjoin(trial)
+        .where(planned_trial.c.campaign_id == campaign, planned_trial.c.group.not_in(known))
+        .group_by(*of_group)
+    )
+    with store.write("offer them again") as connection:
+        experiment_of(connection, campaign)
+        rows = [
+            _row(
+                campaign, group, block, place, "open" if not ended else "lost" if ended < planned else "done"
+            )
+            for group, block, place, planned, ended in connection.execute(groups)
+        ]
+        if rows:
+            connection.execute(database_of(connection).insert_new(claim), rows)
+
+
+def _row(campaign: int, group: int, block: int, place: int, state: str) -> dict[str, Any]:
+    place_of = {"block": block, "place": place}
+    return {"campaign_id": campaign, "group": group, "state": state, "attempt": 0, **place_of}
+
+
+def take(store: Store, campaign: int, worker: str, lease_s: float) -> Claim | None:
+    """Take the first open group of a campaign; None if there is none now, or the campaign was stopped."""
+    stopped = select(decision.c.id).where(decision.c.campaign_id == campaign, decision.c.kind == "stop")
+    open_group = (
+        select(claim.c.group, claim.c.attempt)
+        .where(claim.c.campaign_id == campaign, claim.c.state == "open", ~stopped.exists())
+        .order_by(claim.c.block, claim.c.place, claim.c.group)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=claim)
+    )
+    with store.write("try again") as connection:
+        row = connection.execute(open_group).one_or_none()
+        if row is None:
+            return None
+        group, attempt = row.group, row.attempt + 1
+        values = {
+            "state": "taken",
+            "attempt": attempt,
+            "worker": worker,
+            "until": _until(connection, lease_s),
+        }
+        connection.execute(update(claim).where(*_of(campaign, group)).values(values))
+        ordinals = select(planned_trial.c.ordinal).where(
+            planned_trial.c.campaign_id == campaign, planned_trial.c.group == group
+        )
+        numbers = connection.execute(ordinals).scalars().all()
+    return Claim(campaign, group, attempt, worker, tuple(store.planned(campaign, numbers)))
+
+
+def renew(store: Store, held: Claim, lease_s: float) -> bool:
+    """Begin a claim's lease anew; False if the worker has lost the group, and must end its trial."""
+    with store.write("try again") as connection:
+        renewed = (
+            update(claim)
+            .where(*_held(held))
+            .values(until=_until(connection, lease_s))
+            .returning(claim.c.group)
+        )
+        return connection.execute(renewed).one_or_none() is not None
+
+
+def record(store: Store, held: Claim, ordinal: int, outcome: Outcome) -> int | None:
+    """Write the outcome of a trial of a claim, and return the trial's number.
+
+    If the trial has a result, or the worker has lost the group, the outcome is kept as a late result, which
+    is never counted, and None is returned. So a worker that does not know whether it has recorded may do so
+    again.
+    """
+    with store.write("record it again") as connection:
+        lock = select(claim.c.group).where(*_held(held)).with_for_update()
+        is_held = connection.execute(lock).one_or_none() is not None
+        ended = select(trial.c.id).where(trial.c.campaign_id == held.campaign, trial.c.ordinal == ordinal)
+        if not is_held or connection.execute(ended).one_or_none():
+            _keep(connection, held, ordinal, outcome)
+            return None
+        number = add_ended(connection, held.campaign, ordinal, outcome)
+        if not _left(connection, held.campaign, held.group):
+            connection.execute(
+                update(claim).where(*_of(held.campaign, held.group)).values(state="done", until=None)
+            )
+        return number
+
+
+def expire(store: Store, campaign: int) -> list[int]:
+    """Free the groups whose leases are over, and return those that are lost: they must be planned anew.
+
+    A group of which no trial has ended is open again.
+    """
+    ended = (
+        select(planned_trial.c.group).join(trial, _same_trial).where(planned_trial.c.campaign_id == campaign)
+    )
+    with store.write("try again") as connection:
+        now = database_of(connection).now(connection)
+        taken = claim.c.campaign_id == campaign, claim.c.state == "taken"
+        over = select(claim.c.group).where(*taken, claim.c.until < now).with_for_update()
+        groups = connection.execute(over).scalars().all()
+        # A statement of its own, which sees what was recorded until the locks were there.
+        begun = {*connection.execute(ended.where(planned_trial.c.group.in_(groups))).scalars()}
+        for group in groups:
+            state = "lost" if group in begun else "open"
+            connection.execute(update(claim).where(*_of(campaign, group)).values(state=state, until=None))
+        lost = select(claim.c.group).where(claim.c.campaign_id == campaign, claim.c.state == "lost")
+        return [*connection.execute(lost.order_by(claim.c.group)).scalars()]
+
+
+def replace(
+    store: Store, campaign: int, group: int, reason: Decision, trials: Sequence[PlannedTrial]
+) -> None:
+    """Write that a lost group was planned anew as some trials, which workers may take then.
+
+    Raises:
+        AssayError: the group is not lost, or a trial is planned already; nothing is changed then.
+    """
+    with store.write("try again") as connection:
+        replaced = (
+            update(claim)
+            .where(*_of(campaign, group), claim.c.state == "lost")
+            .values(state="replaced")
+            .returning(claim.c.group)
+        )
+        if connection.execute(replaced).one_or_none() is None:
+            raise AssayError(f"group {group} of campaign {campaign} is not lost; the store was not changed")
+        add_decision(connection, campaign, reason, trials)
+        groups = {planned.group: planned for planned in trials}.values()
+        rows = [
+            _row(campaign, of.group, of.block, of.group if of.repeats is None else of.repeats, "open")
+            for of in groups
+        ]
+        connection.execute(insert(claim), rows)
+
+
+_same_trial = (planned_trial.c.campaign_id == trial.c.campaign_id) & (
+    planned_trial.c.ordinal == trial.c.ordinal
+)
+
+
+def _of(campaign: int, group: int) -> tuple[ColumnElement[bool], ...]:
+    return claim.c.campaign_id == campaign, claim.c.group == group
+
+
+def _held(held: Claim) -> tuple[ColumnElement[bool], ...]:
+    taken = claim.c.state == "taken", claim.c.attempt == held.attempt
+    return *_of(held.campaign, held.group), *taken
+
+
+def _until(connection: Connection, lease_s: float) -> Any:
+    return database_of(connection).now(connection) + timedelta(seconds=lease_s)
+
+
+def _left(connection: Connection, campaign: int, group: int) -> int:
+    """Return how many trials of a group have no result."""
+    ended = select(trial.c.ordinal).where(trial.c.campaign_id == campaign)
+    left = (
+        select(func.count())
+        .select_from(planned_trial)
+        .where(
+            planned_trial.c.campaign_id == campaign,
+            planned_trial.c.group == group,
+            planned_trial.c.ordinal.not_in(ended),
+        )
+    )
+    return connection.execute(left).scalar_one()
+
+
+def _keep(connection: Connection, held: Claim, ordinal: int, outcome: Outcome) -> None:
+    kept = kept_of(outcome) | {"started_at": outcome.started_at.isoformat(), "host": outcome.host}
+    connection.execute(
+        insert(late_result),
+        {
+            "campaign_id": held.campaign,
+            "ordinal": ordinal,
+            "received_at": database_of(connection).now(connection),
+            "worker": held.worker,
+            "outcome": content_of(outcome) | kept,
+        },
+    )

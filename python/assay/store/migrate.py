@@ -1,0 +1,49 @@
+"""Brings the tables of an older store to this version, by Alembic's migrations in `migrations/versions/`.
+
+Each changes what a new store gets from `schema.py` and its database's module, from one version to the next;
+its revision is the version as text. A new store is made as it is now, without Alembic.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from assay.errors import AssayError
+from assay.store.names import StoreName
+from assay.store.schema import VERSION
+
+if TYPE_CHECKING:
+    from alembic.runtime.migration import MigrationContext
+
+OLDEST = 8
+"""The version from which migrations lead here; stores of earlier ones are refused."""
+
+
+def check_version(name: StoreName, found: int, start_again: str) -> None:
+    """Raise an AssayError if a store's version is too old to be migrated, or newer than this Assay."""
+    if OLDEST <= found <= VERSION:
+        return
+    age, remedy = ("an older", start_again) if found < OLDEST else ("a newer", "use that Assay")
+    raise AssayError(
+        f"{name} has schema version {found}, from {age} Assay; this one reads {OLDEST} to {VERSION}: "
+        f"{remedy}, or choose another store with --store"
+    )
+
+
+def migrate(connection: Connection) -> None:
+    """Migrate a store from the version in `alembic_version` to this one, in the connection's transaction."""
+    # Loaded late: it takes as long as all the rest of a short command.
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.runtime.environment import EnvironmentContext  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    scripts = ScriptDirectory(str(Path(__file__).with_name("migrations")))
+
+    def steps(revision: Any, _context: "MigrationContext") -> Any:
+        return scripts._upgrade_revs(str(VERSION), revision)
+
+    with EnvironmentContext(Config(), scripts, fn=steps) as environment:
+        # The whole migration is one transaction, also in SQLite.
+        environment.configure(connection=connection, transactional_ddl=True)
+        environment.run_migrations()

@@ -1,0 +1,94 @@
+"""A real PostgreSQL for tests: Debian's, in a folder of its own, reached by a Unix socket alone."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+_PROGRAMS = Path("/usr/lib/postgresql/15/bin")
+_USER = "assay"
+_QUICK = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=200", "jit=off")
+"""What is written may be lost when the machine fails, which is nothing that tests are about."""
+_fresh = count()
+
+
+class TestServer:
+    """A server that runs. `create` makes an empty database and returns its URL."""
+
+    __test__ = False  # pytest takes it for tests otherwise
+
+    def __init__(self, folder: Path) -> None:
+        self._data, self._sockets = folder / "data", folder
+
+    def url(self, database: str, user: str = _USER) -> str:
+        """Return the URL of a database."""
+        return f"postgresql://{user}@/{database}?host={self._sockets}"
+
+    def create(self, options: str = "") -> str:
+        """Make an empty database, and return its URL."""
+        name = f"store_{next(_fresh)}"
+        self.run(f"CREATE DATABASE {name} {options}")
+        return self.url(name)
+
+    def run(self, sql: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """Run a statement as the owner of all, and return its rows."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(sql.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def start(self) -> None:
+        """Start it."""
+        options = " ".join(f"-c {setting}" for setting in (*_QUICK, "listen_addresses="))
+        self._control("start", "-w", "-l", str(self._sockets / "log"), "-o", f"{options} -k {self._sockets}")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it: `immediate` is as if it were killed."""
+        self._control("stop", "-w", "-m", mode)
+
+    def make(self) -> None:
+        """Make the files of the server."""
+        how = ("--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", f"--username={_USER}")
+        _as_other_user("initdb", "-D", str(self._data), *how)
+
+    def _control(self, *words: str) -> None:
+        _as_other_user("pg_ctl", "-D", str(self._data), *words)
+
+
+def _as_other_user(program: str, *words: str) -> None:
+    """Run a program of PostgreSQL, which refuses root, as the user that its Debian package made."""
+    other = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups") if os.geteuid() == 0 else ()
+    # Its output is no pipe of ours, which the server would keep open.
+    subprocess.run(  # noqa: S603
+        [*other, str(_PROGRAMS / program), *words],
+        check=True,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@contextmanager
+def running_server() -> Iterator[TestServer]:
+    """Give a new server, which ends with its files."""
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    server = TestServer(folder)
+    try:
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+        folder.chmod(0o755)
+        server.make()
+        server.start()
+        try:
+            yield server
+        finally:
+            with suppress(subprocess.CalledProcessError):  # a test may have ended it
+                server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
