@@ -612,11 +612,11 @@ def _experiment_id(connection: Connection, name: str) -> int:
 def add_campaign(
     connection: Connection, experiment: str, row: Mapping[str, Any], trials: Sequence[PlannedTrial]
 ) -> int:
-    """Write a campaign of an experiment with its plan, and return its number."""
+    """Write a campaign of an experiment with its plan, and return its number; it begins now, or as `row` says."""
     experiment_id = _experiment_id(connection, experiment)
     campaign_id = connection.execute(
         insert(campaign).returning(campaign.c.id),
-        {**row, "experiment_id": experiment_id, "started_at": datetime.now(UTC)},
+        {"started_at": datetime.now(UTC), **row, "experiment_id": experiment_id},
     ).scalar_one()
     _add_planned(connection, campaign_id, trials)
     factors = dict.fromkeys(name for planned in trials for name in planned.levels)

@@ -1,0 +1,42 @@
+"""Writes a bundle as a zip whose bytes depend on nothing but its files."""
+
+import os
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay_bundle.tree import Tree
+
+_MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that a zip can have
+_PACKED = 6
+_REGULAR, _UNIX = 0o100000, 3
+
+
+def write_zip(tree: Tree, file: Path) -> None:
+    """Write a zip, whole or not at all.
+
+    Raises:
+        AssayError: it cannot be written.
+    """
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=_PACKED) as packed:
+            for path in sorted(tree):
+                entry = tree[path]
+                about = zipfile.ZipInfo(path, _MOMENT)
+                about.create_system = _UNIX
+                about.external_attr = (_REGULAR | (0o755 if entry.executable else 0o644)) << 16
+                about.compress_type = zipfile.ZIP_DEFLATED
+                packed.writestr(about, entry.read())
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.replace(file)
+    except OSError as error:
+        raise AssayError(
+            f"cannot write {file}: {error.strerror}; name another place with --output"
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()

@@ -1,0 +1,80 @@
+"""`assay bundle` and `assay replay`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.completion import complete_campaigns
+from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, StoreOption, whole
+
+
+def bundle(
+    campaign: Annotated[
+        int, typer.Argument(parser=whole(), metavar="N", hidden=True, autocompletion=complete_campaigns)
+    ],
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="The bundle. Default: EXPERIMENT-N.zip.")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Write a campaign with all that it needs into one file.
+
+    N is the campaign's number, as `assay store list` shows it. The file holds its results and report, its
+    programs with their libraries, Python and Assay, the sources and the licences, so that `assay replay` or
+    two lines of its README run it again elsewhere. The same campaign gives the same bytes.
+
+    Example: `assay bundle 3`
+    """
+    from assay.runner.temporary import Temporary
+    from assay.store import Store
+    from assay_bundle.archive import write_zip
+    from assay_bundle.contents import SUMS, contents, sums
+
+    with Store.open(store, create=False) as opened, Temporary("assay-bundle-") as temporary:
+        tree = contents(opened, campaign, temporary.folder, lambda line: typer.echo(line, err=True))
+        tree[SUMS] = sums(tree)
+        file = output or Path(f"{opened.campaign(campaign).experiment}-{campaign}.zip")
+        write_zip(tree, file)
+    typer.echo(f"bundle: {file}")
+
+
+def replay(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", hidden=True)],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Store for the results of the replay. Default: BUNDLE-replay.sqlite.",
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a bundle's campaign again on this machine, and say which verdicts hold here.
+
+    BUNDLE is a file of `assay bundle`. Its own programs run, with every draw of then, in a file system of
+    their own without root and network. It says what differs on this machine, and of each verdict: confirmed,
+    if both are the same; contradicted, if both are decided and differ; undecided, if one is. It refuses a
+    bundle that was changed. The programs run as you: replay what you trust.
+
+    The exit code is 0 if all verdicts are confirmed, 1 if one is contradicted, 3 if one is undecided.
+
+    Example: `assay replay quickstart-3.zip`
+    """
+    from assay.runner.process import Interrupted
+    from assay_bundle.replay import replay_bundle
+
+    options = ["--quiet"] * quiet + ["--json"] * as_json
+    store = output or bundle.with_name(f"{bundle.stem}-replay.sqlite")
+    try:
+        code = replay_bundle(bundle, store, options)
+    except Interrupted as interrupted:
+        typer.echo("stopped; nothing was written", err=True)
+        raise typer.Exit(128 + interrupted.signum) from None
+    if store.exists() and not as_json:
+        typer.echo(f"results: {store}")
+    raise typer.Exit(code)
