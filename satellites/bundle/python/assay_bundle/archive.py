@@ -2,7 +2,8 @@
 
 import os
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -13,8 +14,9 @@ _PACKED = 6
 _REGULAR, _UNIX = 0o100000, 3
 
 
-def write_zip(tree: Tree, file: Path) -> None:
-    """Write a zip, whole or not at all.
+@contextmanager
+def whole_file(file: Path) -> Iterator[Path]:
+    """Yield the path of a part, which becomes the file at the end of the block, or is removed.
 
     Raises:
         AssayError: it cannot be written.
@@ -22,21 +24,29 @@ def write_zip(tree: Tree, file: Path) -> None:
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=_PACKED) as packed:
-            for path in sorted(tree):
-                entry = tree[path]
-                about = zipfile.ZipInfo(path, _MOMENT)
-                about.create_system = _UNIX
-                about.external_attr = (_REGULAR | (0o755 if entry.executable else 0o644)) << 16
-                about.compress_type = zipfile.ZIP_DEFLATED
-                packed.writestr(about, entry.read())
+        yield part
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(file)
     except OSError as error:
         raise AssayError(
-            f"cannot write {file}: {error.strerror}; name another place with --output"
+            f"cannot write {file}: {error.strerror}; free space, or name another place with --output"
         ) from error
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def write_zip(tree: Tree, file: Path) -> None:
+    """Write a zip, whole or not at all.
+
+    Raises:
+        AssayError: it cannot be written.
+    """
+    with whole_file(file) as part, zipfile.ZipFile(part, "w") as packed:
+        for path in sorted(tree):
+            about = zipfile.ZipInfo(path, _MOMENT)
+            about.create_system = _UNIX
+            about.external_attr = (_REGULAR | (0o755 if tree[path].executable else 0o644)) << 16
+            about.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(about, tree[path].read(), compresslevel=_PACKED)

@@ -17,6 +17,9 @@ def bundle(
     output: Annotated[
         Path | None, typer.Option("--output", metavar="FILE", help="The bundle. Default: EXPERIMENT-N.zip.")
     ] = None,
+    image: Annotated[
+        bool, typer.Option("--image", help="Write an OCI image instead of a zip: EXPERIMENT-N.oci.tar.")
+    ] = False,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write a campaign with all that it needs into one file.
@@ -25,18 +28,30 @@ def bundle(
     programs with their libraries, Python and Assay, the sources and the licences, so that `assay replay` or
     two lines of its README run it again elsewhere. The same campaign gives the same bytes.
 
+    With --image it is an image that `podman run oci-archive:FILE` runs, and `docker load` takes.
+
     Example: `assay bundle 3`
     """
+    import platform
+
+    from assay.files import check_writable
     from assay.runner.temporary import Temporary
     from assay.store import Store
     from assay_bundle.archive import write_zip
-    from assay_bundle.contents import SUMS, contents, sums
+    from assay_bundle.contents import contents
+    from assay_bundle.image import write_image
 
     with Store.open(store, create=False) as opened, Temporary("assay-bundle-") as temporary:
-        tree = contents(opened, campaign, temporary.folder, lambda line: typer.echo(line, err=True))
-        tree[SUMS] = sums(tree)
-        file = output or Path(f"{opened.campaign(campaign).experiment}-{campaign}.zip")
-        write_zip(tree, file)
+        name = f"{opened.campaign(campaign).experiment}-{campaign}"
+        file = output or Path(f"{name}.oci.tar" if image else f"{name}.zip")
+        check_writable(file, "--output")
+        tree, lacking = contents(opened, campaign, temporary.folder)
+        if image:
+            write_image(tree, file, name, platform.machine(), temporary.folder)
+        else:
+            write_zip(tree, file)
+    for line in lacking:
+        typer.echo(f"not in the bundle: {line}", err=True)
     typer.echo(f"bundle: {file}")
 
 

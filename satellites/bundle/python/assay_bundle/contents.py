@@ -2,7 +2,6 @@
 
 import json
 import platform
-from collections.abc import Callable
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from assay.store import Store
 from assay.store.types import CampaignSummary
 from assay_bundle import FORMAT
 from assay_bundle.alone import plan_of, write_alone
+from assay_bundle.crate import METADATA, described
 from assay_bundle.interpreter import interpreter, libraries, packages
 from assay_bundle.licences import licences
 from assay_bundle.moved import Moved
@@ -27,14 +27,13 @@ from assay_bundle.tree import Entry, Tree, added
 SUMS = "SHA256SUMS"
 
 
-def contents(store: Store, number: int | None, folder: Path, say: Callable[[str], None]) -> Tree:
-    """Return every file of a campaign's bundle.
+def contents(store: Store, number: int, folder: Path) -> tuple[Tree, list[str]]:
+    """Return every file of a campaign's bundle, and what it lacks.
 
     Args:
         store: its store.
-        number: of the campaign; None for the one begun last.
+        number: of the campaign.
         folder: an empty one, for files that are made.
-        say: gets a line for each thing that the bundle lacks.
 
     Raises:
         AssayError: the campaign cannot be replayed elsewhere.
@@ -68,7 +67,7 @@ def contents(store: Store, number: int | None, folder: Path, say: Callable[[str]
         hosts = {"campaign": alone.campaign(1).host, "records": alone.environments(1)}
     added(tree, _site(folder / "site", folder))
     made: dict[str, Any] = {
-        "bundle.json": _json(facts(summary, lacking)),
+        "bundle.json": _json(_facts(summary, lacking)),
         "experiment.json": inside.model_dump_json(indent=2),
         "experiment.toml": experiment.source,
         "host.json": _json(hosts),
@@ -79,12 +78,13 @@ def contents(store: Store, number: int | None, folder: Path, say: Callable[[str]
     }
     tree |= {path: Entry(text.encode(), executable=path == "replay") for path, text in made.items()}
     tree["store.sqlite"] = Entry(file)
-    for line in lacking:
-        say(f"not in the bundle: {line}")
-    return tree
+    last = max(trial.started_at for trial in store.trials(summary.id))
+    tree[METADATA] = described(tree, summary, experiment, last)
+    tree[SUMS] = _sums(tree)
+    return tree, lacking
 
 
-def facts(summary: CampaignSummary, lacking: list[str]) -> dict[str, Any]:
+def _facts(summary: CampaignSummary, lacking: list[str]) -> dict[str, Any]:
     """Return what a program must know of a bundle before it unpacks it."""
     return {
         "format": FORMAT,
@@ -97,7 +97,7 @@ def facts(summary: CampaignSummary, lacking: list[str]) -> dict[str, Any]:
     }
 
 
-def sums(tree: Tree) -> Entry:
+def _sums(tree: Tree) -> Entry:
     """Return the digests of all files, as `sha256sum --check` reads them."""
     lines = (f"{sha256(tree[path].read()).hexdigest()}  {path}\n" for path in sorted(tree))
     return Entry("".join(lines).encode())

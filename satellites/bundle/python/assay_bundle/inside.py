@@ -89,7 +89,7 @@ def replay_here(then: Path, now: Path, stop: StopSignals, reporter: Reporter) ->
         experiment=experiment.name,
         differences=differences(facts_before, facts),
         verdicts=replayed(before, after),
-        trials=dict(after.campaign.counts),
+        trials={str(status): count for status, count in after.campaign.counts.items()},
     )
 
 

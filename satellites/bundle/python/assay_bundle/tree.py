@@ -55,7 +55,7 @@ def added(tree: Tree, more: Tree) -> None:
     for path, entry in more.items():
         if path in tree and tree[path].content != entry.content and tree[path].read() != entry.read():
             raise AssayError(
-                f"two different files would be {path} in a bundle: {tree[path].name} and {entry.name}; let all"
+                f"two files would be {path} in a bundle, {tree[path].name} and {entry.name}, and differ; let all"
                 " programs use one of them"
             )
         tree.setdefault(path, entry)
