@@ -35,7 +35,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The file that has its bytes."""
-        return "one that was made" if isinstance(self.content, bytes) else str(self.content)
+        return "one made here" if isinstance(self.content, bytes) else str(self.content)
 
     def read(self) -> bytes:
         """Return its bytes."""
@@ -55,8 +55,8 @@ def added(tree: Tree, more: Tree) -> None:
     for path, entry in more.items():
         if path in tree and tree[path].content != entry.content and tree[path].read() != entry.read():
             raise AssayError(
-                f"two files would be {path} in a bundle, {tree[path].name} and {entry.name}, and differ; let all"
-                " programs use one of them"
+                f"two files that differ would be {path} in a bundle, {tree[path].name} and {entry.name}; let"
+                " all programs use one of them"
             )
         tree.setdefault(path, entry)
 
