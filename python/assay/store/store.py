@@ -612,7 +612,10 @@ def _experiment_id(connection: Connection, name: str) -> int:
 def add_campaign(
     connection: Connection, experiment: str, row: Mapping[str, Any], trials: Sequence[PlannedTrial]
 ) -> int:
-    """Write a campaign of an experiment with its plan, and return its number; it begins now, or as `row` says."""
+    """Write a campaign of an experiment with its plan, and return its number.
+
+    It begins now, unless `row` has `started_at`.
+    """
     experiment_id = _experiment_id(connection, experiment)
     campaign_id = connection.execute(
         insert(campaign).returning(campaign.c.id),

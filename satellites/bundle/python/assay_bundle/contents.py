@@ -22,9 +22,7 @@ from assay_bundle.moved import Moved
 from assay_bundle.programs_of import programs_of
 from assay_bundle.sources import sources
 from assay_bundle.texts import readme, replay_script
-from assay_bundle.tree import Entry, Tree, added
-
-SUMS = "SHA256SUMS"
+from assay_bundle.tree import SUMS, Entry, Tree, added
 
 
 def contents(store: Store, number: int, folder: Path) -> tuple[Tree, list[str]]:

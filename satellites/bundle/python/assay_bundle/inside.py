@@ -3,7 +3,6 @@
 The campaign of `/store.sqlite` is planned again in `/replayed/store.sqlite`, with every draw, and run there.
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.campaign import Reporter, run_campaign
+from assay.cli.options import print_json
 from assay.errors import AssayError
 from assay.experiment import check
 from assay.plan.types import Plan
@@ -105,6 +105,11 @@ def _facts(store: Store, report: Report) -> dict[str, Any]:
     return {"host": summary, **environment, "setting": known.get(first.host or "", {})}
 
 
+def _as_object(result: Result) -> dict[str, Any]:
+    named = [{"name": name, "then": then, "now": now} for name, then, now in result.differences]
+    return {**asdict(result), "exit_code": result.exit_code, "differences": named}
+
+
 def lines(result: Result) -> list[str]:
     """Return what a replay says, for a person."""
     counts = dict.fromkeys(("confirmed", "contradicted", "undecided"), 0)
@@ -149,7 +154,7 @@ def main(arguments: Sequence[str]) -> int:
         print("stopped; nothing was compared", file=sys.stderr)
         return 128 + result
     if "--json" in arguments:
-        print(json.dumps(asdict(result), indent=2))
+        print_json(_as_object(result))
     else:
         print("\n".join(lines(result)))
     return result.exit_code

@@ -17,7 +17,7 @@ from assay_bundle.moved import Moved
 from assay_bundle.tree import PROGRAMS, Entry, Tree, added
 
 _OURS = ("assay-trial", "assay-calibrate", "assay-meter")
-_OURS_AT_TIMES = ("assay-pitfalls", "libassay_lock_memory.so")
+_LOCK = "libassay_lock_memory.so"
 _TOOLS = ("sh", "env", "true", "setarch", "taskset", "chrt", "ionice", "prlimit", "setpriv")
 """Programs of the system that a runner starts trials with."""
 _SHELL_WORDS = re.compile(r"""[^\s;&|()<>'"`$=]+""")
@@ -39,15 +39,16 @@ def programs_of(
     """
     tree: Tree = {}
     lacking: list[str] = []
+    ours = programs.find("assay-trial").parent
     for program in sorted({trial.program for trial in trials}):
         file = _as_measured(program, digests.get(program, set()))
         added(tree, {moved.place(program).lstrip("/"): Entry(file, executable=True)})
-    for name in _OURS:
-        added(tree, {f"{PROGRAMS}/{name}".lstrip("/"): Entry(programs.find(name), executable=True)})
-    beside = programs.find("assay-meter").parent
-    for name in _OURS_AT_TIMES:
-        if (beside / name).is_file():
-            added(tree, {f"{PROGRAMS}/{name}".lstrip("/"): Entry(beside / name, executable=True)})
+        if file.name == "assay-trial":
+            ours = file.parent
+    locked = any(experiment.settings(condition).get("memory_locked") for condition in experiment.conditions())
+    for name in (*_OURS, *([_LOCK] if locked else [])):
+        file = ours / name if (ours / name).is_file() else programs.find(name)
+        added(tree, {f"{PROGRAMS}/{name}".lstrip("/"): Entry(file, executable=True)})
     for name in _TOOLS:
         added(tree, _on_path(name))
     added(tree, {"bin/sh": Entry(Path("/bin/sh").resolve(), executable=True)})

@@ -16,6 +16,9 @@ from pathlib import Path
 
 from assay.errors import AssayError
 
+SUMS = "SHA256SUMS"
+"""The file with the digests of all others."""
+
 PROJECT, PROGRAMS = "/project", "/programs"
 """The folders of a bundle's root for the experiment's project and for programs."""
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from assay.errors import AssayError
 from assay.words import counted, printable
 from assay_bundle import FORMAT
-from assay_bundle.contents import SUMS
+from assay_bundle.tree import SUMS
 
 _LARGEST_ABOUT = 2**26  # bytes of bundle.json or SHA256SUMS
 _LARGEST_RATIO = 200  # of the unpacked files to the packed ones; ours have about 3
