@@ -1,5 +1,7 @@
 """`assay bundle` and `assay replay`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +43,11 @@ def bundle(
     from assay_bundle.contents import contents
     from assay_bundle.image import write_image
 
-    with Store.open(store, create=False) as opened, Temporary("assay-bundle-") as temporary:
+    with (
+        Store.open(store, create=False) as opened,
+        _stoppable("no bundle was written"),
+        Temporary("assay-bundle-") as temporary,
+    ):
         name = f"{opened.campaign(campaign).experiment}-{campaign}"
         file = output or Path(f"{name}.oci.tar" if image else f"{name}.zip")
         check_writable(file, "--output")
@@ -80,11 +86,13 @@ def replay(
 
     Example: `assay replay quickstart-3.zip`
     """
+    from assay.files import check_writable
     from assay.runner.process import Interrupted
     from assay_bundle.replay import replay_bundle
 
     options = ["--quiet"] * quiet + ["--json"] * as_json
     store = output or bundle.with_name(f"{bundle.stem}-replay.sqlite")
+    check_writable(store, "--output")
     try:
         code = replay_bundle(bundle, store, options)
     except Interrupted as interrupted:
@@ -93,3 +101,17 @@ def replay(
     if store.exists() and not as_json:
         typer.echo(f"results: {store}")
     raise typer.Exit(code)
+
+
+@contextmanager
+def _stoppable(why: str) -> Iterator[None]:
+    """Let a signal end the command at once, with all that has to be put in order, and a message."""
+    from assay.runner.process import Interrupted, StopSignals
+
+    with StopSignals() as stop:
+        try:
+            stop.act_at_once()
+            yield
+        except Interrupted as interrupted:
+            typer.echo(f"stopped; {why}", err=True)
+            raise typer.Exit(128 + interrupted.signum) from None

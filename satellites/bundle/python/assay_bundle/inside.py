@@ -4,6 +4,7 @@ The campaign of `/store.sqlite` is planned again in `/replayed/store.sqlite`, wi
 """
 
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from assay_bundle.alone import plan_of
 from assay_bundle.verdicts import Replayed, differences, replayed
 
 THEN, NOW = Path("/store.sqlite"), Path("/replayed/store.sqlite")
-CONFIRMED, CONTRADICTED, MISTAKE, UNDECIDED = 0, 1, 2, 3
+CONFIRMED, CONTRADICTED, MISTAKE, UNDECIDED, DEFECT = 0, 1, 2, 3, 70
 """Exit codes."""
 _SHOWN = 12  # facts of the host that differ
 
@@ -121,7 +122,8 @@ def lines(result: Result) -> list[str]:
     ]
     for verdict in result.verdicts:
         printed.append(f"  {verdict.holds:12} {printable(verdict.name)}")
-        printed.append(f"    then {verdict.then} {verdict.size_then}; here {verdict.now} {verdict.size_now}")
+        then, here = f"{verdict.then} {verdict.size_then}", f"{verdict.now} {verdict.size_now}"
+        printed.append(f"    then {then.strip()}; here {here.strip()}")
         if verdict.why:
             printed.append(f"    {printable(verdict.why)}")
     failed = {status: count for status, count in result.trials.items() if status != "valid"}
@@ -150,6 +152,9 @@ def main(arguments: Sequence[str]) -> int:
     except AssayError as error:
         print(f"error: {error}", file=sys.stderr)
         return MISTAKE
+    except Exception:
+        traceback.print_exc()
+        return DEFECT
     if isinstance(result, int):
         print("stopped; nothing was compared", file=sys.stderr)
         return 128 + result

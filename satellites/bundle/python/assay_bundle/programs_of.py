@@ -39,15 +39,15 @@ def programs_of(
     """
     tree: Tree = {}
     lacking: list[str] = []
-    ours = programs.find("assay-trial").parent
+    beside: Path | None = None
     for program in sorted({trial.program for trial in trials}):
         file = _as_measured(program, digests.get(program, set()))
         added(tree, {moved.place(program).lstrip("/"): Entry(file, executable=True)})
         if file.name == "assay-trial":
-            ours = file.parent
+            beside = file.parent
     locked = any(experiment.settings(condition).get("memory_locked") for condition in experiment.conditions())
     for name in (*_OURS, *([_LOCK] if locked else [])):
-        file = ours / name if (ours / name).is_file() else programs.find(name)
+        file = beside / name if beside and (beside / name).is_file() else programs.find(name)
         added(tree, {f"{PROGRAMS}/{name}".lstrip("/"): Entry(file, executable=True)})
     for name in _TOOLS:
         added(tree, _on_path(name))

@@ -1,13 +1,17 @@
 """Replays a bundle on this machine, in a file system that is the bundle."""
 
+import os
+import select
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.errors import AssayError
 from assay.runner.process import StopSignals
 from assay.runner.temporary import Temporary
-from assay_bundle.inside import NOW
+from assay_bundle.archive import whole_file
+from assay_bundle.inside import CONFIRMED, CONTRADICTED, MISTAKE, NOW, UNDECIDED
 from assay_bundle.texts import replay_script
 from assay_bundle.unpack import unpack
 
@@ -17,7 +21,7 @@ _PROBE = ("unshare", "--map-root-user", "--mount", "--pid", "--net", "--fork", "
 def replay_bundle(bundle: Path, store: Path, options: list[str]) -> int:
     """Check a bundle, run its campaign again with what is in it, and return the exit code.
 
-    What it prints is the answer. Signals reach its Assay, which ends at once and in order.
+    What it prints is the answer. A signal ends it at once, and then nothing is written.
 
     Args:
         bundle: the file.
@@ -26,6 +30,7 @@ def replay_bundle(bundle: Path, store: Path, options: list[str]) -> int:
 
     Raises:
         AssayError: the bundle cannot be replayed here.
+        Interrupted: a signal came.
     """
     if store.exists():
         raise AssayError(f"{store} is there already; move it away, or name another place with --output")
@@ -33,18 +38,35 @@ def replay_bundle(bundle: Path, store: Path, options: list[str]) -> int:
     with Temporary("assay-replay-") as temporary, StopSignals() as stop:
         folder = temporary.folder / "bundle"
         folder.mkdir()
-        unpack(bundle, folder)
-        stop.check()
-        done = subprocess.run(  # noqa: S603
-            ["/bin/sh", "-c", replay_script(), str(folder / "replay"), *options],
-            env={**temporary.variables, "ASSAY_CHECKED": "1", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
-            check=False,
-        )
-        stop.check()
+        unpack(bundle, folder, stop.check)
+        code = _run(folder, options, temporary.variables, stop)
         kept = folder / str(NOW).lstrip("/")
-        if kept.is_file() and done.returncode in {0, 1, 3}:
-            _keep(kept, store)
-    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+        if code not in {CONFIRMED, CONTRADICTED, UNDECIDED}:
+            return code
+        if not kept.is_file():
+            return MISTAKE  # of the script, which has said why
+        with whole_file(store) as part:
+            shutil.copyfile(kept, part)
+    return code
+
+
+def _run(folder: Path, options: Sequence[str], variables: Mapping[str, str], stop: StopSignals) -> int:
+    """Run the script of an unpacked bundle, and return the exit code; `stop` ends all that it started."""
+    process = subprocess.Popen(  # noqa: S603
+        ["/bin/sh", "-c", replay_script(), str(folder / "replay"), *options],
+        env={**variables, "ASSAY_CHECKED": "1", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
+        start_new_session=True,  # Ctrl-C is for us
+    )
+    ended = os.pidfd_open(process.pid)
+    try:
+        select.select([ended, stop.wakes], [], [])
+    finally:
+        os.close(ended)
+        if process.poll() is None:
+            process.kill()
+        code = process.wait()
+    stop.check()
+    return code if code >= 0 else 128 - code
 
 
 def _check_namespaces() -> None:
@@ -61,17 +83,3 @@ def _check_namespaces() -> None:
         f"a bundle runs in a file system of its own, which this machine refuses ({why}); allow namespaces of"
         " users (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
     )
-
-
-def _keep(kept: Path, store: Path) -> None:
-    part = store.with_name(f"{store.name}.part")
-    try:
-        store.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(kept, part)
-        part.replace(store)
-    except OSError as error:
-        raise AssayError(
-            f"cannot write {store}: {error.strerror}; name another place with --output"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)

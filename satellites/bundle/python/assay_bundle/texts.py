@@ -35,7 +35,9 @@ done
 mkdir -p proc sys dev tmp replayed
 exec unshare --map-root-user --mount --pid --net --fork --kill-child sh -c '
   set -eu
-  mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs tmpfs tmp
+  mount --rbind /sys sys
+  mount --rbind /dev dev
+  mount -t tmpfs tmpfs tmp
   mount -t proc proc proc 2>/dev/null || mount --rbind /proc proc
   if test -x sbin/ldconfig; then mkdir -p etc && chroot . /sbin/ldconfig; fi
   exec env -i @ENVIRONMENT@ chroot . @COMMAND@ "$@"

@@ -7,7 +7,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
@@ -23,8 +23,13 @@ _CHUNK = 2**20
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
-def unpack(bundle: Path, folder: Path) -> dict[str, Any]:
+def unpack(bundle: Path, folder: Path, check: Callable[[], None]) -> dict[str, Any]:
     """Check a bundle and write its files into a folder; return the facts in its bundle.json.
+
+    Args:
+        bundle: the file.
+        folder: an empty one.
+        check: is called before each file, and raises what ends it.
 
     Raises:
         AssayError: it is not a bundle, or is truncated, was changed, is for another machine or another
@@ -37,12 +42,13 @@ def unpack(bundle: Path, folder: Path) -> dict[str, Any]:
             digests = _digests(packed, members, bundle)
             _check_space(members, bundle, folder)
             for path, member in sorted(members.items()):
+                check()
                 if _write(packed, member, folder / path, bundle) != digests.get(path) and path != SUMS:
                     _refuse(bundle, f"{path} was changed: it is not what {SUMS} says")
     except FileNotFoundError as error:
         raise AssayError(f"there is no bundle {bundle}; assay bundle N writes one") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        _refuse(bundle, f"it is not a whole zip ({error}); copy it again", error)
+        _refuse(bundle, f"it is damaged or not a bundle ({error}); copy it again", error)
     except OSError as error:
         where = error.filename or bundle
         raise AssayError(
@@ -63,8 +69,7 @@ def _members(packed: zipfile.ZipFile, bundle: Path) -> dict[str, zipfile.ZipInfo
         parts = PurePosixPath(path).parts
         if path.startswith("/") or ".." in parts or path != "/".join(parts) or not path.isprintable():
             _refuse(bundle, f"its file {path!r} would be written elsewhere")
-        mode = member.external_attr >> 16
-        if mode and not stat.S_ISREG(mode):
+        if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG}:
             _refuse(bundle, f"{path} is no plain file, and a bundle has nothing else")
         if path in members:
             _refuse(bundle, f"it has {path} twice")

@@ -70,7 +70,7 @@ def _name(key: tuple[str, ...]) -> str:
 
 
 def _size(row: AnswerRow) -> str:
-    return " ".join(filter(None, (row.brief.value, row.brief.interval.strip("-"))))
+    return " ".join(part for part in (row.brief.value, row.brief.interval) if part not in {"", "-"})
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, str, str]]:
