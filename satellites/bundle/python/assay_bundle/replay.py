@@ -15,8 +15,6 @@ from assay_bundle.inside import CONFIRMED, CONTRADICTED, MISTAKE, NOW, UNDECIDED
 from assay_bundle.texts import replay_script
 from assay_bundle.unpack import unpack
 
-_PROBE = ("unshare", "--map-root-user", "--mount", "--pid", "--net", "--fork", "true")
-
 
 def replay_bundle(bundle: Path, store: Path, options: list[str]) -> int:
     """Check a bundle, run its campaign again with what is in it, and return the exit code.
@@ -34,7 +32,6 @@ def replay_bundle(bundle: Path, store: Path, options: list[str]) -> int:
     """
     if store.exists():
         raise AssayError(f"{store} is there already; move it away, or name another place with --output")
-    _check_namespaces()
     with Temporary("assay-replay-") as temporary, StopSignals() as stop:
         folder = temporary.folder / "bundle"
         folder.mkdir()
@@ -67,19 +64,3 @@ def _run(folder: Path, options: Sequence[str], variables: Mapping[str, str], sto
         code = process.wait()
     stop.check()
     return code if code >= 0 else 128 - code
-
-
-def _check_namespaces() -> None:
-    """Refuse a machine on which a user cannot have a file system of his own."""
-    try:
-        done = subprocess.run(_PROBE, capture_output=True, text=True, check=False)  # noqa: S603
-        why = done.stderr.strip()
-    except OSError as error:
-        why = f"{error.filename}: {error.strerror}"
-    else:
-        if done.returncode == 0:
-            return
-    raise AssayError(
-        f"a bundle runs in a file system of its own, which this machine refuses ({why}); allow namespaces of"
-        " users (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)"
-    )

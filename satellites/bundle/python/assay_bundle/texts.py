@@ -33,7 +33,15 @@ for folder in bin lib lib32 lib64 programs project python/bin sbin usr; do
   if test -d "$folder"; then chmod -R u+rwx "$folder"; fi
 done
 mkdir -p proc sys dev tmp replayed
-exec unshare --map-root-user --mount --pid --net --fork --kill-child sh -c '
+user=--map-root-user
+# Root that is in another root folder already, as in a bare Debian, gets no namespace of users and needs none.
+if test "$(id -u)" = 0 && ! unshare $user true 2>/dev/null; then user=; fi
+if ! unshare $user --mount --pid --net --fork true; then
+  echo "error: a bundle runs in a file system of its own, which this machine refuses to its users: allow" \
+    "namespaces of users (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)" >&2
+  exit 2
+fi
+exec unshare $user --mount --pid --net --fork --kill-child sh -c '
   set -eu
   mount --rbind /sys sys
   mount --rbind /dev dev
