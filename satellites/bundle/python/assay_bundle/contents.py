@@ -71,7 +71,7 @@ def contents(store: Store, number: int, folder: Path) -> tuple[Tree, list[str]]:
         "host.json": _json(hosts),
         "plan.json": _json({"seed": summary.seed, "trials": plan}),
         "README.md": readme(summary, experiment, lacking),
-        "replay": replay_script(),
+        "replay": replay_script(tree),
         str(inside.path).lstrip("/"): experiment.source,
     }
     tree |= {path: Entry(text.encode(), executable=path == "replay") for path, text in made.items()}

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from assay_bundle.archive import whole_file
-from assay_bundle.texts import COMMAND, ENVIRONMENT
+from assay_bundle.enter import COMMAND, ENVIRONMENT
 from assay_bundle.tree import Tree
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}

@@ -12,7 +12,6 @@ from assay.runner.process import StopSignals
 from assay.runner.temporary import Temporary
 from assay_bundle.archive import whole_file
 from assay_bundle.inside import CONFIRMED, CONTRADICTED, MISTAKE, NOW, UNDECIDED
-from assay_bundle.texts import replay_script
 from assay_bundle.unpack import unpack
 
 
@@ -50,7 +49,7 @@ def replay_bundle(bundle: Path, store: Path, options: list[str]) -> int:
 def _run(folder: Path, options: Sequence[str], variables: Mapping[str, str], stop: StopSignals) -> int:
     """Run the script of an unpacked bundle, and return the exit code; `stop` ends all that it started."""
     process = subprocess.Popen(  # noqa: S603
-        ["/bin/sh", "-c", replay_script(), str(folder / "replay"), *options],
+        ["/bin/sh", str(folder / "replay"), *options],
         env={**variables, "ASSAY_CHECKED": "1", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
         start_new_session=True,  # Ctrl-C is for us
     )

@@ -1,28 +1,17 @@
 """The texts of a bundle that people read and run first."""
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from assay.experiment import Experiment
 from assay.store.types import CampaignSummary
 from assay.words import printable
-
-ENVIRONMENT = {
-    "ASSAY_PROGRAMS": "/programs",
-    "HOME": "/tmp",  # noqa: S108 - of the bundle's own file system
-    "LANG": "C.UTF-8",
-    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/programs",
-    "PYTHONHOME": "/python",
-    "PYTHONPATH": "/python/packages",
-}
-"""What a replay runs with, and nothing else."""
-
-COMMAND = ("/python/bin/python3", "-m", "assay_bundle.inside")
-"""What replays a bundle whose files are the root of the file system."""
+from assay_bundle.tree import Tree
 
 _SCRIPT = """\
 #!/bin/sh
 # Replays this bundle in a file system of its own, without root and without a network.
-# It needs a Linux of the same architecture with unshare, mount and chroot (util-linux, coreutils).
+# It needs a Linux of the same architecture with unshare (util-linux) and sha256sum (coreutils).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
@@ -30,33 +19,30 @@ if test -z "${ASSAY_CHECKED-}"; then
   sha256sum --check --quiet SHA256SUMS || { echo "error: this bundle was changed, as above" >&2; exit 2; }
 fi
 for folder in bin lib lib32 lib64 programs project python/bin sbin usr; do
-  if test -d "$folder"; then chmod -R u+rwx "$folder"; fi
+  if test -d "$folder"; then chmod -R u+rwx "$folder" 2>/dev/null || true; fi # if another user unpacked it
 done
 mkdir -p proc sys dev tmp replayed
 user=--map-root-user
-# Root that is in another root folder already, as in a bare Debian, gets no namespace of users and needs none.
-if test "$(id -u)" = 0 && ! unshare $user true 2>/dev/null; then user=; fi
+# Root of such a namespace in another root folder, as in a bare Debian, gets no second one and needs none.
+if test "$(id -u)" = 0 && ! unshare $user true 2>/dev/null && ! grep -q 4294967295 /proc/self/uid_map; then
+  user="--propagation unchanged"
+fi
 if ! unshare $user --mount --pid --net --fork true; then
   echo "error: a bundle runs in a file system of its own, which this machine refuses to its users: allow" \
     "namespaces of users (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)" >&2
   exit 2
 fi
-exec unshare $user --mount --pid --net --fork --kill-child sh -c '
-  set -eu
-  mount --rbind /sys sys
-  mount --rbind /dev dev
-  mount -t tmpfs tmpfs tmp
-  mount -t proc proc proc 2>/dev/null || mount --rbind /proc proc
-  if test -x sbin/ldconfig; then mkdir -p etc && chroot . /sbin/ldconfig; fi
-  exec env -i @ENVIRONMENT@ chroot . @COMMAND@ "$@"
-' sh "$@"
+exec env PYTHONHOME="$here/python" unshare $user --mount --pid --net --fork --kill-child "$here/@LOADER@" \\
+  --library-path "$here/@LIBRARIES@" "$here/python/bin/python3" -B \\
+  python/packages/assay_bundle/enter.py "$here" "$@"
 """
 
 
-def replay_script() -> str:
-    """Return the script that replays an unpacked bundle."""
-    variables = " ".join(f"{name}={value}" for name, value in ENVIRONMENT.items())
-    return _SCRIPT.replace("@ENVIRONMENT@", variables).replace("@COMMAND@", " ".join(COMMAND))
+def replay_script(tree: Tree) -> str:
+    """Return the script that replays an unpacked bundle with these files."""
+    loader = next(path for path in sorted(tree) if PurePosixPath(path).name.startswith("ld-"))
+    libraries = next(PurePosixPath(path).parent for path in sorted(tree) if path.endswith("/libc.so.6"))
+    return _SCRIPT.replace("@LOADER@", loader).replace("@LIBRARIES@", str(libraries))
 
 
 def readme(summary: CampaignSummary, experiment: Experiment, lacking: Sequence[str]) -> str:
