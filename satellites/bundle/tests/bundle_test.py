@@ -25,26 +25,8 @@ from assay_bundle.tree import Tree
 from conftest import Assay, assay_in
 
 VALIDATOR = Path(__file__).parents[3] / ".venv" / "roc-validator" / "bin" / "python"
-STEADY = """#!/bin/sh
-read -r request
-case $request in *'"subject": "quick"'*) rate=2e6;; *) rate=1e6;; esac
-echo '{"protocol": 1, "status": "valid", "metrics": {"throughput": '$rate'}}'
-"""
-EXPERIMENT = """question = "Is quick faster than slow?"
-[factors]
-subject = ["slow", "quick"]
-[trial]
-threads = 1
-key_range = 100
-mix = {find = 100}
-duration_ms = 5
-[design]
-blocks = 8
-busy = "count"
-[subjects.steady]
-program = "steady.sh"
-names = ["slow", "quick"]
-"""
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+STEADY, EXPERIMENT = ((EXPERIMENTS / name).read_text() for name in ("steady.sh", "steady.toml"))
 
 
 @pytest.fixture(scope="module")
