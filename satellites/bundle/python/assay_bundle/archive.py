@@ -10,7 +10,8 @@ from assay.errors import AssayError
 from assay_bundle.tree import Tree
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that a zip can have
-_PACKED = 6
+PACKED = 6
+"""How hard files are packed, from 0 to 9."""
 _REGULAR, _UNIX = 0o100000, 3
 
 
@@ -49,4 +50,4 @@ def write_zip(tree: Tree, file: Path) -> None:
             about.create_system = _UNIX
             about.external_attr = (_REGULAR | (0o755 if tree[path].executable else 0o644)) << 16
             about.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(about, tree[path].read(), compresslevel=_PACKED)
+            packed.writestr(about, tree[path].read(), compresslevel=PACKED)
