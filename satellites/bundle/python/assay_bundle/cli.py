@@ -9,6 +9,13 @@ import typer
 
 from assay.cli.completion import complete_campaigns
 from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, StoreOption, whole
+from assay.files import STANDARD_OUTPUT
+
+
+def _file(name: str) -> Path:
+    if name == str(STANDARD_OUTPUT):
+        raise ValueError("- is standard output, and this is a file of its own; name it")
+    return Path(name)
 
 
 def bundle(
@@ -17,7 +24,8 @@ def bundle(
     ],
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="The bundle. Default: EXPERIMENT-N.zip.")
+        Path | None,
+        typer.Option("--output", parser=_file, metavar="FILE", help="The bundle. Default: EXPERIMENT-N.zip."),
     ] = None,
     image: Annotated[
         bool, typer.Option("--image", help="Write an OCI image instead of a zip: EXPERIMENT-N.oci.tar.")
@@ -68,6 +76,7 @@ def replay(
         Path | None,
         typer.Option(
             "--output",
+            parser=_file,
             metavar="FILE",
             help="Store for the results of the replay. Default: BUNDLE-replay.sqlite.",
         ),
