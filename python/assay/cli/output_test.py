@@ -26,6 +26,7 @@ COMMANDS = {
     "run --identical": SMALL,
     "report": ["--campaign", "1"],
     "report --audit": [],
+    "report --citation": [],
     "store compare": ["subject=noop", "subject=std_map_mutex", "--campaign", "1"],
     "trend": ["x"],
     "plan": ["x.toml"],

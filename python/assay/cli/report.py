@@ -21,6 +21,7 @@ from assay.cli.options import (
     print_json,
 )
 from assay.errors import AssayError
+from assay.words import listed, printable
 
 if TYPE_CHECKING:
     from assay.analysis.meaningfulness import Meaning
@@ -34,6 +35,9 @@ def report(
     verbose: VerboseOption = False,
     audit: Annotated[
         bool, typer.Option("--audit", help="Print each finding in full, and write no page.")
+    ] = False,
+    citation: Annotated[
+        bool, typer.Option("--citation", help="Print how to cite it, also for BibTeX, and write no page.")
     ] = False,
     fail_on: FailOnOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -49,14 +53,18 @@ def report(
     With --json it prints the analysis and the findings, and writes pages only where --output says so.
 
     --audit prints the numbers and the trials that a finding rests on, and the page of the guide that explains
-    it.
+    it. --citation prints how to cite the campaign, in a sentence and as an entry for BibTeX.
 
     The exit code is 1 where --fail-on asks for it.
 
     Example: `assay report --campaign 2`, `assay report --audit --fail-on error`
     """
-    if audit and folder is not None:
-        raise AssayError("assay report: --audit and --output print different things; give one")
+    different = {"--audit": audit, "--citation": citation, "--output": folder is not None}
+    if len(given := [option for option, wanted in different.items() if wanted]) > 1:
+        raise AssayError(f"assay report: {listed(given)} print different things; give one")
+    if citation:
+        _cite(store, campaign, as_json)
+        return
     if audit:
         audit_campaign(store, campaign=campaign, fail_on=fail_on, as_json=as_json)
         return
@@ -94,6 +102,20 @@ def report(
             gathered, opened, as_json, None if as_json and folder is None else write, verbose=verbose
         )
     end(fail_on, gathered.findings, gathered.analysis.answers)
+
+
+def _cite(path: Path, campaign: int | None, as_json: bool) -> None:
+    """Print how to cite a campaign."""
+    from assay.report.citation import citation
+    from assay.store import Store
+
+    with Store.open(path, create=False) as store:
+        summary = store.campaign(campaign)
+    cited = citation(summary)
+    if as_json:
+        print_json({"campaign": summary.id, "text": cited.text, "bibtex": cited.bibtex})
+    else:
+        typer.echo(f"{printable(cited.text)}\n\n{cited.bibtex}")
 
 
 @contextmanager

@@ -633,11 +633,14 @@ def free_view(name: str, taken: Iterable[str], database: Database) -> str:
 def add_campaign(
     connection: Connection, experiment: str, row: Mapping[str, Any], trials: Sequence[PlannedTrial]
 ) -> int:
-    """Write a campaign of an experiment with its plan, and return its number."""
+    """Write a campaign of an experiment with its plan, and return its number.
+
+    It begins now, unless `row` has `started_at`.
+    """
     experiment_id = _experiment_id(connection, experiment)
     campaign_id = connection.execute(
         insert(campaign).returning(campaign.c.id),
-        {**row, "experiment_id": experiment_id, "started_at": datetime.now(UTC)},
+        {"started_at": datetime.now(UTC), **row, "experiment_id": experiment_id},
     ).scalar_one()
     _add_planned(connection, campaign_id, trials)
     factors: dict[tuple[Kind, str], Type] = {}
