@@ -134,6 +134,7 @@ class retires_once {
     }
     template <std::invocable Function>
     void retire(Function function) noexcept {
+      // Without memory the test ends. NOLINTNEXTLINE(bugprone-unhandled-exception-at-new)
       retire(new char, [kept = std::move(function)](char* name) mutable {
         delete name;
         kept();
