@@ -34,7 +34,7 @@ TEST(large_pages, what_cannot_be_had_is_bad_alloc) {
 }
 TEST(large_pages, are_equal_to_themselves_alone) {
   large_pages one;
-  large_pages other;
+  const large_pages other;
   EXPECT_EQ(one, one);
   EXPECT_NE(one, other);
   EXPECT_NE(static_cast<std::pmr::memory_resource&>(one), *std::pmr::new_delete_resource());

@@ -177,6 +177,7 @@ class bt_map {
   // `seed` decides what approximate_size() draws: maps with equal seeds whose handles are attached
   // in the same order draw alike. Throws std::bad_alloc.
   bt_map() : bt_map(compare()) {}
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, if it can be
   explicit bt_map(compare order, std::uint64_t seed = 0, const allocator_type& allocator = {})
       : tree_(std::move(order), allocator), seed_(seed) {}
   explicit bt_map(const allocator_type& allocator) : bt_map(compare(), 0, allocator) {}

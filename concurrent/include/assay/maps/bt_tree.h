@@ -108,6 +108,7 @@ class tree {
   };
 
   // An empty one. Throws std::bad_alloc.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, if it can be
   tree(compare order, const allocator_type& allocator_)
       : allocator(allocator_), less(std::move(order)) {
     root.store(types::edge_to(make<leaf>()), memory_order_relaxed);  // nobody else has it yet

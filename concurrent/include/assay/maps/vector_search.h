@@ -147,9 +147,8 @@ template <class T, std::size_t Bytes>
 
 // Which of the keys in a vector at `keys` are less than `key`: a bit for each of those that `some`
 // has a bit for. Reads no others.
-template <class Key, class Mask>
-[[gnu::always_inline]] ASSAY_AVX512 inline Mask less_avx512(const atomic<Key>* keys,
-                                                            vector<Key, 64> key,
+template <class Key, class Vector, class Mask>
+[[gnu::always_inline]] ASSAY_AVX512 inline Mask less_avx512(const atomic<Key>* keys, Vector key,
                                                             Mask some) noexcept {
   const auto& all = vector_at<Key, 64>(keys);
   Mask less{};
@@ -173,7 +172,9 @@ template <std::size_t N, class Key>
   using mask = std::conditional_t<sizeof(Key) == 8, std::uint8_t, std::uint16_t>;
   constexpr std::size_t lanes = 64 / sizeof(Key);
   constexpr std::size_t rest = N % lanes;
-  const vector<Key, 64> sought = vector<Key, 64>{} + key;
+  // clang adds no character to a vector of them.
+  using lane = std::conditional_t<sizeof(Key) == 8, std::uint64_t, std::uint32_t>;
+  const vector<lane, 64> sought = vector<lane, 64>{} + static_cast<lane>(key);
   unsigned count = 0;
   for (std::size_t i = rest; i < N; i += lanes) {
     const mask here = less_avx512(keys + i, sought, static_cast<mask>(~mask{}));
