@@ -46,7 +46,7 @@ def offered(folder: Path, *words: str, **more: str) -> list[str]:
 
 
 def test_commands_experiments_and_subjects_are_completed(folder: Path) -> None:
-    assert offered(folder, "re") == ["resume", "report"]
+    assert offered(folder, "res") == ["resume"]
     assert offered(folder, "run", "") == ["experiments/maps.toml", "experiments/trees.toml", "mine.toml"]
     assert offered(folder, "plan", "experiments/t") == ["experiments/trees.toml"]
     assert "std_map_mutex" in offered(folder, "new", "experiment", "x", "std_map_m")

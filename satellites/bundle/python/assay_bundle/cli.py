@@ -84,7 +84,7 @@ def replay(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a bundle's campaign again on this machine, and say which verdicts hold here.
+    """Run a bundle's campaign again on this machine, and compare.
 
     BUNDLE is a file of `assay bundle`. Its own programs run, with every draw of then, in a file system of
     their own without root and network. It says what differs on this machine, and of each verdict: confirmed,
