@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assay.analysis.meaningfulness import Meaning
     from assay.report import Report
     from assay.store import Store
+    from assay.store.names import StoreName
 
 
 def report(
@@ -104,12 +105,12 @@ def report(
     end(fail_on, gathered.findings, gathered.analysis.answers)
 
 
-def _cite(path: Path, campaign: int | None, as_json: bool) -> None:
+def _cite(name: "StoreName", campaign: int | None, as_json: bool) -> None:
     """Print how to cite a campaign."""
     from assay.report.citation import citation
     from assay.store import Store
 
-    with Store.open(path, create=False) as store:
+    with Store.open(name, create=False) as store:
         summary = store.campaign(campaign)
     cited = citation(summary)
     if as_json:

@@ -136,7 +136,7 @@ class torn : public flawed_ordered_map<torn> {
   // The element that `search` finds, with the value that it has then.
   pair at(std::string_view operation, auto search) {
     const std::scoped_lock lock(mutex);
-    const iterator where = search();
+    const auto where = search();
     if (where == elements.end()) return std::nullopt;
     const number key = where->first;
     tear(operation);
