@@ -99,8 +99,7 @@ TEST(bt_map_object, moves_with_an_order_that_cannot_be_assigned) {
   EXPECT_EQ(map.broken_invariant(), std::nullopt);
 }
 
-// NOLINTNEXTLINE(modernize-use-transparent-functors): an order of one type is what is tested
-struct only_moved : std::less<int> {
+struct only_moved : std::less<> {
   only_moved() = default;
   only_moved(only_moved&&) = default;
   only_moved& operator=(only_moved&&) = default;
