@@ -73,8 +73,8 @@ def tables(campaigns: int) -> list[Table]:
     return [
         Table(
             "A fixed number of blocks",
-            f"{campaigns} campaigns a row, each of one comparison. *False alarms*: the share of those of "
-            "identical code that call it different. *Coverage*: of the ratio by its interval, from the "
+            f"{campaigns} campaigns a row, each of one comparison. *False alarms*: the share of campaigns "
+            "with identical code that call it different. *Coverage*: of the ratio by its interval, from the "
             "same draws, so that it is what the false alarms leave. *Width*: the median of 100 (high / low "
             "- 1). *Best other*: the narrower of Student's t interval and that of Wilcoxon's signed ranks "
             "around the Hodges-Lehmann estimate, among those that cover 95% in the same campaigns. "

@@ -6,7 +6,8 @@ import re
 import socket
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -41,13 +42,44 @@ def write(file: Path, content: str | bytes, option: str = "--output") -> Path:
         return file
     try:
         if _is_plain(file):
-            _replace(Path(os.path.realpath(file)), data)
+            with whole_file(file, option) as part:
+                part.write_bytes(data)
         else:
             with _open(file) as opened:
                 opened.write(data)
     except OSError as error:
         raise _cannot_write(file, error, option) from error
     return file
+
+
+@contextmanager
+def whole_file(file: Path, option: str = "--output") -> Iterator[Path]:
+    """Yield an empty part, which becomes a plain file at the end of the block, or is removed.
+
+    Links, mode and owner are as in `write`, which is shorter for what fits into memory.
+
+    Args:
+        file: what is written.
+        option: of the command line, which names another folder.
+
+    Raises:
+        AssayError: it cannot be written.
+    """
+    try:
+        real = Path(os.path.realpath(file))
+        part = _part_of(real)
+        try:
+            with part.open("xb") as opened, suppress(FileNotFoundError):
+                before = real.stat()
+                with suppress(PermissionError):
+                    os.fchown(opened.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(opened.fileno(), stat.S_IMODE(before.st_mode))
+            yield part
+            part.replace(real)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise _cannot_write(file, error, option) from error
 
 
 def check_writable(file: Path, option: str) -> None:
@@ -81,21 +113,6 @@ def _is_plain(file: Path) -> bool:
         return stat.S_ISREG(file.stat().st_mode)
     except FileNotFoundError:
         return True
-
-
-def _replace(file: Path, data: bytes) -> None:
-    part = _part_of(file)
-    try:
-        with part.open("xb") as opened:
-            with suppress(FileNotFoundError):
-                before = file.stat()
-                with suppress(PermissionError):
-                    os.fchown(opened.fileno(), before.st_uid, before.st_gid)
-                os.fchmod(opened.fileno(), stat.S_IMODE(before.st_mode))
-            opened.write(data)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _part_of(file: Path) -> Path:

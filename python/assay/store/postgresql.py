@@ -439,7 +439,7 @@ def _run_query(connection: Connected, sql: str, view: str | None, campaign: int 
         raise AssayError("PostgreSQL has no text with U+0000; ask for chr(26) || '0', which stands for it")
     if not _QUERY.match(sql):
         raise AssayError("a query can only read the store: begin with select")
-    # As a subquery it can only read; and it sees `trials`, of which a role that only reads can make no view.
+    # A subquery can only read. It also sees `trials`, for which a read-only role could not create a view.
     trials = ""
     if view is not None:
         where = "" if campaign is None else f" WHERE campaign = {campaign}"

@@ -153,8 +153,8 @@ class ExperimentColumns(TypedColumns):
 class ViewColumnColumns(TypedColumns):
     """The names of the columns of an experiment's view, in the order of their first occurrence.
 
-    `type` is that of the values, of which PostgreSQL's views have one for each column: whole, real, or text
-    where some are a text.
+    `type` is the type of the values: whole, real, or text if any of them is a text. In
+    PostgreSQL, a column of a view has one type.
     """
 
     id = Column(Whole, primary_key=True)

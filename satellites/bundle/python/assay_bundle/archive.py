@@ -1,41 +1,15 @@
 """Writes a bundle as a zip whose bytes depend on nothing but its files."""
 
-import os
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.errors import AssayError
+from assay.files import whole_file
 from assay_bundle.tree import Tree
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that a zip can have
 PACKED = 6
 """How hard files are packed, from 0 to 9."""
 _REGULAR, _UNIX = 0o100000, 3
-
-
-@contextmanager
-def whole_file(file: Path) -> Iterator[Path]:
-    """Yield the path of a part, which becomes the file at the end of the block, or is removed.
-
-    Raises:
-        AssayError: it cannot be written.
-    """
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        yield part
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
-        part.replace(file)
-    except OSError as error:
-        raise AssayError(
-            f"cannot write {file}: {error.strerror}; free space, or name another place with --output"
-        ) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def write_zip(tree: Tree, file: Path) -> None:

@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from assay_bundle.archive import whole_file
+from assay.files import whole_file
 from assay_bundle.enter import COMMAND, ENVIRONMENT
 from assay_bundle.tree import Tree
 

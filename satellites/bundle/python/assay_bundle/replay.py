@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.files import whole_file
 from assay.runner.process import StopSignals
 from assay.runner.temporary import Temporary
-from assay_bundle.archive import whole_file
 from assay_bundle.inside import CONFIRMED, CONTRADICTED, MISTAKE, NOW, UNDECIDED
 from assay_bundle.unpack import unpack
 
