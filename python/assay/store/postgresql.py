@@ -526,7 +526,8 @@ def _cannot_connect(error: psycopg.Error, server: Server) -> AssayError:
     why = next((why for text, why in _REFUSALS.items() if text in said), None)
     if why is None and (missing := re.search(r'database "(.+)" does not exist', said)):
         why = f"it has no database {missing[1]}: make it with createdb"
-    return AssayError(f"cannot connect to {server}: {why or f'{one_line(said, 200)}; see that it runs'}")
+    first = said.partition("\n")[0]  # libpq asks in a second line whether the server runs
+    return AssayError(f"cannot connect to {server}: {why or f'{one_line(first, 200)}; see that it runs'}")
 
 
 def _explanation(error: psycopg.Error, server: Server, remedy: str) -> str:
