@@ -98,12 +98,14 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
 
 
 def _complete_blocks(trials: Iterable[StoredTrial], experiment: Experiment) -> int:
-    """Return how many blocks, counted from the first, have a trial of every condition."""
-    seen: dict[int, set[tuple[Level, ...]]] = defaultdict(set)
+    """Return how many blocks, counted from the first, have a trial of every condition on every host."""
+    seen: dict[int, set[tuple[int, tuple[Level, ...]]]] = defaultdict(set)
+    hosts = set()
     for trial in trials:
-        seen[trial.block].add(condition_key(trial.levels, experiment))
-    conditions = len(experiment.conditions())
-    return next(block for block in count() if len(seen[block]) < conditions)
+        seen[trial.block].add((trial.host_number, condition_key(trial.levels, experiment)))
+        hosts.add(trial.host_number)
+    complete = max(1, len(hosts)) * len(experiment.conditions())
+    return next(block for block in count() if len(seen[block]) < complete)
 
 
 def _summarise_conditions(

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay import programs
 from assay.analysis import Analysis
+from assay.campaign.hosts import Hosts, LedCampaign
 from assay.campaign.prepare import check_built, check_programs, executor_of, plan_trials
 from assay.campaign.progress import ProgressDisplay
 from assay.campaign.reporter import Reporter
@@ -66,6 +67,7 @@ def run_campaign(
     built: bool = False,
     tuned: bool = False,
     pilot: int | None = None,
+    on: Hosts | None = None,
 ) -> CampaignResult:
     """Run a new campaign or resume one, record its findings and verdicts in the store, and report it.
 
@@ -79,6 +81,7 @@ def run_campaign(
         built: the caller has run builds, and runs cleanups.
         tuned: trials run at the highest priority that is allowed.
         pilot: the campaign is a pilot, which ends after this many blocks.
+        on: the hosts that run the trials; None: this machine.
 
     Raises:
         CannotStartError: before the campaign began, a build failed, or a program does not start.
@@ -87,16 +90,18 @@ def run_campaign(
         AssayError: the machine cannot run the experiment; a program lacks a subject or a compared metric; the
             campaign is finished; another runner uses the store; or the store cannot be written.
     """
+    # Each host has this lock while it runs trials; the one that leads them may be one of them.
+    alone = nullcontext if on else runner_lock
     if isinstance(experiment_or_number, int):
-        with Store.open(name, create=False) as store, runner_lock(name):
+        with Store.open(name, create=False) as store, alone(name):
             number = experiment_or_number
             if store.campaign(number).finished:
                 raise AssayError(f"nothing to resume: campaign {number} is finished")
-            resumed = _Campaign(store, stop, reporter, number, built, tuned, pilot)
+            resumed = _Campaign(store, stop, reporter, number, built, tuned, pilot, on)
             return resumed.run(store.experiment(number), None)
-    plan = plan_trials(experiment_or_number)
-    with Store.open(name) as store, runner_lock(name):
-        begun = _Campaign(store, stop, reporter, None, built, tuned, pilot)
+    plan = plan_trials(experiment_or_number, on.count if on else 1)
+    with Store.open(name) as store, alone(name):
+        begun = _Campaign(store, stop, reporter, None, built, tuned, pilot, on)
         return begun.run(experiment_or_number, plan)
 
 
@@ -111,6 +116,7 @@ class _Campaign:
     built: bool
     tuned: bool
     pilot: int | None
+    on: Hosts | None
 
     def run(self, experiment: Experiment, plan: Plan | None) -> CampaignResult:
         """Run what is pending; `plan` is None if the campaign is resumed."""
@@ -151,13 +157,19 @@ class _Campaign:
             may_end_early=(design.end, design.minutes, self.pilot) != (None, None, None),
             budget_s=math.inf if design.minutes is None else 60 * design.minutes - scheduler.running_s(),
         ) as progress:
-            scheduler.run(executor, progress)
+            if self.on is None:
+                scheduler.run(executor, progress)
+            else:
+                led = LedCampaign(store, number, built, self.stop, reporter, self.tuned)
+                self.on.run(led, scheduler, progress)
         return scheduler.analysis
 
     @contextmanager
     def _prepared(self, experiment: Experiment, plan: Plan | None) -> Iterator[LocalExecutor]:
         """Build what is measured, and write the plan of a new campaign into the store."""
         reporter, stop = self.reporter, self.stop
+        if self.on:
+            self.on.check(experiment, self.store)
         programs.find("assay-calibrate")  # before a campaign begins, which could not run without
         commit = _commit(experiment)  # before a build, which may change files in git
         listed = check_built(experiment, stop, reporter, built=self.built)

@@ -18,8 +18,8 @@ from assay.runner.process import StopSignals, check_startable
 from assay.runner.subjects import Listing, listings
 
 
-def plan_trials(experiment: Experiment) -> Plan:
-    """Check an experiment against this machine, and plan its trials.
+def plan_trials(experiment: Experiment, hosts: int = 1) -> Plan:
+    """Check an experiment against this machine, and plan its trials, for each host by itself.
 
     Raises:
         AssayError: the machine cannot run the experiment.
@@ -35,6 +35,7 @@ def plan_trials(experiment: Experiment) -> Plan:
         secrets.randbelow(2**53) if seed is None else seed,
         lambda subject: str(experiment.programs[subject].path if subject in experiment.programs else trial),
         machine.memory_limit_mb,
+        hosts=hosts,
     )
 
 

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from assay.plan.types import Level, PlannedTrial
-from assay.runner.types import Outcome
+from assay.plan.types import Level, PlannedTrial, Status
 from assay.words import duration
 
 _USUAL_OVERHEAD_S = 0.25
@@ -99,14 +98,14 @@ class ProgressDisplay:
         """Leave its last state on the terminal."""
         self._bar.stop()
 
-    def ended(self, trial: PlannedTrial, outcome: Outcome, took_s: float) -> None:
+    def ended(self, trial: PlannedTrial, status: Status, took_s: float) -> None:
         """Take note that a trial has been recorded, and show it."""
         times = self._times(trial)
         times.remaining -= 1
         times.took.append(took_s)
         self._budget_s -= took_s
         self._ended += 1
-        self._failed += outcome.status != "valid"
+        self._failed += status != "valid"
         self._bar.update(self._task, completed=self._ended, state=self._state(), refresh=True)
         line_due = self._ended * _LINES // self._planned > (self._ended - 1) * _LINES // self._planned
         if not self._console.is_terminal and line_due:

@@ -1,5 +1,4 @@
 import io
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -7,17 +6,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from assay.campaign.progress import ConditionTimes, ProgressDisplay, time_left
-from assay.plan.types import PlannedTrial, Status
-from assay.runner.types import Outcome
+from assay.plan.types import PlannedTrial
 from assay.words import duration
 
 
 def planned(subject: str, duration_ms: int = 1000) -> PlannedTrial:
     return PlannedTrial(0, 0, 0, {"subject": subject}, {"duration_ms": duration_ms}, "/x", {}, 1, 1)
-
-
-def outcome(status: Status = "valid") -> Outcome:
-    return Outcome(status, "", 0, None, "", "", None, None, "", datetime.now(UTC), 0)
 
 
 def test_before_anything_is_known_a_trial_takes_its_interval_and_a_usual_overhead() -> None:
@@ -63,7 +57,7 @@ def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
     trials = [planned("a")] * 100
     with ProgressDisplay(Console(file=printed), trials, ended=0, failed=0) as display:
         for number, trial in enumerate(trials):
-            display.ended(trial, outcome("crashed" if number == 3 else "valid"), 12.0)
+            display.ended(trial, "crashed" if number == 3 else "valid", 12.0)
     lines = printed.getvalue().splitlines()
     assert len(lines) == 10
     assert lines[0] == "10 of 100 trials, 1 not valid, about 18 minutes left"
@@ -73,7 +67,7 @@ def test_without_a_terminal_a_line_is_printed_now_and_then() -> None:
 def test_a_resumed_campaign_counts_what_ended_before() -> None:
     printed = io.StringIO()
     with ProgressDisplay(Console(file=printed), [planned("a")], ended=7, failed=2) as display:
-        display.ended(planned("a"), outcome(), 1.0)
+        display.ended(planned("a"), "valid", 1.0)
     assert printed.getvalue() == "8 of 8 trials, 2 not valid, none left\n"
 
 
@@ -81,7 +75,7 @@ def test_on_a_terminal_there_is_a_bar_that_moves_only_when_a_trial_has_ended() -
     printed = io.StringIO()
     console = Console(file=printed, force_terminal=True, width=100)
     with ProgressDisplay(console, [planned("a")] * 2, ended=0, failed=0) as display:
-        display.ended(planned("a"), outcome("invalid"), 1.0)
+        display.ended(planned("a"), "invalid", 1.0)
         drawn = printed.getvalue()
     assert "1/2" in drawn
     assert "1 not valid, a few seconds left" in drawn
@@ -90,10 +84,10 @@ def test_on_a_terminal_there_is_a_bar_that_moves_only_when_a_trial_has_ended() -
 def test_repeated_groups_add_to_the_total() -> None:
     printed = io.StringIO()
     with ProgressDisplay(Console(file=printed), [planned("a")] * 2, ended=0, failed=0) as display:
-        display.ended(planned("a"), outcome(), 1.0)
+        display.ended(planned("a"), "valid", 1.0)
         display.added([planned("a")] * 2)
         for _ in range(3):
-            display.ended(planned("a"), outcome(), 1.0)
+            display.ended(planned("a"), "valid", 1.0)
     assert printed.getvalue().splitlines()[-2:] == [
         "3 of 4 trials, 1 repeated, a few seconds left",
         "4 of 4 trials, 1 repeated, none left",
@@ -106,7 +100,7 @@ def test_what_may_end_early_is_planned_at_most_and_leaves_no_more_than_its_budge
     console = Console(file=printed)
     with ProgressDisplay(console, trials, ended=0, failed=0, may_end_early=True, budget_s=1200) as display:
         for trial in trials[:20]:
-            display.ended(trial, outcome(), 70.0)
+            display.ended(trial, "valid", 70.0)
     assert printed.getvalue().splitlines() == [
         "10 of at most 100 trials, at most about 8 minutes left",
         "20 of at most 100 trials, at most a few seconds left",
@@ -120,7 +114,7 @@ def test_the_time_that_it_will_probably_take_stands_before_the_most_it_may_take(
         for number, trial in enumerate(trials[:60]):
             if number == 15:
                 display.expects(0.25)  # 15 and a quarter of 85 trials
-            display.ended(trial, outcome(), 60.0)
+            display.ended(trial, "valid", 60.0)
     assert printed.getvalue().splitlines() == [
         "10 of at most 100 trials, at most about 1.5 hours left",
         "20 of at most 100 trials, about 16 minutes left, at most 80 minutes",
@@ -136,11 +130,11 @@ def test_what_is_not_expected_to_end_early_has_its_bound_alone() -> None:
     printed = io.StringIO()
     with ProgressDisplay(Console(file=printed), [planned("a")] * 10, 0, 0, may_end_early=True) as display:
         display.expects(1)
-        display.ended(planned("a"), outcome(), 60.0)
+        display.ended(planned("a"), "valid", 60.0)
     assert printed.getvalue() == "1 of at most 10 trials, at most about 9 minutes left\n"
 
 
 def test_a_command_needs_no_measured_interval() -> None:
     trial = PlannedTrial(0, 0, 0, {"subject": "a"}, {}, "/x", {}, 1, 1)
     with ProgressDisplay(Console(file=io.StringIO()), [trial], ended=0, failed=0) as display:
-        display.ended(trial, outcome(), 1.0)
+        display.ended(trial, "valid", 1.0)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby, zip_longest
 from typing import Any, Literal
 
@@ -21,9 +22,9 @@ from assay.experiment.metrics import lacks_operations, why_missing
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import moved, repeat_group
 from assay.plan.types import PlannedTrial
-from assay.runner.types import Executor, Outcome
+from assay.runner.types import Executor
 from assay.store import Store
-from assay.store.ended import ended_trial, metrics_of
+from assay.store.ended import ended_trial
 from assay.store.types import Decision, StoredTrial
 
 
@@ -136,9 +137,13 @@ class Scheduler:
             group = todo.popleft()
             began = self._clock()
             for trial, outcome in zip(group, executor.execute(group), strict=True):
-                self._record(trial, outcome)
+                if outcome.status == "valid" and outcome.result is not None:
+                    derived = derive(outcome.result, trial.request)
+                    outcome = replace(outcome, derived={**outcome.derived, **derived})
+                trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
+                self.took(trial, ended_trial(trial_id, trial, outcome))
                 ended = self._clock()
-                progress.ended(trial, outcome, ended - began)
+                progress.ended(trial, outcome.status, ended - began)
                 began = ended
             if not self._after_group(todo, progress):
                 return
@@ -148,17 +153,13 @@ class Scheduler:
         last = self._ended[-1]
         if todo and todo[0][0].group == last.group:
             return True
-        repetition = self._repetition(last.group)
+        repetition = self.repetition(last.group)
         if repetition:
             todo.appendleft(repetition)
             progress.added(repetition)
         if todo and todo[0][0].block == last.block:
             return True
-        self._store.check_ended(self._campaign, len(self._ended))
-        if not self._block_ended(last.block):
-            return False
-        self._forecast(last.block + 1, progress)
-        return True
+        return self.block_ended(last.block, progress)
 
     def running_s(self) -> float:
         """Return how long the campaign has been running, seconds.
@@ -168,30 +169,34 @@ class Scheduler:
         """
         return self._before_s + self._clock() - self._began
 
-    def _record(self, trial: PlannedTrial, outcome: Outcome) -> None:
-        """Store the outcome of a trial."""
-        if outcome.status == "valid" and outcome.result is not None:
-            outcome = replace(outcome, derived={**outcome.derived, **derive(outcome.result, trial.request)})
-        trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
-        self._ended.append(ended_trial(trial_id, trial, outcome))
+    def took(self, trial: PlannedTrial, ended: StoredTrial) -> None:
+        """Take note of a trial that has ended and is in the store.
+
+        Raises:
+            AssayError: it is the first valid trial of its subject, and lacks a metric that is compared.
+            NothingExtractedError: it is the first of a command, and its metrics are not found.
+        """
+        self._ended.append(ended)
         self.analysis = None
         self._begun.add(self._original[trial.group])
         subject = self._subject(trial)
         if subject in self._complete:
             return
-        if outcome.status == "valid":
-            self._check_metrics(trial.program, metrics_of(outcome))
+        if ended.status == "valid":
+            self._check_metrics(trial.program, ended.metrics)
             self._complete.add(subject)
-        elif outcome.status == "invalid" and trial.extract != "protocol":
+        elif ended.status == "invalid" and trial.extract != "protocol":
             table = self._experiment.programs[subject].table
             raise NothingExtractedError(
-                f"subjects.{table}.extract: {outcome.reason}. No trial of {subject} has been valid. Those "
+                f"subjects.{table}.extract: {ended.reason}. No trial of {subject} has been valid. Those "
                 "that have ended are kept; correct the experiment's file and run it",
-                trial_id,
+                ended.id,
             )
 
-    def _repetition(self, group: int) -> list[PlannedTrial]:
-        """Return the trials that repeat a group, if its calibrations disagree or other work disturbed it.
+    def repetition(self, group: int) -> list[PlannedTrial]:
+        """Plan and return the trials that repeat a group that has ended, if it must be repeated.
+
+        That is if its calibrations disagree or other work disturbed it.
 
         The experiment says how often a group may be repeated. It is not repeated if the compared metric does
         not depend on the host. The whole group is repeated with new random numbers, so that its first run
@@ -208,23 +213,34 @@ class Scheduler:
         ):
             return []
         trials = [trial for trial in self._ended if trial.group == group]
-        reason = disagreement(trials, self._ended, self._experiment)
+        on_host = [trial for trial in self._ended if trial.ran_on == trials[0].ran_on]
+        reason = disagreement(trials, on_host, self._experiment)
         if not reason and self._experiment.design.busy == "wait":
             reason = busy_reason(trials)
         if not reason:
             return []
-        number = len(runs)
+        planned = self._in_place(self._store.planned(self._campaign, [trial.ordinal for trial in trials]))
+        return self.again(planned, reason, partial(self._store.decide, self._campaign))
+
+    def again(
+        self,
+        group: Sequence[PlannedTrial],
+        reason: str,
+        write: Callable[[Decision, Sequence[PlannedTrial]], None],
+    ) -> list[PlannedTrial]:
+        """Plan a whole group again, and return its new trials; `write` writes the decision and the trials."""
+        original = self._original[group[0].group]
+        runs = self._runs[original]
         repetition = repeat_group(
             self._experiment,
-            self._in_place(self._store.planned(self._campaign, [trial.ordinal for trial in trials])),
+            group,
             campaign_seed=self._seed,
-            number=number,
+            number=len(runs),
             group_number=self._next_group,
             first_ordinal=self._next_ordinal,
         )
-        content = {"group": original, "number": number, "as": self._next_group}
-        decision = self._decision("repeat", trials[0].block, reason, content)
-        self._store.decide(self._campaign, decision, repetition)
+        content = {"group": original, "number": len(runs), "as": self._next_group}
+        write(self._decision("repeat", group[0].block, reason, content), repetition)
         runs.append(self._next_group)
         self._original[self._next_group] = original
         self._next_group += 1
@@ -238,8 +254,18 @@ class Scheduler:
             return trials
         return [moved(trial, before, now) for trial in trials]
 
-    def _block_ended(self, block: int) -> bool:
-        """Look at the results if that is planned, and end the campaign if it may or must end."""
+    def block_ended(self, block: int, progress: ProgressDisplay) -> bool:
+        """Decide what follows a block that has ended; return whether the campaign goes on.
+
+        The results are looked at if that is planned, and the campaign ends if it may or must end.
+        """
+        self._store.check_ended(self._campaign, len(self._ended))
+        if not self._goes_on(block):
+            return False
+        self._forecast(block + 1, progress)
+        return True
+
+    def _goes_on(self, block: int) -> bool:
         ended = block + 1
         minutes = self._experiment.design.minutes
         why = self._look(ended) if ended in self._looks else ""

@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.completion import complete_campaigns, complete_experiments
+from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT
+from assay.satellites import added, lacking
 from assay.words import json_text, printable
 
 if TYPE_CHECKING:
     from assay.analysis.types import LevelEffect
+    from assay.campaign.hosts import Hosts
     from assay.findings import Finding
     from assay.store import StoreName
 else:
@@ -137,6 +140,34 @@ StoreOption = Annotated[
         help="The store's file, or postgresql://USER@HOST/DATABASE.",
     ),
 ]
+OnOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--on",
+        metavar="FILE",
+        help="Run it on the hosts of this file, which says how to start them; needs a store on a server.",
+    ),
+]
+
+
+def hosts_in(file: Path | None, *, isolated: bool = False) -> "Hosts | None":
+    """Return the hosts of a file; None without a file.
+
+    Args:
+        file: TOML.
+        isolated: each host leaves everything else the last processor meanwhile.
+
+    Raises:
+        AssayError: the file is wrong, or the satellite is not installed.
+    """
+    if file is None:
+        return None
+    if (reader := added("assay.hosts").get("hosts")) is None:
+        raise AssayError(f"--on {file}: {lacking('assay-cluster')}")
+    found: "Hosts" = reader.load()(file, isolated=isolated)
+    return found
+
+
 BlocksOption = Annotated[
     int | None,
     whole_option("Run this many blocks, at most 100,000, whatever the file says of `until`.", 1, 100_000),

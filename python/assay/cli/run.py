@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from assay.cli.options import (
     JsonOption,
     Level,
     OnlyOption,
+    OnOption,
     QuietOption,
     SeedOption,
     SetOption,
@@ -27,6 +29,7 @@ from assay.cli.options import (
     WithinOption,
     campaign_option,
     end,
+    hosts_in,
     print_json,
     whole_option,
     with_options,
@@ -77,6 +80,7 @@ class Reporting:
     fail_on: list[Level] | None
     store: "StoreName"
     as_json: bool
+    on: Path | None
 
 
 _REPORTING: dict[str, Any] = {
@@ -98,11 +102,12 @@ _REPORTING: dict[str, Any] = {
     "fail_on": FailOnOption,
     "store": StoreOption,
     "as_json": JsonOption,
+    "on": OnOption,
 }
 
 
 def _with_reporting(command: Callable[..., None]) -> Callable[..., None]:
-    defaults = {**dict.fromkeys(_REPORTING, False), "fail_on": None, "store": DEFAULT_STORE}
+    defaults = {**dict.fromkeys(_REPORTING, False), "fail_on": None, "store": DEFAULT_STORE, "on": None}
     return with_options(command, "how", Reporting, _REPORTING, defaults)
 
 
@@ -148,6 +153,9 @@ def run(
     several times. It says how far their medians lie apart, how wrong a comparison of two single systems would
     be, how much randomness in every trial is enough, and which level of a factor is less sensitive than its
     first.
+
+    With --on each host of the file runs the whole plan in an order of its own, and the report answers for
+    the hosts together and apart.
 
     The campaign and its report keep what --blocks, --within, --seed, --only and --set changed.
 
@@ -261,9 +269,13 @@ def _run_and_report(experiment_or_number: "Experiment | int", how: Reporting) ->
 
     check_folder(store_name(how.store))
     tuned = how.tuned or how.isolated
+    hosts = hosts_in(how.on, isolated=how.isolated)
     with (
-        _tuned_host(tuned, isolated=how.isolated),
-        running_campaign(how.store, experiment_or_number, quiet=how.quiet, tuned=tuned) as (report, store),
+        _tuned_host(tuned and hosts is None, isolated=how.isolated),
+        running_campaign(how.store, experiment_or_number, quiet=how.quiet, tuned=tuned, on=hosts) as (
+            report,
+            store,
+        ),
     ):
         _show(report, store, how)
     return report

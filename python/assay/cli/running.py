@@ -11,6 +11,7 @@ from assay.errors import AssayError
 from assay.words import agreed, counted
 
 if TYPE_CHECKING:
+    from assay.campaign.hosts import Hosts
     from assay.experiment import Experiment
     from assay.report import Report
     from assay.store import Store, StoreName
@@ -25,6 +26,7 @@ def running_campaign(
     built: bool = False,
     tuned: bool = False,
     pilot: int | None = None,
+    on: "Hosts | None" = None,
     stopped: "Callable[[Report, Store], None] | None" = None,
 ) -> "Iterator[tuple[Report, Store]]":
     """Run a campaign with `run_campaign`; within, the caller shows its report, with the store open.
@@ -33,7 +35,7 @@ def running_campaign(
     ends it, a message says how to go on.
 
     Args:
-        path, experiment_or_number, built, tuned, pilot: are as for `run_campaign`.
+        path, experiment_or_number, built, tuned, pilot, on: are as for `run_campaign`.
         quiet: show no progress.
         stopped: gets the report of a campaign that was stopped, if any trial has ended.
 
@@ -58,6 +60,7 @@ def running_campaign(
                 built=built,
                 tuned=tuned,
                 pilot=pilot,
+                on=on,
             )
         except NothingExtractedError as error:
             show = invocation("store", "show", str(error.trial_id), store=path)

@@ -5,9 +5,10 @@ parameters are perturbed for every trial: Blackwell, Applications of Randomness 
 Measurement, section 3.1, principle P1.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,7 +32,12 @@ _OF_THE_PROCESS = ("stack_bytes", "heap_bytes", "thread_order", "placement")
 
 
 def make_plan(
-    experiment: Experiment, seed: int, program_of: Callable[[str], str], memory_limit_mb: int
+    experiment: Experiment,
+    seed: int,
+    program_of: Callable[[str], str],
+    memory_limit_mb: int,
+    *,
+    hosts: int = 1,
 ) -> Plan:
     """Return the trials of an experiment; the same arguments give the same plan.
 
@@ -40,15 +46,35 @@ def make_plan(
         seed: the source of all random choices: order, trial seeds, perturbations.
         program_of: subject -> the absolute path of the program that runs it.
         memory_limit_mb: memory limit of trials whose settings have none, MiB.
+        hosts: number of hosts; each has a plan of its own, in an order of its own.
     """
-    random = Random(seed)  # noqa: S311  # repeatable on purpose
+    of_hosts = [_plan_of_host(experiment, seed, number, program_of, memory_limit_mb) for number in range(hosts)]
+    if hosts == 1:
+        return Plan(seed, tuple(of_hosts[0]))
+    return Plan(seed, tuple(_together(of_hosts)))
+
+
+def _together(of_hosts: Sequence[Sequence[PlannedTrial]]) -> Iterator[PlannedTrial]:
+    """Yield the plans of hosts as one, block by block, with ordinals and groups that no two share."""
+    groups = max(trial.group for trial in of_hosts[0]) + 1
+    every = sorted(chain.from_iterable(of_hosts), key=lambda trial: (trial.block, trial.host_number))
+    for ordinal, trial in enumerate(every):
+        yield replace(trial, ordinal=ordinal, group=trial.host_number * groups + trial.group)
+
+
+def _plan_of_host(
+    experiment: Experiment, seed: int, number: int, program_of: Callable[[str], str], memory_limit_mb: int
+) -> list[PlannedTrial]:
+    """Return the plan of one host of a campaign; the first one has the plan of a campaign on one host."""
+    source = f"{seed} host {number}" if number else seed
+    random = Random(source)  # noqa: S311  # repeatable on purpose
     groups = list(experiment.groups().values())
     count = experiment.design.blocks * sum(len(group) for group in groups)
     seeds = iter(random.sample(range(_SEEDS), count))
     trials: list[PlannedTrial] = []
     group_number = 0
     # A generator of its own: with layouts or without, all else is drawn alike.
-    layouts = Random(f"{seed} layout")  # noqa: S311  # repeatable on purpose
+    layouts = Random(f"{source} layout")  # noqa: S311  # repeatable on purpose
     for block in range(experiment.design.blocks):
         of_block = {LAYOUT: layouts.randrange(1, _LAYOUTS)} if experiment.perturb.layout else {}
         for group in random.sample(groups, len(groups)):
@@ -63,11 +89,12 @@ def make_plan(
                     request={},
                     perturbation=of_block or _layout_of_configuration(experiment, levels, seed),
                     timeout_s=0,
+                    host_number=number,
                 )
                 drawn = _perturbed(experiment, levels, seed, random)
                 trials.append(_drawn(experiment, trial, next(seeds), experiment.digests, drawn))
             group_number += 1
-    return Plan(seed, tuple(trials))
+    return trials
 
 
 def _program(experiment: Experiment, levels: Mapping[str, Level], program_of: Callable[[str], str]) -> str:

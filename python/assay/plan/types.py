@@ -36,6 +36,7 @@ class PlannedTrial:
         arguments: the command line's arguments.
         extract: how its metrics are found in its output: `Program.extraction`.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
+        host_number: which host of the campaign it is planned for, from 0.
     """
 
     ordinal: int
@@ -50,6 +51,7 @@ class PlannedTrial:
     arguments: tuple[str, ...] = ()
     extract: Extract = "protocol"
     repeats: int | None = None
+    host_number: int = 0
 
 
 @dataclass(frozen=True)

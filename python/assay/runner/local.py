@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,6 +92,7 @@ class LocalExecutor:
         binary_of: returns the program of a trial, linked for it if necessary; by default as it was built.
         tuned: trials run at the highest priority that is allowed.
         simulated: the simulation of each trial that names events.
+        name: the name of this host in the outcomes.
     """
 
     calibrate: Path
@@ -102,6 +104,7 @@ class LocalExecutor:
     tuned: bool = False
     simulated: SimulationPlan = field(default_factory=SimulationPlan)
     surroundings_of: Callable[[Mapping[str, Level]], Mapping[str, Any]] | None = None
+    name: str = field(default_factory=platform.node)
     _busy: bool = field(default=False, init=False)
     _host: Mapping[str, str] = field(default_factory=dict, init=False)
     _latest: _Calibration | None = field(default=None, init=False)
@@ -191,6 +194,7 @@ class LocalExecutor:
             program_sha256=digest_of(binary.measured),
             build_id=build_id(Path(binary.measured)),
             host={**self._host, **_with_own(around.state, result or {})},
+            ran_on=self.name,
         )
 
     @contextmanager

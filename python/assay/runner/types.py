@@ -45,6 +45,7 @@ class Outcome:
         build_id: the build id of the same program, in hexadecimal; empty if it has none.
         host: name of a setting of the host -> its value when the trials of the group began, or the value that
             the trial itself reports.
+        ran_on: the name of the host that ran it.
     """
 
     status: Status
@@ -62,6 +63,7 @@ class Outcome:
     program_sha256: str = ""
     build_id: str = ""
     host: Mapping[str, str] = field(default_factory=dict)
+    ran_on: str = ""
 
 
 class Executor(Protocol):

@@ -10,6 +10,9 @@ store decides which results count:
     for group in expire(store, campaign):               # the leader, now and then
         replace(store, campaign, group, decision, trials_planned_anew)
 
+Where a campaign runs on several hosts, each group is planned for one of them (`hosts.py`), whose worker takes
+it. Groups of a host that the leader has given up are for all.
+
 A group is in one state, which changes under a lock on its row:
 
     open      nobody runs it
@@ -40,7 +43,7 @@ from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
 from assay.store.database import database_of
 from assay.store.ended import content_of, kept_of
-from assay.store.schema import claim, decision, late_result, planned_trial, trial
+from assay.store.schema import campaign_host, claim, decision, late_result, planned_trial, trial
 from assay.store.store import Store, add_decision, add_ended, experiment_of
 from assay.store.types import Decision
 
@@ -68,7 +71,7 @@ def offer(store: Store, campaign: int) -> None:
     """
     known = select(claim.c.group).where(claim.c.campaign_id == campaign)
     place = func.coalesce(planned_trial.c.repeats, planned_trial.c.group)
-    of_group = (planned_trial.c.group, planned_trial.c.block, place)
+    of_group = (planned_trial.c.group, planned_trial.c.block, place, planned_trial.c.host_number)
     groups = (
         select(*of_group, func.count(), func.count(trial.c.id))
         .select_from(planned_trial)
@@ -80,26 +83,43 @@ def offer(store: Store, campaign: int) -> None:
         experiment_of(connection, campaign)
         rows = [
             _row(
-                campaign, group, block, place, "open" if not ended else "lost" if ended < planned else "done"
+                campaign,
+                group,
+                block,
+                place,
+                host,
+                "open" if not ended else "lost" if ended < planned else "done",
             )
-            for group, block, place, planned, ended in connection.execute(groups)
+            for group, block, place, host, planned, ended in connection.execute(groups)
         ]
         if rows:
             connection.execute(database_of(connection).insert_new(claim), rows)
 
 
-def _row(campaign: int, group: int, block: int, place: int, state: str) -> dict[str, Any]:
-    place_of = {"block": block, "place": place}
+def _row(campaign: int, group: int, block: int, place: int, host_number: int, state: str) -> dict[str, Any]:
+    place_of = {"block": block, "place": place, "host_number": host_number}
     return {"campaign_id": campaign, "group": group, "state": state, "attempt": 0, **place_of}
 
 
-def take(store: Store, campaign: int, worker: str, lease_s: float) -> Claim | None:
-    """Take the first open group of a campaign; None if there is none now, or the campaign was stopped."""
+def take(store: Store, campaign: int, worker: str, lease_s: float, host_number: int = 0) -> Claim | None:
+    """Take the first open group of a host of a campaign; None if there is none, or the campaign was stopped.
+
+    The groups of hosts that were given up come last.
+    """
     stopped = select(decision.c.id).where(decision.c.campaign_id == campaign, decision.c.kind == "stop")
+    given_up = select(campaign_host.c.number).where(
+        campaign_host.c.campaign_id == campaign, campaign_host.c.state == "lost"
+    )
+    its_own = claim.c.host_number == host_number
     open_group = (
         select(claim.c.group, claim.c.attempt)
-        .where(claim.c.campaign_id == campaign, claim.c.state == "open", ~stopped.exists())
-        .order_by(claim.c.block, claim.c.place, claim.c.group)
+        .where(
+            claim.c.campaign_id == campaign,
+            claim.c.state == "open",
+            its_own | claim.c.host_number.in_(given_up),
+            ~stopped.exists(),
+        )
+        .order_by(its_own.desc(), claim.c.block, claim.c.place, claim.c.group)
         .limit(1)
         .with_for_update(skip_locked=True, of=claim)
     )
@@ -132,6 +152,13 @@ def renew(store: Store, held: Claim, lease_s: float) -> bool:
             .returning(claim.c.group)
         )
         return connection.execute(renewed).one_or_none() is not None
+
+
+def give_back(store: Store, held: Claim) -> None:
+    """End a claim's lease: the leader frees the group, or plans it anew, when it next looks."""
+    with store.write("try again") as connection:
+        values = {"until": _until(connection, -1)}
+        connection.execute(update(claim).where(*_held(held)).values(values))
 
 
 def record(store: Store, held: Claim, ordinal: int, outcome: Outcome) -> int | None:
@@ -198,7 +225,14 @@ def replace(
         add_decision(connection, campaign, reason, trials)
         groups = {planned.group: planned for planned in trials}.values()
         rows = [
-            _row(campaign, of.group, of.block, of.group if of.repeats is None else of.repeats, "open")
+            _row(
+                campaign,
+                of.group,
+                of.block,
+                of.group if of.repeats is None else of.repeats,
+                of.host_number,
+                "open",
+            )
             for of in groups
         ]
         connection.execute(insert(claim), rows)

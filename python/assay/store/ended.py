@@ -7,7 +7,7 @@ from assay.plan.types import PlannedTrial
 from assay.runner.types import Outcome
 from assay.store.types import StoredTrial
 
-_NOT_IN_RECORD = {"status", "started_at", "wall_s", "host"}
+_NOT_IN_RECORD = {"status", "started_at", "wall_s", "host", "ran_on"}
 """Fields of an outcome with their own column."""
 
 
@@ -32,6 +32,7 @@ def kept_of(outcome: Outcome) -> dict[str, Any]:
         "metrics": metrics_of(outcome),
         "calibration_before": calibrated(outcome.calibration_before),
         "calibration_after": calibrated(outcome.calibration_after),
+        "ran_on": outcome.ran_on or None,
     }
 
 
@@ -50,6 +51,7 @@ def ended_trial(trial_id: int, trial: PlannedTrial, outcome: Outcome) -> StoredT
         levels=trial.levels,
         repeats=trial.repeats,
         perturbation=trial.perturbation,
+        host_number=trial.host_number,
         environment=None,
         **kept_of(outcome),
     )

@@ -4,14 +4,18 @@ Each changes what a new store gets from `schema.py` and its database's module, f
 its revision is the version as text. A new store is made as it is now, without Alembic.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
 
 from assay.errors import AssayError
+from assay.store.database import run_sql
 from assay.store.names import StoreName
-from assay.store.schema import VERSION
+from assay.store.schema import VERSION, experiment
+from assay.store.views import ViewSql, create_view, quoted
 
 if TYPE_CHECKING:
     from alembic.runtime.migration import MigrationContext
@@ -31,8 +35,11 @@ def check_version(name: StoreName, found: int, start_again: str) -> None:
     )
 
 
-def migrate(connection: Connection) -> None:
-    """Migrate a store from the version in `alembic_version` to this one, in the connection's transaction."""
+def migrate(connection: Connection, view_sql: ViewSql) -> None:
+    """Migrate a store from the version in `alembic_version` to this one, in the connection's transaction.
+
+    The views of experiments are made anew, with the columns that they have in this version.
+    """
     # Loaded late: it takes as long as all the rest of a short command.
     from alembic.config import Config  # noqa: PLC0415
     from alembic.runtime.environment import EnvironmentContext  # noqa: PLC0415
@@ -47,3 +54,16 @@ def migrate(connection: Connection) -> None:
         # The whole migration is one transaction, also in SQLite.
         environment.configure(connection=connection, transactional_ddl=True)
         environment.run_migrations()
+    _make_views(connection, view_sql)
+
+
+def _make_views(connection: Connection, view_sql: ViewSql) -> None:
+    from assay.store.store import columns_of  # noqa: PLC0415 - it imports this module
+
+    for number, view in connection.execute(select(experiment.c.id, experiment.c.view_name)).all():
+        created = create_view(view, number, columns_of(connection, number), view_sql)
+        # On a server, a view on which somebody else's depends stays as it is.
+        with suppress(DBAPIError), connection.begin_nested():
+            run_sql(connection, f"DROP VIEW {quoted(view)}")
+            run_sql(connection, created)
+

@@ -318,7 +318,7 @@ def _make_ready(engine: Engine, server: Server, *, create: bool) -> None:
         if found is None:
             _create(connection)
         elif found < VERSION:
-            migrate(connection)
+            migrate(connection, _VIEW)
 
 
 def _version_of(connection: Connection, server: Server) -> int | None:

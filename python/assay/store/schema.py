@@ -15,6 +15,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -36,7 +37,7 @@ from assay.store.encoding import (
 from assay.store.reading import Unfit, from_json
 from assay.words import shortened
 
-VERSION = 10
+VERSION = 11
 """The version of the tables, and of the views, triggers and functions of each database: a change raises it,
 and brings a migration in `migrations/versions/` whose revision is the new version."""
 
@@ -196,6 +197,7 @@ class PlannedTrialColumns(TypedColumns):
     arguments: Column[list[str]] = Column(Json, nullable=False)
     extract: Column[Any] = Column(Json, nullable=False)
     repeats = Column(Whole, nullable=True)
+    host_number = Column(Whole, nullable=False, server_default="0")
 
 
 class TrialColumns(TypedColumns):
@@ -211,6 +213,7 @@ class TrialColumns(TypedColumns):
     metrics: Column[Mapping[str, float]] = Column(Json, nullable=False)
     calibration_before: Column[Mapping[str, float]] = Column(Json, nullable=False)
     calibration_after: Column[Mapping[str, float]] = Column(Json, nullable=False)
+    ran_on = Column(AnyText, nullable=True)
 
 
 class RecordColumns(TypedColumns):
@@ -274,6 +277,35 @@ class ClaimColumns(TypedColumns):
     attempt = Column(Whole, nullable=False)
     worker = Column(AnyText, nullable=True)
     until: Column[datetime | None] = Column(Utc, nullable=True)
+    host_number = Column(Whole, nullable=False, server_default="0")
+
+
+class CampaignHostColumns(TypedColumns):
+    """A host of a campaign that runs on several; see `hosts.py`."""
+
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), primary_key=True)
+    number = Column(Whole, primary_key=True)
+    name = Column(AnyText, nullable=False)
+    worker = Column(AnyText, nullable=False)
+    state: Column[Any] = Column(Word, nullable=False)
+    message = Column(AnyText, nullable=False)
+    changed_at: Column[datetime] = Column(Utc, nullable=False)
+
+
+class FileColumns(TypedColumns):
+    """The content of a file that hosts need, by its digest."""
+
+    sha256 = Column(Digest, primary_key=True)
+    content = Column(LargeBinary, nullable=False)
+
+
+class CampaignFileColumns(TypedColumns):
+    """A file that the trials of a campaign name by its path on the host that leads it."""
+
+    campaign_id = Column(Whole, ForeignKey("campaign.id"), primary_key=True)
+    path = Column(AnyText, primary_key=True)
+    sha256: Column[str] = Column(Digest, ForeignKey("file.sha256"), nullable=False)
+    executable = Column(Whole, nullable=False)
 
 
 class LateResultColumns(TypedColumns):
@@ -307,6 +339,11 @@ decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campa
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
 conclusion = Table("conclusion", metadata, ConclusionColumns, Index("conclusion_by_campaign", "campaign_id"))
 claim = Table("claim", metadata, ClaimColumns, Index("claim_by_state", "campaign_id", "state"))
+campaign_host = Table(
+    "campaign_host", metadata, CampaignHostColumns, UniqueConstraint("campaign_id", "name")
+)
+file = Table("file", metadata, FileColumns)
+campaign_file = Table("campaign_file", metadata, CampaignFileColumns)
 late_result = Table(
     "late_result",
     metadata,

@@ -384,7 +384,7 @@ def _migrate(engine: Engine) -> None:
             version.create(connection, checkfirst=True)
             if found == OLDEST:
                 connection.execute(plain_insert(version), {"version_num": str(found)})
-            migrate(connection)
+            migrate(connection, _VIEW)
             connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
 
 

@@ -68,7 +68,10 @@ _RECORDS_AT_ONCE = 500
 _ROWS_AT_ONCE = 1000
 LARGEST = 2**63 - 1
 """The largest integer that a database holds; no row can have a number beyond it."""
-_OF_CAMPAIGN = (trial, schema.late_result, schema.claim, planned_trial, decision, audit, schema.conclusion)
+_OF_CAMPAIGN = (
+    *(trial, schema.late_result, schema.claim, schema.campaign_host, schema.campaign_file),
+    *(planned_trial, decision, audit, schema.conclusion),
+)
 """Tables whose rows name their campaign; a table comes before those that it refers to."""
 
 
@@ -473,6 +476,8 @@ class Store:
             connection.execute(delete(view_column).where(of_orphans))
             connection.execute(delete(experiments).where(orphaned))
             connection.execute(delete(environment).where(environment.c.sha256.not_in(select(used))))
+            wanted = select(schema.campaign_file.c.sha256)
+            connection.execute(delete(schema.file).where(schema.file.c.sha256.not_in(wanted)))
         return counts
 
     def damages(

@@ -26,6 +26,8 @@ class StoredTrial:
         host: digest of the host's settings when it started; None if unknown.
         repeats: the group of which this trial's group is a repetition; None in the first plan.
         perturbation: its random perturbations, as in `PlannedTrial`.
+        ran_on: the name of the host that ran it; None if unknown.
+        host_number: the host of the campaign for which it was planned, from 0.
     """
 
     id: int
@@ -44,6 +46,8 @@ class StoredTrial:
     host: str | None = None
     repeats: int | None = None
     perturbation: Mapping[str, float | str] = field(default_factory=dict)
+    ran_on: str | None = None
+    host_number: int = 0
 
     @property
     def unperturbed(self) -> bool:

@@ -19,7 +19,10 @@ MOST_COLUMNS = 1000
 """Names beyond this many get no column: SQLite reads at most 2000, PostgreSQL 1600, and a program may invent
 new ones."""
 
-FIXED = ("trial", "campaign", "block", "group_number", "status", "reason", "started_at", "wall_s", "flaws")
+FIXED = (
+    *("trial", "campaign", "block", "group_number", "status", "reason", "started_at", "wall_s", "ran_on"),
+    "flaws",
+)
 """The first columns of every view."""
 
 
@@ -114,7 +117,7 @@ def view_columns(names: Names, sql: ViewSql) -> Iterator[tuple[str, str]]:
 
 
 def _fixed(flaws: str) -> tuple[str, ...]:
-    trial = ("t.status", "t.reason", "t.started_at", "t.wall_s")
+    trial = ("t.status", "t.reason", "t.started_at", "t.wall_s", "t.ran_on")
     return ("t.id", "t.campaign_id", "p.block", 'p."group"', *trial, flaws)
 
 

@@ -1,0 +1,160 @@
+"""The hosts of a campaign that runs on several, and the files that its trials need there.
+
+Each host has a number, for which trials are planned, and gets it when its worker joins. A host that joins
+again has the number that it had; a new one gets a number that none has, or that of a host that was given up.
+
+    working  its worker runs trials
+    ended    its worker has ended by itself: there was nothing left to do, or too little time
+    refused  its worker cannot run trials here; `message` says why
+    lost     the leader has given the host up: others take its groups
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from assay.errors import AssayError
+from assay.store.database import database_of
+from assay.store.schema import campaign_file, campaign_host, file, planned_trial
+from assay.store.store import Store, experiment_of
+from assay.words import counted
+
+HostState = Literal["working", "ended", "refused", "lost"]
+
+
+@dataclass(frozen=True)
+class CampaignHost:
+    """A host of a campaign.
+
+    Attributes:
+        worker: the process that runs its trials, or did.
+        message: why it was refused or lost, or ended early; for a person.
+        changed_at: when its state changed, by the clock of the store.
+    """
+
+    number: int
+    name: str
+    worker: str
+    state: HostState
+    message: str
+    changed_at: datetime
+
+
+class NeededFile(NamedTuple):
+    """A file that trials name by its path on the host that leads the campaign."""
+
+    path: str
+    sha256: str
+    executable: bool
+
+
+def hosts_planned(store: Store, campaign: int) -> int:
+    """Return for how many hosts a campaign is planned."""
+    most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign)
+    with store.write("try again") as connection:
+        return int(connection.execute(most).scalar_one() or 0) + 1
+
+
+def hosts_of(store: Store, campaign: int) -> list[CampaignHost]:
+    """Return the hosts that have joined a campaign, by their numbers."""
+    columns = [campaign_host.c[name] for name in CampaignHost.__dataclass_fields__]
+    statement = select(*columns).where(campaign_host.c.campaign_id == campaign)
+    rows = store.rows(campaign, statement.order_by(campaign_host.c.number))
+    return [CampaignHost(**row) for row in rows]
+
+
+def join(store: Store, campaign: int, name: str, worker: str) -> int:
+    """Join a campaign as a host of this name, and return its number.
+
+    Raises:
+        AssayError: all numbers belong to other hosts.
+    """
+    planned = hosts_planned(store, campaign)
+    with store.write("try again") as connection:
+        experiment_of(connection, campaign)
+        database_of(connection).lock_views(connection)  # so that no two hosts get one number
+        known = {row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))}
+        mine = [number for number, row in known.items() if row.name == name]
+        free = [number for number in range(planned) if number not in known]
+        lost = [number for number, row in known.items() if row.state == "lost"]
+        if not [*mine, *free, *lost]:
+            raise AssayError(
+                f"campaign {campaign} is planned for {counted(planned, 'host')}, which have joined it already;"
+                f" {name} has nothing to do"
+            )
+        number = [*mine, *free, *lost][0]
+        values = _state(connection, "working", "") | {"name": name, "worker": worker}
+        if number in known:
+            connection.execute(update(campaign_host).where(_of(campaign, number)).values(values))
+        else:
+            row = {"campaign_id": campaign, "number": number, **values}
+            connection.execute(insert(campaign_host), row)
+        return number
+
+
+def leave(store: Store, campaign: int, number: int, worker: str, state: HostState, message: str) -> None:
+    """Write why the worker of a host has ended; nothing changes if the host has another worker by now."""
+    with store.write("try again") as connection:
+        mine = campaign_host.c.worker == worker
+        changed = update(campaign_host).where(_of(campaign, number), mine)
+        connection.execute(changed.values(_state(connection, state, message)))
+
+
+def give_up(store: Store, campaign: int, number: int, message: str) -> None:
+    """Let the other hosts take the groups of a host, which is lost."""
+    with store.write("try again") as connection:
+        changed = update(campaign_host).where(_of(campaign, number))
+        connection.execute(changed.values(_state(connection, "lost", message)))
+
+
+def keep_files(store: Store, campaign: int, paths: Iterable[str]) -> None:
+    """Keep the files that the trials of a campaign need, each content once.
+
+    Raises:
+        AssayError: a file cannot be read.
+    """
+    for path in paths:
+        try:
+            content, mode = Path(path).read_bytes(), Path(path).stat().st_mode
+        except OSError as error:
+            raise AssayError(f"{path}: hosts need it, and it cannot be read: {error.strerror}") from error
+        digest = hashlib.sha256(content).hexdigest()
+        with store.write("try again") as connection:
+            here = select(file.c.sha256).where(file.c.sha256 == digest)
+            if connection.execute(here).one_or_none() is None:
+                adding = database_of(connection).insert_new(file)
+                connection.execute(adding, {"sha256": digest, "content": content})
+            row = {"sha256": digest, "executable": int(bool(mode & 0o111))}
+            named = (campaign_file.c.campaign_id == campaign) & (campaign_file.c.path == path)
+            if not connection.execute(update(campaign_file).where(named).values(row)).rowcount:
+                row |= {"campaign_id": campaign, "path": path}
+                connection.execute(insert(campaign_file), row)
+
+
+def files_of(store: Store, campaign: int) -> list[NeededFile]:
+    """Return the files that the trials of a campaign need."""
+    columns = (campaign_file.c.path, campaign_file.c.sha256, campaign_file.c.executable)
+    rows = store.rows(campaign, select(*columns).where(campaign_file.c.campaign_id == campaign))
+    return [NeededFile(row["path"], row["sha256"], bool(row["executable"])) for row in rows]
+
+
+def content_of(store: Store, campaign: int, sha256: str) -> bytes:
+    """Return the content of a file that the trials of a campaign need."""
+    statement = select(file.c.content).where(file.c.sha256 == sha256)
+    [row] = store.rows(campaign, statement)
+    return bytes(row["content"])
+
+
+def _of(campaign: int, number: int | None = None) -> Any:
+    of_campaign = campaign_host.c.campaign_id == campaign
+    return of_campaign if number is None else of_campaign & (campaign_host.c.number == number)
+
+
+def _state(connection: Connection, state: HostState, message: str) -> dict[str, Any]:
+    now = database_of(connection).now(connection)
+    return {"state": state, "message": message, "changed_at": now}
