@@ -22,7 +22,7 @@ from assay.experiment.metrics import lacks_operations, why_missing
 from assay.experiment.types import Experiment
 from assay.plan.make_plan import moved, repeat_group
 from assay.plan.types import PlannedTrial
-from assay.runner.types import Executor
+from assay.runner.types import Executor, Outcome
 from assay.store import Store
 from assay.store.ended import ended_trial
 from assay.store.types import Decision, StoredTrial
@@ -137,9 +137,7 @@ class Scheduler:
             group = todo.popleft()
             began = self._clock()
             for trial, outcome in zip(group, executor.execute(group), strict=True):
-                if outcome.status == "valid" and outcome.result is not None:
-                    derived = derive(outcome.result, trial.request)
-                    outcome = replace(outcome, derived={**outcome.derived, **derived})
+                outcome = with_derived(outcome, trial)
                 trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
                 self.took(trial, ended_trial(trial_id, trial, outcome))
                 ended = self._clock()
@@ -357,6 +355,13 @@ class Scheduler:
                         f"comparison.{key}: {program} {why_missing(name, metrics)}. The trials that have "
                         "ended are kept; correct the experiment's file and run it"
                     )
+
+
+def with_derived(outcome: Outcome, trial: PlannedTrial) -> Outcome:
+    """Return an outcome with the metrics that are derived from its result."""
+    if outcome.status != "valid" or outcome.result is None:
+        return outcome
+    return replace(outcome, derived={**outcome.derived, **derive(outcome.result, trial.request)})
 
 
 def _took_s(trials: Sequence[StoredTrial]) -> float:

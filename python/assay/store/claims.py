@@ -154,11 +154,18 @@ def renew(store: Store, held: Claim, lease_s: float) -> bool:
         return connection.execute(renewed).one_or_none() is not None
 
 
-def give_back(store: Store, held: Claim) -> None:
-    """End a claim's lease: the leader frees the group, or plans it anew, when it next looks."""
+def end_leases(store: Store, campaign: int, worker: str) -> None:
+    """End the leases of a worker that has ended: `expire` then frees its groups, or calls them lost."""
     with store.write("try again") as connection:
-        values = {"until": _until(connection, -1)}
-        connection.execute(update(claim).where(*_held(held)).values(values))
+        taken = claim.c.campaign_id == campaign, claim.c.state == "taken", claim.c.worker == worker
+        connection.execute(update(claim).where(*taken).values(until=_until(connection, -1)))
+
+
+def ended_groups(store: Store, campaign: int) -> list[int]:
+    """Return the groups of a campaign that are done, in the order of its plan."""
+    done = select(claim.c.group).where(claim.c.campaign_id == campaign, claim.c.state == "done")
+    rows = store.rows(campaign, done.order_by(claim.c.block, claim.c.place, claim.c.group))
+    return [row["group"] for row in rows]
 
 
 def record(store: Store, held: Claim, ordinal: int, outcome: Outcome) -> int | None:

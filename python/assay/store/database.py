@@ -8,8 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Insert, Table
 
+from assay.errors import AssayError
 from assay.store.names import StoreName
 from assay.store.views import ViewSql, quoted
+
+class ServerGoneError(AssayError):
+    """The server of a store does not answer for now; what was recorded is there."""
+
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
@@ -107,6 +112,17 @@ class Database(ABC):
     @abstractmethod
     def check_in_place(self, go_on: str) -> None:
         """Raise an AssayError if what is written would be lost; `go_on` says what to do then."""
+
+    def is_led(self, campaign_id: int) -> bool:
+        """Return whether a process leads a campaign; where only one process writes, it does."""
+        return True
+
+    def keep_leading(self, campaign_id: int) -> None:
+        """Take the right to run a campaign again, if the server has lost it since `leading`.
+
+        Raises:
+            AssayError: another process has it.
+        """
 
     def leading(self, campaign_id: int) -> AbstractContextManager[None]:
         """Return a context in which no other process runs trials of a campaign.

@@ -10,7 +10,7 @@ again has the number that it had; a new one gets a number that none has, or that
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +32,7 @@ class CampaignHost:
     """A host of a campaign.
 
     Attributes:
+        unit: what it was started with: itself, or an allocation of several hosts.
         worker: the process that runs its trials, or did.
         message: why it was refused or lost, or ended early; for a person.
         changed_at: when its state changed, by the clock of the store.
@@ -39,6 +40,7 @@ class CampaignHost:
 
     number: int
     name: str
+    unit: str
     worker: str
     state: HostState
     message: str
@@ -53,13 +55,6 @@ class NeededFile(NamedTuple):
     executable: bool
 
 
-def hosts_planned(store: Store, campaign: int) -> int:
-    """Return for how many hosts a campaign is planned."""
-    most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign)
-    with store.write("try again") as connection:
-        return int(connection.execute(most).scalar_one() or 0) + 1
-
-
 def hosts_of(store: Store, campaign: int) -> list[CampaignHost]:
     """Return the hosts that have joined a campaign, by their numbers."""
     columns = [campaign_host.c[name] for name in CampaignHost.__dataclass_fields__]
@@ -68,33 +63,30 @@ def hosts_of(store: Store, campaign: int) -> list[CampaignHost]:
     return [CampaignHost(**row) for row in rows]
 
 
-def join(store: Store, campaign: int, name: str, worker: str) -> int:
-    """Join a campaign as a host of this name, and return its number.
+def join(store: Store, campaign: int, name: str, unit: str, worker: str) -> tuple[int, str]:
+    """Join a campaign as a host of this name; return its number, and the former worker of this number or "".
 
     Raises:
         AssayError: all numbers belong to other hosts.
     """
-    planned = hosts_planned(store, campaign)
     with store.write("try again") as connection:
+        planned = _planned_for(connection, campaign)
         experiment_of(connection, campaign)
         database_of(connection).lock_views(connection)  # so that no two hosts get one number
         known = {row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))}
-        mine = [number for number, row in known.items() if row.name == name]
-        free = [number for number in range(planned) if number not in known]
-        lost = [number for number, row in known.items() if row.state == "lost"]
-        if not [*mine, *free, *lost]:
+        number = _number_of(known, planned, name)
+        if number is None:
             raise AssayError(
                 f"campaign {campaign} is planned for {counted(planned, 'host')}, which have joined it already;"
                 f" {name} has nothing to do"
             )
-        number = [*mine, *free, *lost][0]
-        values = _state(connection, "working", "") | {"name": name, "worker": worker}
+        values = _state(connection, "working", "") | {"name": name, "unit": unit, "worker": worker}
         if number in known:
             connection.execute(update(campaign_host).where(_of(campaign, number)).values(values))
         else:
             row = {"campaign_id": campaign, "number": number, **values}
             connection.execute(insert(campaign_host), row)
-        return number
+        return number, known[number].worker if number in known else ""
 
 
 def leave(store: Store, campaign: int, number: int, worker: str, state: HostState, message: str) -> None:
@@ -105,11 +97,45 @@ def leave(store: Store, campaign: int, number: int, worker: str, state: HostStat
         connection.execute(changed.values(_state(connection, state, message)))
 
 
-def give_up(store: Store, campaign: int, number: int, message: str) -> None:
-    """Let the other hosts take the groups of a host, which is lost."""
+def works(store: Store, campaign: int, number: int, worker: str) -> bool:
+    """Return whether a worker is still the one of its host: not dismissed, and not replaced by another."""
+    mine = (campaign_host.c.worker == worker) & (campaign_host.c.state == "working")
+    return bool(store.rows(campaign, select(campaign_host.c.number).where(_of(campaign, number), mine)))
+
+
+def give_up(store: Store, campaign: int, unit: str, message: str) -> None:
+    """Let the other hosts take the groups of the hosts of a unit, which are lost."""
     with store.write("try again") as connection:
-        changed = update(campaign_host).where(_of(campaign, number))
-        connection.execute(changed.values(_state(connection, "lost", message)))
+        changed = update(campaign_host).where(_of(campaign), campaign_host.c.unit == unit)
+        if not connection.execute(changed.values(_state(connection, "lost", message))).rowcount:
+            known = {row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))}
+            number = _number_of(known, _planned_for(connection, campaign), unit)
+            if number is not None and number not in known:  # it has never joined
+                values = _state(connection, "lost", message) | {"name": unit, "unit": unit, "worker": ""}
+                connection.execute(
+                    insert(campaign_host), {"campaign_id": campaign, "number": number, **values}
+                )
+
+
+def dismiss(store: Store, campaign: int) -> None:
+    """Tell the workers of a campaign to end: they do after the group that they run."""
+    with store.write("try again") as connection:
+        working = campaign_host.c.state == "working"
+        changed = update(campaign_host).where(_of(campaign), working)
+        connection.execute(changed.values(_state(connection, "ended", "")))
+
+
+def _number_of(known: Mapping[int, Any], planned: int, name: str) -> int | None:
+    """Return the number for a host: its own, one that none has, or that of a lost host; None if all are taken."""
+    mine = [number for number, row in known.items() if row.name == name]
+    free = [number for number in range(planned) if number not in known]
+    lost = [number for number, row in known.items() if row.state == "lost"]
+    return next(iter([*mine, *free, *lost]), None)
+
+
+def _planned_for(connection: Connection, campaign: int) -> int:
+    most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign)
+    return int(connection.execute(most).scalar_one() or 0) + 1
 
 
 def keep_files(store: Store, campaign: int, paths: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
@@ -24,7 +24,7 @@ from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.exc import DBAPIError
 
 from assay.errors import AssayError
-from assay.store.database import KEPT, Database, Rows, run_sql
+from assay.store.database import KEPT, Database, Rows, ServerGoneError, run_sql
 from assay.store.encoding import text_from_postgresql
 from assay.store.migrate import check_version, migrate
 from assay.store.names import Server
@@ -36,6 +36,13 @@ Connected = psycopg.Connection[tuple[Any, ...]]
 
 OLDEST_SERVER = 15
 CONNECT_TIMEOUT_S = 10
+_NOTICES_A_CUT = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # ms
+}
+"""A connection whose network was cut is lost after about 25 s; without, it would wait for hours."""
 LONGEST_S = 60
 """The most seconds that a query may run."""
 
@@ -266,14 +273,27 @@ class PostgresqlDatabase(Database):
     @contextmanager
     def leading(self, campaign_id: int) -> Iterator[None]:
         """Hold the right to run trials of a campaign, which no other process on any host has then."""
-        with locked(
-            self._server, f"campaign {campaign_id}", f"is running campaign {campaign_id}"
-        ) as connection:
-            self._led = connection
+        self._led = _led(self._server, campaign_id)
+        try:
+            yield
+        finally:
+            self._led.close()
+            self._led = None
+
+    def keep_leading(self, campaign_id: int) -> None:
+        """Take the right to run a campaign again, if the server has lost it since `leading`."""
+        if self._led is not None:
             try:
-                yield
-            finally:
-                self._led = None
+                self._led.execute("SELECT 1")
+            except psycopg.Error:
+                self._led.close()
+                self._led = _led(self._server, campaign_id)
+
+    def is_led(self, campaign_id: int) -> bool:
+        """Return whether a process is `leading` a campaign."""
+        with explained(self._server), connected(self._server) as connection:
+            (schema,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
+            return bool(_owner(connection, _key(schema, f"campaign {campaign_id}")))
 
 
 def connected(server: Server) -> Connected:
@@ -292,6 +312,7 @@ def connected(server: Server) -> Connected:
         ) from error
     defaults = {
         "connect_timeout": CONNECT_TIMEOUT_S,
+        **_NOTICES_A_CUT,
         "application_name": f"process {os.getpid()} on {socket.gethostname()}, assay"[:63],
     }
     missing: dict[str, Any] = {name: value for name, value in defaults.items() if name not in given}
@@ -379,9 +400,12 @@ def _key(schema: str, what: str) -> int:
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
-@contextmanager
-def locked(server: Server, what: str, doing: str) -> Iterator[Connected]:
-    """Hold a lock of a store, on a connection of its own; the server releases it when the connection ends.
+def _led(server: Server, campaign_id: int) -> Connected:
+    return _locked(server, f"campaign {campaign_id}", f"is running campaign {campaign_id}")
+
+
+def _locked(server: Server, what: str, doing: str) -> Connected:
+    """Return a connection that holds a lock of a store; the server releases it when the connection ends.
 
     Args:
         server: where the store is.
@@ -400,13 +424,15 @@ def locked(server: Server, what: str, doing: str) -> Iterator[Connected]:
             key = _key(schema, what)
             (held,) = connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone() or (False,)
             if not held:
+                owner = _owner(connection, key) or "unknown"
                 raise AssayError(
-                    f"another process ({_owner(connection, key)}) {doing} in {server}: wait until it ends, or"
-                    " stop it with Ctrl-C"
+                    f"another process ({owner}) {doing} in {server}: wait until it ends, or stop it with"
+                    " Ctrl-C"
                 )
-        yield connection
-    finally:
+    except BaseException:
         connection.close()
+        raise
+    return connection
 
 
 def _owner(connection: Connected, key: int) -> str:
@@ -416,13 +442,13 @@ def _owner(connection: Connected, key: int) -> str:
     )
     high, low = (key & (2**64 - 1)) >> 32, key & (2**32 - 1)
     row = connection.execute(sql, [high, low]).fetchone()
-    return (row and row[0]) or "unknown"
+    return row[0] if row else ""
 
 
 def host_lock(server: Server) -> AbstractContextManager[Any]:
     """Hold the right of this host to run trials into a store: two campaigns would disturb each other."""
     host = socket.gethostname()
-    return locked(server, f"host {host}", f"is running trials on {host}")
+    return closing(_locked(server, f"host {host}", f"is running trials on {host}"))
 
 
 _QUERY = re.compile(
@@ -509,9 +535,13 @@ def explained(server: Server, remedy: str = "try again") -> Iterator[None]:
     except (DBAPIError, psycopg.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(cause, psycopg.Error):
-            raise AssayError(_explanation(cause, server, remedy)) from error
+            kind = ServerGoneError if (cause.sqlstate or "08")[:2] in _GONE else AssayError
+            raise kind(_explanation(cause, server, remedy)) from error
         raise
 
+
+_GONE = {"08", "57"}
+"""Classes of SQLSTATE: the connection was lost, or the server ended it."""
 
 _REFUSALS = {
     "no password supplied": "it asks for a password: put it into ~/.pgpass or the variable PGPASSWORD",
@@ -527,7 +557,8 @@ def _cannot_connect(error: psycopg.Error, server: Server) -> AssayError:
     if why is None and (missing := re.search(r'database "(.+)" does not exist', said)):
         why = f"it has no database {missing[1]}: make it with createdb"
     first = said.partition("\n")[0]  # libpq asks in a second line whether the server runs
-    return AssayError(f"cannot connect to {server}: {why or f'{one_line(first, 200)}; see that it runs'}")
+    kind = ServerGoneError if why is None else AssayError
+    return kind(f"cannot connect to {server}: {why or f'{one_line(first, 200)}; see that it runs'}")
 
 
 def _explanation(error: psycopg.Error, server: Server, remedy: str) -> str:

@@ -286,6 +286,7 @@ class CampaignHostColumns(TypedColumns):
     campaign_id = Column(Whole, ForeignKey("campaign.id"), primary_key=True)
     number = Column(Whole, primary_key=True)
     name = Column(AnyText, nullable=False)
+    unit = Column(AnyText, nullable=False)
     worker = Column(AnyText, nullable=False)
     state: Column[Any] = Column(Word, nullable=False)
     message = Column(AnyText, nullable=False)

@@ -287,6 +287,23 @@ class Store:
         """
         return self._database.leading(campaign_id)
 
+    def now(self) -> datetime:
+        """Return the time by a clock that all writers share."""
+        with self._database.read() as connection:
+            return self._database.now(connection)
+
+    def is_led(self, campaign_id: int) -> bool:
+        """Return whether a process is `leading` a campaign."""
+        return self._database.is_led(campaign_id)
+
+    def keep_leading(self, campaign_id: int) -> None:
+        """Take the right to run a campaign again, if the server has lost it since `leading`.
+
+        Raises:
+            AssayError: another process has it.
+        """
+        self._database.keep_leading(campaign_id)
+
     def check_in_place(self, campaign_id: int) -> None:
         """Raise an AssayError if the file, which is saved then, or the server is no longer there."""
         self._database.check_in_place(f"run `assay resume --campaign {campaign_id}`")
@@ -370,14 +387,18 @@ class Store:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
         return list(self.each_trial(campaign_id))
 
-    def each_trial(self, campaign_id: int) -> Iterator[StoredTrial]:
+    def trials_of(self, campaign_id: int, groups: Sequence[int]) -> list[StoredTrial]:
+        """Return the ended trials of some groups of a campaign."""
+        return list(self.each_trial(campaign_id, planned_trial.c.group.in_(groups)))
+
+    def each_trial(self, campaign_id: int, *conditions: ColumnElement[bool]) -> Iterator[StoredTrial]:
         """Yield the trials that `trials` returns; a few hundred are in memory at a time."""
         statement = (
             select(*_columns(StoredTrial, trial, planned_trial, record), record.c.trial_id)
             .select_from(trial)
             .outerjoin(planned_trial)
             .outerjoin(record, record.c.trial_id == trial.c.id)
-            .where(trial.c.campaign_id == campaign_id)
+            .where(trial.c.campaign_id == campaign_id, *conditions)
         )
         for row in self.each(campaign_id, statement, trial.c.ordinal):
             if row["trial_id"] is None:

@@ -32,6 +32,7 @@ def upgrade() -> None:
         Column("campaign_id", _WHOLE, primary_key=True),
         Column("number", _WHOLE, primary_key=True),
         Column("name", Text, nullable=False),
+        Column("unit", Text, nullable=False),
         Column("worker", Text, nullable=False),
         Column("state", _WORD, nullable=False),
         Column("message", Text, nullable=False),

@@ -1,0 +1,103 @@
+"""The files that trials need on each host: programs, inputs and files of keys, copied once by their digest."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.experiment.workload import files_of
+from assay.files import whole_file
+from assay.plan.types import PlannedTrial
+from assay.runner.process import CannotStartError, check_startable
+from assay.store import Store
+from assay.store.hosts import NeededFile, content_of
+from assay.words import counted
+
+_SPARE = 64 * 2**20
+"""Bytes that are left free on the disk of a host, for what trials write."""
+
+
+def needed(trials: Iterable[PlannedTrial]) -> set[str]:
+    """Return the paths that trials name, on the host that leads the campaign."""
+    return {path for trial in trials for path in _paths(trial)}
+
+
+def _paths(trial: PlannedTrial) -> list[str]:
+    given = trial.request.get("run", {}).get("input")
+    keys = [str(distribution["file"]) for _, distribution in files_of(trial.request)]
+    return [trial.program, *([given] if given else []), *keys]
+
+
+def placed(trial: PlannedTrial, places: Mapping[str, str]) -> PlannedTrial:
+    """Return a trial with the paths of its files on this host."""
+    request = deepcopy(dict(trial.request))
+    if "input" in request.get("run", {}):
+        request["run"]["input"] = places[request["run"]["input"]]
+    for _, distribution in files_of(request):
+        distribution["file"] = places[distribution["file"]]
+    return replace(trial, program=places[trial.program], request=request)
+
+
+def fetch(store: Store, campaign: int, files: Iterable[NeededFile], folder: Path) -> dict[str, str]:
+    """Copy the files of a campaign to this host; return the path where it leads -> the path here.
+
+    A file that is here already, at the same path or from an earlier campaign, is not copied.
+
+    Raises:
+        AssayError: the disk is full, or a program cannot run here.
+    """
+    places = {}
+    for file in files:
+        here = Path(file.path)
+        if not (here.is_file() and _digest(here) == file.sha256):
+            here = folder / file.sha256 / here.name
+            if not (here.is_file() and _digest(here) == file.sha256):
+                _write(here, content_of(store, campaign, file.sha256), executable=file.executable)
+        if file.executable:
+            _check_program(here)
+        places[file.path] = str(here)
+    return places
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _write(path: Path, content: bytes, *, executable: bool) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(path.parent).free
+        if free < len(content) + _SPARE:
+            raise AssayError(
+                f"{path.parent}: {free // 2**20} MiB are free, and {path.name} needs"
+                f" {(len(content) + _SPARE) // 2**20 + 1} MiB: free some, or set XDG_CACHE_HOME"
+            )
+        with whole_file(path) as part:
+            part.write_bytes(content)
+            part.chmod(0o755 if executable else 0o644)
+    except OSError as error:
+        raise AssayError(f"{path}: cannot be written: {error.strerror}; set XDG_CACHE_HOME") from error
+
+
+def _check_program(path: Path) -> None:
+    """Raise an AssayError if a program is for another processor, or lacks a library here."""
+    try:
+        check_startable(str(path))
+    except CannotStartError as error:
+        raise AssayError(f"{error} (this host is {os.uname().machine})") from error
+    with path.open("rb") as opened:
+        if opened.read(4) != b"\x7fELF":
+            return
+    said = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout  # noqa: S603, S607
+    missing = sorted({line.split()[0] for line in said.splitlines() if "not found" in line})
+    if missing:
+        raise AssayError(
+            f"{path.name} needs {counted(missing, 'library', 'libraries')} that this host lacks:"
+            f" {', '.join(missing)}; install them"
+        )
