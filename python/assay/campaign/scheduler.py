@@ -136,8 +136,8 @@ class Scheduler:
         while todo:
             group = todo.popleft()
             began = self._clock()
-            for trial, outcome in zip(group, executor.execute(group), strict=True):
-                outcome = with_derived(outcome, trial)
+            for trial, measured in zip(group, executor.execute(group), strict=True):
+                outcome = with_derived(measured, trial)
                 trial_id = self._store.record(self._campaign, trial.ordinal, outcome)
                 self.took(trial, ended_trial(trial_id, trial, outcome))
                 ended = self._clock()

@@ -164,7 +164,7 @@ def hosts_in(file: Path | None, *, isolated: bool = False) -> "Hosts | None":
         return None
     if (reader := added("assay.hosts").get("hosts")) is None:
         raise AssayError(f"--on {file}: {lacking('assay-cluster')}")
-    found: "Hosts" = reader.load()(file, isolated=isolated)
+    found: Hosts = reader.load()(file, isolated=isolated)
     return found
 
 

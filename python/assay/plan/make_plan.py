@@ -48,7 +48,9 @@ def make_plan(
         memory_limit_mb: memory limit of trials whose settings have none, MiB.
         hosts: number of hosts; each has a plan of its own, in an order of its own.
     """
-    of_hosts = [_plan_of_host(experiment, seed, number, program_of, memory_limit_mb) for number in range(hosts)]
+    of_hosts = [
+        _plan_of_host(experiment, seed, number, program_of, memory_limit_mb) for number in range(hosts)
+    ]
     if hosts == 1:
         return Plan(seed, tuple(of_hosts[0]))
     return Plan(seed, tuple(_together(of_hosts)))

@@ -82,23 +82,17 @@ def offer(store: Store, campaign: int) -> None:
     with store.write("offer them again") as connection:
         experiment_of(connection, campaign)
         rows = [
-            _row(
-                campaign,
-                group,
-                block,
-                place,
-                host,
-                "open" if not ended else "lost" if ended < planned else "done",
-            )
-            for group, block, place, host, planned, ended in connection.execute(groups)
+            _row(campaign, tuple(of), "open" if not ended else "lost" if ended < planned else "done")
+            for *of, planned, ended in connection.execute(groups)
         ]
         if rows:
             connection.execute(database_of(connection).insert_new(claim), rows)
 
 
-def _row(campaign: int, group: int, block: int, place: int, host_number: int, state: str) -> dict[str, Any]:
-    place_of = {"block": block, "place": place, "host_number": host_number}
-    return {"campaign_id": campaign, "group": group, "state": state, "attempt": 0, **place_of}
+def _row(campaign: int, of: tuple[int, ...], state: str) -> dict[str, Any]:
+    """Return the row of a group; `of` are its number, block, place and number of its host."""
+    place = dict(zip(("group", "block", "place", "host_number"), of, strict=True))
+    return {"campaign_id": campaign, "state": state, "attempt": 0, **place}
 
 
 def take(store: Store, campaign: int, worker: str, lease_s: float, host_number: int = 0) -> Claim | None:
@@ -234,10 +228,7 @@ def replace(
         rows = [
             _row(
                 campaign,
-                of.group,
-                of.block,
-                of.group if of.repeats is None else of.repeats,
-                of.host_number,
+                (of.group, of.block, of.group if of.repeats is None else of.repeats, of.host_number),
                 "open",
             )
             for of in groups

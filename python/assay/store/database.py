@@ -12,6 +12,7 @@ from assay.errors import AssayError
 from assay.store.names import StoreName
 from assay.store.views import ViewSql, quoted
 
+
 class ServerGoneError(AssayError):
     """The server of a store does not answer for now; what was recorded is there."""
 
@@ -117,7 +118,7 @@ class Database(ABC):
         """Return whether a process leads a campaign; where only one process writes, it does."""
         return True
 
-    def keep_leading(self, campaign_id: int) -> None:
+    def keep_leading(self, campaign_id: int) -> None:  # noqa: B027 - a file does not lose it
         """Take the right to run a campaign again, if the server has lost it since `leading`.
 
         Raises:

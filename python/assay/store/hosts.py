@@ -77,8 +77,8 @@ def join(store: Store, campaign: int, name: str, unit: str, worker: str) -> tupl
         number = _number_of(known, planned, name)
         if number is None:
             raise AssayError(
-                f"campaign {campaign} is planned for {counted(planned, 'host')}, which have joined it already;"
-                f" {name} has nothing to do"
+                f"campaign {campaign} is planned for {counted(planned, 'host')}, which have joined it"
+                f" already; {name} has nothing to do"
             )
         values = _state(connection, "working", "") | {"name": name, "unit": unit, "worker": worker}
         if number in known:
@@ -89,11 +89,10 @@ def join(store: Store, campaign: int, name: str, unit: str, worker: str) -> tupl
         return number, known[number].worker if number in known else ""
 
 
-def leave(store: Store, campaign: int, number: int, worker: str, state: HostState, message: str) -> None:
+def leave(store: Store, campaign: int, worker: str, state: HostState, message: str) -> None:
     """Write why the worker of a host has ended; nothing changes if the host has another worker by now."""
     with store.write("try again") as connection:
-        mine = campaign_host.c.worker == worker
-        changed = update(campaign_host).where(_of(campaign, number), mine)
+        changed = update(campaign_host).where(_of(campaign), campaign_host.c.worker == worker)
         connection.execute(changed.values(_state(connection, state, message)))
 
 
@@ -108,7 +107,9 @@ def give_up(store: Store, campaign: int, unit: str, message: str) -> None:
     with store.write("try again") as connection:
         changed = update(campaign_host).where(_of(campaign), campaign_host.c.unit == unit)
         if not connection.execute(changed.values(_state(connection, "lost", message))).rowcount:
-            known = {row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))}
+            known = {
+                row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))
+            }
             number = _number_of(known, _planned_for(connection, campaign), unit)
             if number is not None and number not in known:  # it has never joined
                 values = _state(connection, "lost", message) | {"name": unit, "unit": unit, "worker": ""}
@@ -126,7 +127,7 @@ def dismiss(store: Store, campaign: int) -> None:
 
 
 def _number_of(known: Mapping[int, Any], planned: int, name: str) -> int | None:
-    """Return the number for a host: its own, one that none has, or that of a lost host; None if all are taken."""
+    """Return the number for a host: its own, a free one, or that of a lost host; None if all are taken."""
     mine = [number for number, row in known.items() if row.name == name]
     free = [number for number in range(planned) if number not in known]
     lost = [number for number, row in known.items() if row.state == "lost"]

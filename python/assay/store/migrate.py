@@ -64,6 +64,5 @@ def _make_views(connection: Connection, view_sql: ViewSql) -> None:
         created = create_view(view, number, columns_of(connection, number), view_sql)
         # On a server, a view on which somebody else's depends stays as it is.
         with suppress(DBAPIError), connection.begin_nested():
-            run_sql(connection, f"DROP VIEW {quoted(view)}")
+            run_sql(connection, f"DROP VIEW IF EXISTS {quoted(view)}")
             run_sql(connection, created)
-

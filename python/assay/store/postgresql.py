@@ -423,16 +423,16 @@ def _locked(server: Server, what: str, doing: str) -> Connected:
             (schema,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
             key = _key(schema, what)
             (held,) = connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone() or (False,)
-            if not held:
-                owner = _owner(connection, key) or "unknown"
-                raise AssayError(
-                    f"another process ({owner}) {doing} in {server}: wait until it ends, or stop it with"
-                    " Ctrl-C"
-                )
+            if held:
+                return connection
+            owner = _owner(connection, key) or "unknown"
     except BaseException:
         connection.close()
         raise
-    return connection
+    connection.close()
+    raise AssayError(
+        f"another process ({owner}) {doing} in {server}: wait until it ends, or stop it with Ctrl-C"
+    )
 
 
 def _owner(connection: Connected, key: int) -> str:

@@ -340,9 +340,7 @@ decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campa
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
 conclusion = Table("conclusion", metadata, ConclusionColumns, Index("conclusion_by_campaign", "campaign_id"))
 claim = Table("claim", metadata, ClaimColumns, Index("claim_by_state", "campaign_id", "state"))
-campaign_host = Table(
-    "campaign_host", metadata, CampaignHostColumns, UniqueConstraint("campaign_id", "name")
-)
+campaign_host = Table("campaign_host", metadata, CampaignHostColumns, UniqueConstraint("campaign_id", "name"))
 file = Table("file", metadata, FileColumns)
 campaign_file = Table("campaign_file", metadata, CampaignFileColumns)
 late_result = Table(

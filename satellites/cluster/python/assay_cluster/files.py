@@ -1,4 +1,4 @@
-"""The files that trials need on each host: programs, inputs and files of keys, copied once by their digest."""
+"""The files that trials need on each host: programs, inputs, files of keys. Each is copied once."""
 
 import hashlib
 import os

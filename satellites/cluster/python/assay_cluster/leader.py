@@ -1,9 +1,9 @@
 """Leads a campaign that workers on several hosts run: what the store says is what has happened.
 
-The leader starts workers, and takes up what they have recorded: group after group, it decides what is repeated,
-looked at and ended, as for a campaign on one host. A group whose worker has ended, or has not been heard of for
-the time of its lease, is planned anew as a whole. A host whose worker ends again and again is given up: the
-other hosts run its groups.
+The leader starts workers, and takes up what they have recorded: group after group, it decides what is
+repeated, looked at and ended, as for a campaign on one host. A group whose worker has ended, or has not been
+heard of for the time of its lease, is planned anew as a whole. A host whose worker ends again and again is
+given up: the other hosts run its groups.
 """
 
 import select
@@ -27,7 +27,6 @@ from assay.store.database import ServerGoneError
 from assay.store.hosts import CampaignHost, dismiss, give_up, hosts_of, keep_files
 from assay.store.names import Server
 from assay.words import counted, duration
-
 from assay_cluster.files import needed
 from assay_cluster.units import Unit, Work
 
@@ -174,7 +173,7 @@ class _Run:
             select.select([self.led.stop.wakes], [], [], POLL_S)
 
     def _resume(self) -> None:
-        """Decide what follows from the trials of earlier runs, which may have ended before they decided it."""
+        """Decide what follows from trials of earlier runs, which may have been killed before they did."""
         earlier = {trial.group: trial.block for trial in self.led.store.trials(self.led.number)}
         self._add(self.scheduler.pending)
         begun = set().union(*self.left.values())
@@ -191,7 +190,9 @@ class _Run:
 
     def _take_up(self) -> bool:
         """Take up the groups that are done; return whether the campaign goes on."""
-        done = [group for group in ended_groups(self.led.store, self.led.number) if group not in self.taken_up]
+        done = [
+            group for group in ended_groups(self.led.store, self.led.number) if group not in self.taken_up
+        ]
         for group in done:
             block = self._take_up_trials(group)
             repetition = self.scheduler.repetition(group)
@@ -237,7 +238,9 @@ class _Run:
     def _watch(self) -> None:
         """Start again what has ended, or give it up."""
         store, number = self.led.store, self.led.number
-        ended = [(crew, why) for crew in self.crews if crew.over is None and (why := crew.ended()) is not None]
+        ended = [
+            (crew, why) for crew in self.crews if crew.over is None and (why := crew.ended()) is not None
+        ]
         hosts = hosts_of(store, number) if ended else []
         for crew, why in ended:
             crew.starting = None
@@ -260,7 +263,9 @@ class _Run:
         """Decide whether a unit that has ended is started again."""
         name = crew.unit.name
         refusals = [host.message for host in hosts if host.state == "refused"]
-        reason = next((message for host in hosts if (message := host.message)), "") or why or "its worker ended"
+        reason = (
+            next((message for host in hosts if (message := host.message)), "") or why or "its worker ended"
+        )
         recorded = sum(self.on_host[host.name] for host in hosts)
         crew.fruitless = 0 if recorded > crew.recorded else crew.fruitless + 1
         crew.recorded = recorded

@@ -2,9 +2,10 @@
 
     python -m assay_cluster.worker --store URL --campaign N --unit NAME --name HOST
 
-It is quiet: while a trial runs, it waits for the trial's process, and every 20 s tells the store that it still
-runs (about 3 ms). It looks at the store between groups only. Nobody has to reach it: it ends when the leader
-says so in the store, when no leader has been there for a minute, or when another worker has joined for its host.
+It is quiet: while a trial runs, it waits for the trial's process, and every 20 s tells the store that it
+still runs (about 3 ms). It looks at the store between groups only. Nobody has to reach it: it ends when the
+leader says so in the store, when no leader has been there for a minute, or when another worker has joined for
+its host.
 
 A worker that cannot run trials here writes why into the store. One that cannot reach the store says so on
 standard error, and exits with 2.
@@ -46,13 +47,12 @@ from assay.store.claims import Claim, end_leases, record, renew, take
 from assay.store.database import ServerGoneError
 from assay.store.hosts import HostState, files_of, join, leave, works
 from assay.words import counted, duration
-
 from assay_cluster.files import fetch, placed
 
 LEASE_S = 90.0
 RENEW_S = 20.0
 LEADERLESS_S = 60.0
-"""A worker ends when nobody has led its campaign for so long: a leader that was killed may be back by then."""
+"""A worker ends when nobody has led its campaign for this long: a killed leader may be back before."""
 GONE_S = 600.0
 """How long a worker keeps an outcome that it cannot record, because the server is gone."""
 LONELY_S = 120.0
@@ -215,7 +215,7 @@ def _join(store: Store, options: argparse.Namespace, stop: StopSignals) -> int:
     finally:
         with suppress(AssayError):
             end_leases(store, options.campaign, me)
-            leave(store, options.campaign, worker.number, me, state, message)
+            leave(store, options.campaign, me, state, message)
     return 0
 
 
@@ -229,7 +229,7 @@ def check_host(store: Store, campaign: int, experiment: Experiment) -> None:
     if abs(ahead_s) > CLOCK_S:
         way = "ahead of" if ahead_s > 0 else "behind"
         raise AssayError(
-            f"the clock is {duration(abs(ahead_s))} {way} the store's: set it, for example by `chronyc makestep`"
+            f"the clock is {duration(abs(ahead_s))} {way} the store's: set it, as by `chronyc makestep`"
         )
     machine = present_machine()
     check(experiment, machine)
