@@ -26,7 +26,7 @@ from assay.store.claims import end_leases, ended_groups, expire, offer, replace
 from assay.store.database import ServerGoneError
 from assay.store.hosts import CampaignHost, dismiss, give_up, hosts_of, keep_files
 from assay.store.names import Server
-from assay.words import counted, duration
+from assay.words import agreed, counted, duration
 from assay_cluster.files import needed
 from assay_cluster.units import Unit, Work
 
@@ -273,7 +273,7 @@ class _Run:
             crew.over = refusals[0] if refusals else reason
             give_up(self.led.store, self.led.number, name, crew.over)
             left = [other for other in self.crews if other.over is None]
-            others = f"; {counted(left, 'other', 'others')} go on" if left else ""
+            others = f"; {counted(left, 'other')} {agreed(left, 'goes', 'go')} on" if left else ""
             self.led.reporter.show(f"{name} is given up: {crew.over}{others}")
         else:
             self.led.reporter.show(f"{name}: {reason}; starting it again")

@@ -1,0 +1,234 @@
+"""Campaigns on several hosts: each trial counts once, on one host, whatever ends when."""
+
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.campaign import Reporter, run_campaign
+from assay.campaign.campaign import CampaignResult
+from assay.errors import AssayError
+from assay.experiment import load
+from assay.runner.process import StopSignals
+from assay.store import Store, store_name
+from assay.store.testing import TestServer, running_server
+from assay_cluster.leader import Leader
+from assay_cluster.testing import ProcessUnit
+
+EXPERIMENT = """
+[subjects.a]
+program = "./a"
+extract = { speed = "speed=([0-9.]+)" }
+[subjects.b]
+program = "./b"
+extract = { speed = "speed=([0-9.]+)" }
+[factors]
+subject = ["a", "b"]
+[trial]
+threads = 1
+[design]
+blocks = BLOCKS
+repeat = 0
+[comparison]
+metric = "speed"
+better = "higher"
+baseline = "a"
+"""
+
+PROGRAM = """#!/bin/sh
+echo "$(hostname) begin $(date +%s%N)" >> log
+echo speed=SPEED
+echo "$(hostname) end $(date +%s%N)" >> log
+"""
+
+
+LEADER = """
+import sys
+from pathlib import Path
+from assay.campaign import Reporter, run_campaign
+from assay.experiment import load
+from assay.runner.process import StopSignals
+from assay.store import store_name
+from assay_cluster.leader import Leader
+from assay_cluster.testing import ProcessUnit
+with StopSignals() as stop:
+    hosts = Leader([ProcessUnit("lab1"), ProcessUnit("lab2")])
+    run_campaign(store_name(sys.argv[1]), load(Path("x.toml")), stop, Reporter(), on=hosts)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_programs: Path) -> Path:
+    monkeypatch.setenv("ASSAY_PROGRAMS", str(steady_programs))
+    monkeypatch.chdir(tmp_path)
+    for name, speed in (("a", 10), ("b", 12)):
+        (tmp_path / name).write_text(PROGRAM.replace("SPEED", str(speed)))
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "x.toml").write_text(EXPERIMENT.replace("BLOCKS", "8"))
+    return tmp_path
+
+
+@pytest.fixture
+def url(postgresql: TestServer) -> str:
+    return postgresql.create()
+
+
+def run(url: str, units: list[ProcessUnit], campaign: int | None = None) -> CampaignResult:
+    """Run x.toml on hosts, or resume a campaign."""
+    with StopSignals() as stop:
+        what = load(Path("x.toml")) if campaign is None else campaign
+        return run_campaign(store_name(url), what, stop, Reporter(), on=Leader(units))
+
+
+def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
+    with Store.open(url, create=False) as store:
+        return store.query(sql)[1]
+
+
+def check_exactly_once(url: str, groups: int) -> None:
+    """Check that every planned group has counted whole once, on one host, and that no two ran side by side."""
+    counted = rows(
+        url,
+        "select coalesce(p.repeats, p.group), p.group, count(*), count(distinct t.ran_on) from trial t"
+        " join planned_trial p using (campaign_id, ordinal) group by 1, 2 order by 1, 2",
+    )
+    whole = [original for original, _, trials, _ in counted if trials == 2]
+    assert whole == [*range(groups)]
+    assert {hosts for *_, hosts in counted} == {1}
+    assert rows(url, "select distinct state from claim where state not in ('done', 'replaced')") == []
+    began: dict[str, str] = {}
+    for host, what, _ in map(str.split, Path("log").read_text().splitlines()):
+        # A killed trial has no end, so that one may begin after another; but none ends after another began.
+        if what == "end":
+            assert began.pop(host, "") == "begin"
+        else:
+            began[host] = what
+
+
+def test_each_host_runs_its_own_plan(folder: Path, url: str) -> None:
+    units = [ProcessUnit("lab1"), ProcessUnit("lab2")]
+    result = run(url, units)
+    assert result.report is not None
+    assert [answer.verdict for answer in result.report.analysis.answers] == ["faster"]
+    assert rows(url, "select ran_on, count(*) from trials group by 1 order by 1") == [
+        ("lab1", 16),
+        ("lab2", 16),
+    ]
+    per_host = (
+        "select host_number, string_agg(levels, '' order by ordinal) from planned_trial group by 1 order by 1"
+    )
+    [(_, first), (_, second)] = rows(url, per_host)
+    assert first != second
+    check_exactly_once(url, 16)
+    assert rows(url, "select count(*) from late_result") == [(0,)]
+    assert rows(url, "select name, state from campaign_host order by 1") == [
+        ("lab1", "ended"),
+        ("lab2", "ended"),
+    ]
+
+
+def test_a_host_that_cannot_be_reached_is_given_up_and_the_others_go_on(
+    folder: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay_cluster.leader.STARTS", 1)
+    result = run(url, [ProcessUnit("lab1"), ProcessUnit("lab2", unreachable=True)])
+    assert result.report is not None
+    assert rows(url, "select ran_on, count(*) from trials group by 1") == [("lab1", 32)]
+    said = capsys.readouterr().err
+    assert "lab2 is given up: lab2 cannot be reached: No route to host; 1 other goes on" in said
+    check_exactly_once(url, 16)
+
+
+def test_without_any_host_the_campaign_ends_and_can_be_resumed(
+    folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay_cluster.leader.STARTS", 1)
+    with pytest.raises(AssayError, match=r"no host is left \(lab1: lab1 cannot be reached.*assay resume"):
+        run(url, [ProcessUnit("lab1", unreachable=True)])
+    assert run(url, [ProcessUnit("lab1")], campaign=1).report is not None
+    check_exactly_once(url, 8)
+
+
+def test_workers_that_are_killed_lose_no_trial_and_count_none_twice(folder: Path, url: str) -> None:
+    units = [ProcessUnit("lab1"), ProcessUnit("lab2")]
+    done = threading.Event()
+
+    def kill() -> None:
+        ended = threading.Event()
+        for unit in units:
+            while not done.is_set() and not _has_begun(unit.name):
+                ended.wait(0.05)
+            if unit.process is not None:
+                with suppress(ProcessLookupError):
+                    unit.process.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        result = run(url, units)
+    finally:
+        done.set()
+        killer.join()
+    assert result.report is not None
+    assert [unit.started for unit in units] == [2, 2]
+    check_exactly_once(url, 16)
+
+
+def _has_begun(host: str) -> bool:
+    log = Path("log")
+    return log.exists() and f"{host} begin" in log.read_text()
+
+
+def test_a_campaign_whose_leader_is_killed_is_resumed_on_the_same_hosts(folder: Path, url: str) -> None:
+    leader = subprocess.Popen(
+        [sys.executable, "-c", LEADER, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        while not _has_begun("lab2"):
+            assert leader.poll() is None
+            threading.Event().wait(0.05)
+    finally:
+        leader.kill()
+        leader.wait()
+    assert rows(url, "select count(*) from trials")[0][0] < 32
+    # The former workers still run: each ends when its successor has joined.
+    assert run(url, [ProcessUnit("lab1"), ProcessUnit("lab2")], campaign=1).report is not None
+    check_exactly_once(url, 16)
+
+
+def test_a_server_that_is_killed_and_started_again_interrupts_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running_server() as server:
+        url = server.create()
+
+        def crash() -> None:
+            while not _has_begun("lab2"):
+                threading.Event().wait(0.05)
+            server.stop("immediate")
+            server.start()
+
+        crashing = threading.Thread(target=crash)
+        crashing.start()
+        result = run(url, [ProcessUnit("lab1"), ProcessUnit("lab2")])
+        crashing.join()
+        assert result.report is not None
+        check_exactly_once(url, 16)
+
+
+def test_a_second_leader_is_refused(folder: Path, url: str) -> None:
+    with Store.open(url) as store:
+        run(url, [ProcessUnit("lab1")])
+        with store.leading(1), Store.open(url) as other, pytest.raises(AssayError, match="another process"):
+            with other.leading(1):
+                pass
+        assert store.is_led(1) is False
+
+
+def test_a_file_cannot_be_written_by_hosts(folder: Path) -> None:
+    with pytest.raises(AssayError, match="--on: hosts cannot write .*name a server"):
+        run("assay.sqlite", [ProcessUnit("lab1")])
