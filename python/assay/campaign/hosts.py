@@ -29,13 +29,11 @@ class LedCampaign:
 
 
 class Hosts(Protocol):
-    """The hosts of a campaign, which a satellite starts.
+    """The hosts of a campaign, which a satellite starts."""
 
-    Attributes:
-        count: for how many hosts a new campaign is planned.
-    """
-
-    count: int
+    @property
+    def count(self) -> int:
+        """For how many hosts a new campaign is planned."""
 
     def check(self, experiment: Experiment, store: Store) -> None:
         """Check that hosts can run an experiment into a store.

@@ -9,7 +9,16 @@ import typer
 
 from assay.cli.comparing import measure, with_request
 from assay.cli.invocation import invocation
-from assay.cli.options import DEFAULT_STORE, JsonOption, QuietOption, StoreOption, print_json, seconds
+from assay.cli.options import (
+    DEFAULT_STORE,
+    JsonOption,
+    OnOption,
+    QuietOption,
+    StoreOption,
+    hosts_in,
+    print_json,
+    seconds,
+)
 from assay.errors import AssayError
 from assay.files import STANDARD_OUTPUT, check_writable, write
 
@@ -56,6 +65,7 @@ def ab(
             help="Write a JUnit file with a test case for each benchmark. -: in place of the screen.",
         ),
     ] = None,
+    on: OnOption = None,
     quiet: QuietOption = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -88,6 +98,7 @@ def ab(
         raise AssayError(
             "--markdown -, --junit - and --json all print; use one of them, and files for others"
         )
+    hosts = hosts_in(on)
     repository = Repository.find(request.folder)
     revisions = {
         BASE: repository.revision(base),
@@ -120,7 +131,8 @@ def ab(
                     def stopped(report: "Report") -> None:
                         print_result(answered(report))
 
-                    answer = answered(measure(comparison.experiment, store, quiet=quiet, stopped=stopped))
+                    report = measure(comparison.experiment, store, quiet=quiet, on=hosts, stopped=stopped)
+                    answer = answered(report)
         except Interrupted as interrupted:
             typer.echo("stopped before anything was measured; nothing has been recorded", err=True)
             raise typer.Exit(128 + interrupted.signum) from None

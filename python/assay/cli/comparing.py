@@ -12,6 +12,7 @@ from assay.files import write
 
 if TYPE_CHECKING:
     from assay.campaign.benchmarks import ComparisonRequest
+    from assay.campaign.hosts import Hosts
     from assay.experiment import Experiment
     from assay.report import Report
     from assay.store import Store, StoreName
@@ -118,6 +119,7 @@ def measure(
     path: "StoreName",
     *,
     quiet: bool,
+    on: "Hosts | None" = None,
     stopped: "Callable[[Report], None] | None" = None,
 ) -> "Report":
     """Run the campaign of a prepared comparison, and return its report.
@@ -126,6 +128,7 @@ def measure(
         experiment: its revisions are built.
         path: the store.
         quiet: show no progress.
+        on: the hosts that run it; None: this machine.
         stopped: gets the report of a campaign that was stopped, if any trial has ended.
 
     Raises:
@@ -140,5 +143,8 @@ def measure(
         if stopped:
             stopped(report)
 
-    with running_campaign(path, experiment, quiet=quiet, built=True, stopped=of_stopped) as (report, _):
+    with running_campaign(path, experiment, quiet=quiet, built=True, on=on, stopped=of_stopped) as (
+        report,
+        _,
+    ):
         return report

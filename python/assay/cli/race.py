@@ -14,9 +14,11 @@ from assay.cli.invocation import invocation
 from assay.cli.options import (
     DEFAULT_STORE,
     JsonOption,
+    OnOption,
     QuietOption,
     SeedOption,
     StoreOption,
+    hosts_in,
     real,
     seconds,
     whole,
@@ -28,6 +30,7 @@ from assay.words import nearest, printable
 
 if TYPE_CHECKING:
     from assay.campaign import RehearsalError
+    from assay.campaign.hosts import Hosts
     from assay.experiment import Experiment
     from assay.experiment.race import Entrant, Race
     from assay.report import Report
@@ -155,6 +158,7 @@ def race(
         ),
     ] = None,
     seed: SeedOption = None,
+    on: OnOption = None,
     quiet: QuietOption = False,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -213,6 +217,7 @@ def race(
         commands={key: value for key, value in options.items() if value},
         setup=setup,
     )
+    hosts = hosts_in(on)  # mistakes in its file come before the rehearsal
     path = _path(save, commands)
     rehearsal = _experiment(race, {"blocks": 1}, path, seed)
     with cleaned_up(rehearsal, lambda line: typer.echo(line, err=True)):
@@ -223,7 +228,7 @@ def race(
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
         note = _shell_start(experiment) if race.uses_shell and race.metric == "wall_ms" else ""
         printed = save == STANDARD_OUTPUT
-        _race(experiment, store, began, note, as_json=as_json, quiet=quiet, to_stderr=printed)
+        _race(experiment, store, began, note, on=hosts, as_json=as_json, quiet=quiet, to_stderr=printed)
 
 
 def _entrants(words: Sequence[str]) -> "list[Entrant]":
@@ -421,6 +426,7 @@ def _race(
     began: float,
     note: str,
     *,
+    on: "Hosts | None",
     as_json: bool,
     quiet: bool,
     to_stderr: bool,
@@ -435,7 +441,10 @@ def _race(
             typer.echo(line, err=to_stderr)
 
     stopped = None if as_json else show
-    with running_campaign(path, experiment, quiet=quiet, built=True, stopped=stopped) as (report, store):
+    with running_campaign(path, experiment, quiet=quiet, built=True, on=on, stopped=stopped) as (
+        report,
+        store,
+    ):
         if as_json:
             print_result(report, store, as_json, None)
         else:

@@ -90,7 +90,7 @@ def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
 
 
 def check_exactly_once(url: str, groups: int) -> None:
-    """Check that every planned group has counted whole once, on one host, and that no two ran side by side."""
+    """Check that every group has counted whole once, on one host, and that no two ran side by side."""
     counted = rows(
         url,
         "select coalesce(p.repeats, p.group), p.group, count(*), count(distinct t.ran_on) from trial t"
@@ -223,12 +223,16 @@ def test_a_server_that_is_killed_and_started_again_interrupts_nothing(
 def test_a_second_leader_is_refused(folder: Path, url: str) -> None:
     with Store.open(url) as store:
         run(url, [ProcessUnit("lab1")])
-        with store.leading(1), Store.open(url) as other, pytest.raises(AssayError, match="another process"):
-            with other.leading(1):
-                pass
+        with (
+            store.leading(1),
+            Store.open(url) as other,
+            pytest.raises(AssayError, match="another process"),
+            other.leading(1),
+        ):
+            pass
         assert store.is_led(1) is False
 
 
 def test_a_file_cannot_be_written_by_hosts(folder: Path) -> None:
-    with pytest.raises(AssayError, match="--on: hosts cannot write .*name a server"):
+    with pytest.raises(AssayError, match=r"--on: hosts cannot write .*name a server"):
         run("assay.sqlite", [ProcessUnit("lab1")])

@@ -39,9 +39,9 @@ class ProcessUnit:
         worker = [sys.executable, "-m", "assay_cluster.worker", "--store", work.store]
         worker += ["--campaign", str(work.campaign), "--unit", self.name, "--name", self.name]
         worker += ["--tuned"] * work.tuned
-        self._said = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            ["unshare", "--uts", *own_user, "sh", "-c", _NAMED, self.name, *worker],
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is read when the process has ended
+        self.process = subprocess.Popen(  # noqa: S603
+            ["unshare", "--uts", *own_user, "sh", "-c", _NAMED, self.name, *worker],  # noqa: S607
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._said,
