@@ -11,8 +11,8 @@ from assay.store.database import database_of, run_sql
 from assay.store.names import StoreName
 from assay.store.opening import open_database
 from assay.store.schema import Whole, as_texts, experiment, metadata, version
-from assay.store.store import columns_of, free_view
-from assay.store.views import create_view
+from assay.store.store import free_view
+from assay.store.views import columns_of, create_view
 from assay.words import shortened
 
 _ROWS_AT_ONCE = 500

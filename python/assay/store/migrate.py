@@ -15,7 +15,7 @@ from assay.errors import AssayError
 from assay.store.database import run_sql
 from assay.store.names import StoreName
 from assay.store.schema import VERSION, experiment
-from assay.store.views import ViewSql, create_view, quoted
+from assay.store.views import ViewSql, columns_of, create_view, quoted
 
 if TYPE_CHECKING:
     from alembic.runtime.migration import MigrationContext
@@ -58,8 +58,6 @@ def migrate(connection: Connection, view_sql: ViewSql) -> None:
 
 
 def _make_views(connection: Connection, view_sql: ViewSql) -> None:
-    from assay.store.store import columns_of  # noqa: PLC0415 - it imports this module
-
     for number, view in connection.execute(select(experiment.c.id, experiment.c.view_name)).all():
         created = create_view(view, number, columns_of(connection, number), view_sql)
         # On a server, a view on which somebody else's depends stays as it is.

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import fields
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -58,7 +58,17 @@ from assay.store.schema import (
 )
 from assay.store.schema import experiment as experiments
 from assay.store.types import CampaignSummary, Decision, Imported, StoredTrial
-from assay.store.views import Kind, Names, Type, create_view, free_name, quoted, type_of, wider
+from assay.store.views import (
+    Kind,
+    Names,
+    Type,
+    columns_of,
+    create_view,
+    free_name,
+    quoted,
+    type_of,
+    wider,
+)
 from assay.words import counted, json_text, storable
 
 if TYPE_CHECKING:
@@ -763,16 +773,6 @@ def extend_view(connection: Connection, experiment_id: int, names: Names) -> Non
     database.replace_view(
         connection, view, create_view(view, experiment_id, known | missing, database.view_sql)
     )
-
-
-def columns_of(connection: Connection, experiment_id: int) -> dict[tuple[Kind, str], Type]:
-    """Return the names that an experiment's view has, the first one first."""
-    statement = (
-        select(view_column.c.kind, view_column.c.name, view_column.c.type)
-        .where(view_column.c.experiment_id == experiment_id)
-        .order_by(view_column.c.id)
-    )
-    return {(cast(Kind, kind), name): type_ for kind, name, type_ in connection.execute(statement)}
 
 
 def _missing(known: Names, names: Names) -> dict[tuple[Kind, str], Type]:

@@ -8,7 +8,11 @@ trial can get into an average.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
+
+from sqlalchemy import Connection, select
+
+from assay.store.schema import view_column
 
 Kind = Literal["factor", "metric", "before", "after"]
 Type = Literal["whole", "real", "text"]
@@ -125,3 +129,13 @@ def create_view(view: str, experiment_id: int, names: Names, sql: ViewSql) -> st
     """Return the statement that creates an experiment's view over all its campaigns."""
     columns = ",\n  ".join(f"{value} AS {quoted(column)}" for column, value in view_columns(names, sql))
     return sql.rows.format(view=quoted(view), experiment_id=experiment_id, columns=columns)
+
+
+def columns_of(connection: Connection, experiment_id: int) -> dict[tuple[Kind, str], Type]:
+    """Return the names that an experiment's view has, the first one first."""
+    statement = (
+        select(view_column.c.kind, view_column.c.name, view_column.c.type)
+        .where(view_column.c.experiment_id == experiment_id)
+        .order_by(view_column.c.id)
+    )
+    return {(cast(Kind, kind), name): type_ for kind, name, type_ in connection.execute(statement)}
