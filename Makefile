@@ -71,7 +71,7 @@ lint-all: lint build/lint-all/.configured ## The same, and clang-tidy's static a
 .PHONY: bench
 bench: build ## Measure Assay itself; prints ratios with intervals.
 	$(VENV)/python benchmarks/run.py
-	for script in satellites/*/benchmarks.py; do PYTHONPATH=benchmarks $(VENV)/python $$script; done
+	for script in satellites/*/*benchmarks.py; do PYTHONPATH=benchmarks $(VENV)/python $$script; done
 
 .PHONY: calibration
 calibration: build ## Prove verdicts by simulation, then try them in real trials: about twenty minutes.

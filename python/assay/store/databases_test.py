@@ -277,6 +277,7 @@ def test_a_store_on_a_server_is_migrated_and_is_then_as_a_new_one(postgresql: Te
     with psycopg.connect(old) as raw:
         raw.execute("DROP TABLE claim, late_result, campaign_host, campaign_file, file")
         raw.execute("ALTER TABLE planned_trial DROP COLUMN host_number")
+        raw.execute("DROP INDEX planned_trial_by_group")
         raw.execute("ALTER TABLE trial DROP COLUMN ran_on CASCADE")  # of the views, too
         raw.execute("UPDATE alembic_version SET version_num = '9'")
     with ThreadPoolExecutor(4) as threads:

@@ -325,7 +325,12 @@ view_column = Table(
     "view_column", metadata, ViewColumnColumns, UniqueConstraint("experiment_id", "kind", "name")
 )
 campaign = Table("campaign", metadata, CampaignColumns)
-planned_trial = Table("planned_trial", metadata, PlannedTrialColumns)
+planned_trial = Table(
+    "planned_trial",
+    metadata,
+    PlannedTrialColumns,
+    Index("planned_trial_by_group", "campaign_id", "group"),
+)
 trial = Table(
     "trial",
     metadata,
@@ -339,7 +344,12 @@ record = Table("record", metadata, RecordColumns)
 decision = Table("decision", metadata, DecisionColumns, Index("decision_by_campaign", "campaign_id"))
 audit = Table("audit", metadata, AuditColumns, Index("audit_by_campaign", "campaign_id"))
 conclusion = Table("conclusion", metadata, ConclusionColumns, Index("conclusion_by_campaign", "campaign_id"))
-claim = Table("claim", metadata, ClaimColumns, Index("claim_by_state", "campaign_id", "state"))
+claim = Table(
+    "claim",
+    metadata,
+    ClaimColumns,
+    Index("claim_in_order", "campaign_id", "state", "host_number", "block", "place", "group"),
+)
 campaign_host = Table("campaign_host", metadata, CampaignHostColumns, UniqueConstraint("campaign_id", "name"))
 file = Table("file", metadata, FileColumns)
 campaign_file = Table("campaign_file", metadata, CampaignFileColumns)

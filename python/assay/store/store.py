@@ -226,6 +226,10 @@ class Store:
         """Return some trials of a campaign's plan, in the order in which they run."""
         return self._planned(campaign_id, planned_trial.c.ordinal.in_(ordinals))
 
+    def planned_in(self, campaign_id: int, group: int) -> list[PlannedTrial]:
+        """Return the trials of a group of a campaign's plan, in the order in which they run."""
+        return self._planned(campaign_id, planned_trial.c.group == group)
+
     def decisions(self, campaign_id: int) -> list[Decision]:
         """Return the decisions of a campaign, the first one first."""
         columns = _columns(Decision, decision)

@@ -27,6 +27,11 @@ def upgrade() -> None:
     op.add_column("planned_trial", Column("host_number", _WHOLE, nullable=False, server_default="0"))
     op.add_column("claim", Column("host_number", _WHOLE, nullable=False, server_default="0"))
     op.add_column("trial", Column("ran_on", Text, nullable=True))
+    op.create_index("planned_trial_by_group", "planned_trial", ["campaign_id", "group"])
+    op.drop_index("claim_by_state", "claim")
+    op.create_index(
+        "claim_in_order", "claim", ["campaign_id", "state", "host_number", "block", "place", "group"]
+    )
     op.create_table(
         "campaign_host",
         Column("campaign_id", _WHOLE, primary_key=True),
