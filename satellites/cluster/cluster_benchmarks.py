@@ -108,7 +108,8 @@ def _used(folder: str) -> tuple[int, int]:
 def overhead() -> None:
     """What a trial costs on a host beyond what it costs here, in the same store."""
     print("ms of a trial that does nothing (goal of the difference: at most 20)")
-    here, there = [], []
+    here: list[float] = []
+    there: list[float] = []
     with running_server() as server, tempfile.TemporaryDirectory() as folder:
         for _ in range(RUNS):
             for took, hosts in ((here, None), (there, Leader([ProcessUnit("lab1")]))):

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -92,8 +93,12 @@ def _check_program(path: Path) -> None:
     except CannotStartError as error:
         raise AssayError(f"{error} (this host is {os.uname().machine})") from error
     with path.open("rb") as opened:
-        if opened.read(4) != b"\x7fELF":
-            return
+        start = opened.read(20)
+    if start[:4] != b"\x7fELF":
+        return
+    with Path(sys.executable).open("rb") as opened:
+        if start[4:6] + start[18:20] != (ours := opened.read(20))[4:6] + ours[18:20]:
+            raise AssayError(f"{path.name} is for another processor than this host's, {os.uname().machine}")
     said = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout  # noqa: S603, S607
     missing = sorted({line.split()[0] for line in said.splitlines() if "not found" in line})
     if missing:

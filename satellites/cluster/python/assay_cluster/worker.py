@@ -176,7 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _join(store: Store, options: argparse.Namespace, stop: StopSignals) -> int:
     name = os.environ.get("SLURMD_NODENAME") or options.name or platform.node()
     me = f"process {os.getpid()} on {platform.node()}, since {time.time():.0f}"
-    worker = Worker(store, options.campaign, name, stop, me, ends_at=_allocation_ends())
+    worker = Worker(store, options.campaign, name, stop, me, ends_at=allocation_ends())
     worker.number, former = join(store, options.campaign, name, options.unit, me)
     state: HostState = "refused"
     message = ""
@@ -232,7 +232,6 @@ def check_host(store: Store, campaign: int, experiment: Experiment) -> None:
             f"the clock is {duration(abs(ahead_s))} {way} the store's: set it, as by `chronyc makestep`"
         )
     machine = present_machine()
-    check(experiment, machine)
     most = max(trial.request.get("threads", 1) for trial in store.pending(campaign))
     leader_has = store.campaign(campaign).host.get("processors", 0)
     if len(machine.processors) < most <= leader_has:
@@ -240,6 +239,7 @@ def check_host(store: Store, campaign: int, experiment: Experiment) -> None:
             f"{counted(machine.processors, 'processor')} are too few for {most} threads, which the machine"
             " that leads the campaign could run side by side"
         )
+    check(experiment, machine)
 
 
 @contextmanager
@@ -302,7 +302,7 @@ def _folder(wanted: Path) -> Path:
     return folder
 
 
-def _allocation_ends() -> float | None:
+def allocation_ends() -> float | None:
     """Return when the Slurm allocation of this process ends, seconds since 1970; None outside of one."""
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
