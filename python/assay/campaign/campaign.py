@@ -170,6 +170,11 @@ class _Campaign:
         reporter, stop = self.reporter, self.stop
         if self.on:
             self.on.check(experiment, self.store)
+        elif self.number is not None and (hosts := self.store.hosts_planned(self.number)) > 1:
+            reporter.show(
+                f"campaign {self.number} is planned for {hosts} hosts; this machine runs what is left of it"
+                " (--on FILE names hosts)"
+            )
         programs.find("assay-calibrate")  # before a campaign begins, which could not run without
         commit = _commit(experiment)  # before a build, which may change files in git
         listed = check_built(experiment, stop, reporter, built=self.built)

@@ -48,6 +48,11 @@ from assay.store.store import Store, add_decision, add_ended, experiment_of
 from assay.store.types import Decision
 
 
+_same_trial = (planned_trial.c.campaign_id == trial.c.campaign_id) & (
+    planned_trial.c.ordinal == trial.c.ordinal
+)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A group that a worker has taken.
@@ -67,24 +72,31 @@ class Claim:
 def offer(store: Store, campaign: int) -> None:
     """Let workers take the groups of a campaign's plan that have not begun, beside those offered before.
 
-    A group that has begun without a claim, in an earlier run on one host, is lost.
+    A group that has begun without a claim, in a run on one host, is lost, or done if all of it has ended.
     """
-    known = select(claim.c.group).where(claim.c.campaign_id == campaign)
     place = func.coalesce(planned_trial.c.repeats, planned_trial.c.group)
     of_group = (planned_trial.c.group, planned_trial.c.block, place, planned_trial.c.host_number)
     groups = (
-        select(*of_group, func.count(), func.count(trial.c.id))
+        select(*of_group, func.count(), func.count(trial.c.id), func.max(claim.c.state))
         .select_from(planned_trial)
-        .outerjoin(trial)
-        .where(planned_trial.c.campaign_id == campaign, planned_trial.c.group.not_in(known))
+        .outerjoin(trial, _same_trial)
+        .outerjoin(
+            claim,
+            (claim.c.campaign_id == planned_trial.c.campaign_id) & (claim.c.group == planned_trial.c.group),
+        )
+        .where(planned_trial.c.campaign_id == campaign)
         .group_by(*of_group)
     )
     with store.write("offer them again") as connection:
         experiment_of(connection, campaign)
-        rows = [
-            _row(campaign, tuple(of), "open" if not ended else "lost" if ended < planned else "done")
-            for *of, planned, ended in connection.execute(groups)
-        ]
+        rows = []
+        for *of, planned, ended, state in connection.execute(groups):
+            begun = "open" if not ended else "lost" if ended < planned else "done"
+            if state is None:
+                rows.append(_row(campaign, tuple(of), begun))
+            elif state == "open" and begun != "open":
+                still = (*_of(campaign, of[0]), claim.c.state == "open")
+                connection.execute(update(claim).where(*still).values(state=begun))
         if rows:
             connection.execute(database_of(connection).insert_new(claim), rows)
 
@@ -162,18 +174,25 @@ def record(store: Store, held: Claim, ordinal: int, outcome: Outcome) -> int | N
     is never counted, and None is returned. So a worker that does not know whether it has recorded may do so
     again.
     """
+    ended = select(trial.c.id).where(trial.c.campaign_id == held.campaign, trial.c.ordinal == ordinal)
+    lock = select(claim.c.group, ended.scalar_subquery()).where(*_held(held)).with_for_update(of=claim)
     with store.write("record it again") as connection:
-        lock = select(claim.c.group).where(*_held(held)).with_for_update()
-        is_held = connection.execute(lock).one_or_none() is not None
-        ended = select(trial.c.id).where(trial.c.campaign_id == held.campaign, trial.c.ordinal == ordinal)
-        if not is_held or connection.execute(ended).one_or_none():
+        row = connection.execute(lock).one_or_none()
+        if row is None or row[1] is not None:
             _keep(connection, held, ordinal, outcome)
             return None
         number = add_ended(connection, held.campaign, ordinal, outcome)
-        if not _left(connection, held.campaign, held.group):
-            connection.execute(
-                update(claim).where(*_of(held.campaign, held.group)).values(state="done", until=None)
+        left = (
+            select(planned_trial.c.ordinal)
+            .outerjoin(trial, _same_trial)
+            .where(
+                planned_trial.c.campaign_id == held.campaign,
+                planned_trial.c.group == held.group,
+                trial.c.id.is_(None),
             )
+        )
+        done = update(claim).where(*_of(held.campaign, held.group), ~left.exists())
+        connection.execute(done.values(state="done", until=None))
         return number
 
 
@@ -229,11 +248,6 @@ def replace(
         connection.execute(insert(claim), rows)
 
 
-_same_trial = (planned_trial.c.campaign_id == trial.c.campaign_id) & (
-    planned_trial.c.ordinal == trial.c.ordinal
-)
-
-
 def _of(campaign: int, group: int) -> tuple[ColumnElement[bool], ...]:
     return claim.c.campaign_id == campaign, claim.c.group == group
 
@@ -245,17 +259,6 @@ def _held(held: Claim) -> tuple[ColumnElement[bool], ...]:
 
 def _until(connection: Connection, lease_s: float) -> Any:
     return database_of(connection).now(connection) + timedelta(seconds=lease_s)
-
-
-def _left(connection: Connection, campaign: int, group: int) -> int:
-    """Return how many trials of a group have no result."""
-    left = (
-        select(func.count())
-        .select_from(planned_trial)
-        .outerjoin(trial, _same_trial)
-        .where(planned_trial.c.campaign_id == campaign, planned_trial.c.group == group, trial.c.id.is_(None))
-    )
-    return connection.execute(left).scalar_one()
 
 
 def _keep(connection: Connection, held: Claim, ordinal: int, outcome: Outcome) -> None:

@@ -143,8 +143,13 @@ def test_a_lost_group_is_planned_anew_as_a_whole(store: Store) -> None:
     assert (summary.planned, summary.ended, summary.finished) == (5, 5, True)
 
 
-def test_what_a_run_on_one_host_has_begun_is_lost_and_what_it_has_ended_is_done(store: Store) -> None:
+@pytest.mark.parametrize("offered", [False, True], ids=["never offered", "offered before"])
+def test_what_a_run_on_one_host_has_begun_is_lost_and_what_it_has_ended_is_done(
+    store: Store, offered: bool
+) -> None:
     campaign = begin(store, 6)
+    if offered:
+        offer(store, campaign)
     for ordinal in (0, 1, 2):
         store.record(campaign, ordinal, measured(1))
     offer(store, campaign)

@@ -230,6 +230,11 @@ class Store:
         """Return the trials of a group of a campaign's plan, in the order in which they run."""
         return self._planned(campaign_id, planned_trial.c.group == group)
 
+    def hosts_planned(self, campaign_id: int) -> int:
+        """Return for how many hosts a campaign is planned."""
+        most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign_id)
+        return int(self.rows(campaign_id, most)[0][0] or 0) + 1
+
     def decisions(self, campaign_id: int) -> list[Decision]:
         """Return the decisions of a campaign, the first one first."""
         columns = _columns(Decision, decision)
