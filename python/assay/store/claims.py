@@ -47,7 +47,6 @@ from assay.store.schema import campaign_host, claim, decision, late_result, plan
 from assay.store.store import Store, add_decision, add_ended, experiment_of
 from assay.store.types import Decision
 
-
 _same_trial = (planned_trial.c.campaign_id == trial.c.campaign_id) & (
     planned_trial.c.ordinal == trial.c.ordinal
 )

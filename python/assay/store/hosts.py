@@ -16,12 +16,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from assay.errors import AssayError
 from assay.store.database import database_of
-from assay.store.schema import campaign_file, campaign_host, file, planned_trial
-from assay.store.store import Store, experiment_of
+from assay.store.schema import campaign_file, campaign_host, file
+from assay.store.store import Store, experiment_of, planned_hosts
 from assay.words import counted
 
 HostState = Literal["working", "ended", "refused", "lost"]
@@ -70,7 +70,7 @@ def join(store: Store, campaign: int, name: str, unit: str, worker: str) -> tupl
         AssayError: all numbers belong to other hosts.
     """
     with store.write("try again") as connection:
-        planned = _planned_for(connection, campaign)
+        planned = planned_hosts(connection, campaign)
         experiment_of(connection, campaign)
         database_of(connection).lock_views(connection)  # so that no two hosts get one number
         known = {row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))}
@@ -110,7 +110,7 @@ def give_up(store: Store, campaign: int, unit: str, message: str) -> None:
             known = {
                 row.number: row for row in connection.execute(select(campaign_host).where(_of(campaign)))
             }
-            number = _number_of(known, _planned_for(connection, campaign), unit)
+            number = _number_of(known, planned_hosts(connection, campaign), unit)
             if number is not None and number not in known:  # it has never joined
                 values = _state(connection, "lost", message) | {"name": unit, "unit": unit, "worker": ""}
                 connection.execute(
@@ -132,11 +132,6 @@ def _number_of(known: Mapping[int, Any], planned: int, name: str) -> int | None:
     free = [number for number in range(planned) if number not in known]
     lost = [number for number, row in known.items() if row.state == "lost"]
     return next(iter([*mine, *free, *lost]), None)
-
-
-def _planned_for(connection: Connection, campaign: int) -> int:
-    most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign)
-    return int(connection.execute(most).scalar_one() or 0) + 1
 
 
 def keep_files(store: Store, campaign: int, paths: Iterable[str]) -> None:

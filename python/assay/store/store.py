@@ -232,8 +232,8 @@ class Store:
 
     def hosts_planned(self, campaign_id: int) -> int:
         """Return for how many hosts a campaign is planned."""
-        most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign_id)
-        return int(self.rows(campaign_id, most)[0][0] or 0) + 1
+        with self._database.read() as connection:
+            return planned_hosts(connection, campaign_id)
 
     def decisions(self, campaign_id: int) -> list[Decision]:
         """Return the decisions of a campaign, the first one first."""
@@ -634,6 +634,12 @@ def experiment_of(connection: Connection, campaign_id: int) -> int:
     if experiment_id is None:
         raise _no_campaign(database_of(connection).name, campaign_id)
     return experiment_id
+
+
+def planned_hosts(connection: Connection, campaign_id: int) -> int:
+    """Return for how many hosts a campaign is planned."""
+    most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign_id)
+    return int(connection.execute(most).scalar_one() or 0) + 1
 
 
 def _no_campaign(name: StoreName, campaign_id: int) -> AssayError:
