@@ -33,6 +33,7 @@ threads = 1
 [design]
 blocks = BLOCKS
 repeat = 0
+busy = "count"
 [comparison]
 metric = "speed"
 better = "higher"
@@ -184,6 +185,7 @@ def _has_begun(host: str) -> bool:
 
 
 def test_a_campaign_whose_leader_is_killed_is_resumed_on_the_same_hosts(folder: Path, url: str) -> None:
+    (folder / "x.toml").write_text(EXPERIMENT.replace("BLOCKS", "24"))
     leader = subprocess.Popen(
         [sys.executable, "-c", LEADER, url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -194,10 +196,10 @@ def test_a_campaign_whose_leader_is_killed_is_resumed_on_the_same_hosts(folder: 
     finally:
         leader.kill()
         leader.wait()
-    assert rows(url, "select count(*) from trials")[0][0] < 32
+    assert rows(url, "select count(*) from trials")[0][0] < 96
     # The former workers still run: each ends when its successor has joined.
     assert run(url, [ProcessUnit("lab1"), ProcessUnit("lab2")], campaign=1).report is not None
-    check_exactly_once(url, 16)
+    check_exactly_once(url, 48)
 
 
 def test_a_server_that_is_killed_and_started_again_interrupts_nothing(
