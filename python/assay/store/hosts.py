@@ -10,7 +10,7 @@ again has the number that it had; a new one gets a number that none has, or that
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -134,17 +134,22 @@ def _number_of(known: Mapping[int, Any], planned: int, name: str) -> int | None:
     return next(iter([*mine, *free, *lost]), None)
 
 
-def keep_files(store: Store, campaign: int, paths: Iterable[str]) -> None:
+def keep_files(store: Store, campaign: int, places: Mapping[str, str]) -> None:
     """Keep the files that the trials of a campaign need, each content once.
+
+    Args:
+        store: where the campaign is.
+        campaign: its number.
+        places: the path that trials name -> the path of the file on this host.
 
     Raises:
         AssayError: a file cannot be read.
     """
-    for path in paths:
+    for path, here in places.items():
         try:
-            content, mode = Path(path).read_bytes(), Path(path).stat().st_mode
+            content, mode = Path(here).read_bytes(), Path(here).stat().st_mode
         except OSError as error:
-            raise AssayError(f"{path}: hosts need it, and it cannot be read: {error.strerror}") from error
+            raise AssayError(f"{here}: hosts need it, and it cannot be read: {error.strerror}") from error
         digest = hashlib.sha256(content).hexdigest()
         with store.write("try again") as connection:
             here = select(file.c.sha256).where(file.c.sha256 == digest)

@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -46,8 +47,8 @@ def test_files_are_copied_once_by_their_digest_and_keep_what_they_are(store: Sto
     program = write(tmp_path / "leader/run", "#!/bin/sh\necho 1\n")
     keys = write(tmp_path / "leader/keys", "1\n", 0o644)
     campaign = begin(store, planned(0, program=str(program)))
-    keep_files(store, campaign, [str(program), str(keys)])
-    keep_files(store, campaign, [str(program)])  # as when it is resumed
+    keep_files(store, campaign, {str(program): str(program), str(keys): str(keys)})
+    keep_files(store, campaign, {str(program): str(program)})  # as when it is resumed
     files = files_of(store, campaign)
     shutil.rmtree(tmp_path / "leader")
     places = fetch(store, campaign, files, tmp_path / "cache")
@@ -66,7 +67,7 @@ def test_files_are_copied_once_by_their_digest_and_keep_what_they_are(store: Sto
 def test_a_file_that_is_here_already_is_used_where_it_is(store: Store, tmp_path: Path) -> None:
     program = write(tmp_path / "run", "#!/bin/sh\n")
     campaign = begin(store, planned(0, program=str(program)))
-    keep_files(store, campaign, [str(program)])
+    keep_files(store, campaign, {str(program): str(program)})
     assert fetch(store, campaign, files_of(store, campaign), tmp_path / "cache") == {
         str(program): str(program)
     }
@@ -76,7 +77,8 @@ def test_trials_find_their_files_where_they_were_copied_to() -> None:
     trial = PlannedTrial(
         *(0, 0, 0, {}, {"run": {"input": "/in"}}, "/x", {}, 1, 1),
     )
-    assert needed([trial]) == {"/x", "/in"}
+    moved = replace(trial, program="/new/x")
+    assert needed([trial], [moved]) == {"/x": "/new/x", "/new/x": "/new/x", "/in": "/in"}
     here = placed(trial, {"/x": "/cache/x", "/in": "/cache/in"})
     assert (here.program, here.request["run"]["input"]) == ("/cache/x", "/cache/in")
     assert trial.request["run"]["input"] == "/in"
@@ -87,7 +89,7 @@ def test_a_full_disk_is_said_before_anything_is_written(
 ) -> None:
     program = write(tmp_path / "leader/run", "#!/bin/sh\n")
     campaign = begin(store, planned(0, program=str(program)))
-    keep_files(store, campaign, [str(program)])
+    keep_files(store, campaign, {str(program): str(program)})
     shutil.rmtree(tmp_path / "leader")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**30, 2**30, 2**20))
     with pytest.raises(AssayError, match="1 MiB are free, and run needs 65 MiB: free some"):
@@ -122,7 +124,7 @@ def test_a_library_that_is_missing_is_named(
     write(tmp_path / "bin/ldd", "#!/bin/sh\necho '	libhwloc.so.15 => not found'\n")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     campaign = begin(store, planned(0, program=str(program)))
-    keep_files(store, campaign, [str(program)])
+    keep_files(store, campaign, {str(program): str(program)})
     with pytest.raises(
         AssayError, match=r"run needs 1 library that this host lacks: libhwloc.so.15; install"
     ):

@@ -23,9 +23,18 @@ _SPARE = 64 * 2**20
 """Bytes that are left free on the disk of a host, for what trials write."""
 
 
-def needed(trials: Iterable[PlannedTrial]) -> set[str]:
-    """Return the paths that trials name, on the host that leads the campaign."""
-    return {path for trial in trials for path in _paths(trial)}
+def needed(planned: Iterable[PlannedTrial], present: Iterable[PlannedTrial]) -> dict[str, str]:
+    """Return the path that trials name -> where the file is on the host that leads the campaign.
+
+    Args:
+        planned: trials as they are in the store.
+        present: the same trials in the present worktrees, which a resumed campaign has made anew.
+    """
+    places = {}
+    for before, now in zip(planned, present, strict=True):
+        for path, here in zip(_paths(before), _paths(now), strict=True):
+            places |= {path: here, here: here}  # groups that are repeated name the present one
+    return places
 
 
 def _paths(trial: PlannedTrial) -> list[str]:
