@@ -152,8 +152,8 @@ def keep_files(store: Store, campaign: int, places: Mapping[str, str]) -> None:
             raise AssayError(f"{here}: hosts need it, and it cannot be read: {error.strerror}") from error
         digest = hashlib.sha256(content).hexdigest()
         with store.write("try again") as connection:
-            here = select(file.c.sha256).where(file.c.sha256 == digest)
-            if connection.execute(here).one_or_none() is None:
+            kept = select(file.c.sha256).where(file.c.sha256 == digest)
+            if connection.execute(kept).one_or_none() is None:
                 adding = database_of(connection).insert_new(file)
                 connection.execute(adding, {"sha256": digest, "content": content})
             row = {"sha256": digest, "executable": int(bool(mode & 0o111))}

@@ -30,7 +30,7 @@ def needed(planned: Iterable[PlannedTrial], present: Iterable[PlannedTrial]) -> 
         planned: trials as they are in the store.
         present: the same trials in the present worktrees, which a resumed campaign has made anew.
     """
-    places = {}
+    places: dict[str, str] = {}
     for before, now in zip(planned, present, strict=True):
         for path, here in zip(_paths(before), _paths(now), strict=True):
             places |= {path: here, here: here}  # groups that are repeated name the present one
