@@ -93,6 +93,7 @@ class LocalExecutor:
         tuned: trials run at the highest priority that is allowed.
         simulated: the simulation of each trial that names events.
         name: the name of this host in the outcomes.
+        facts: what outcomes say of this host beside its settings: processor, libraries.
     """
 
     calibrate: Path
@@ -105,6 +106,7 @@ class LocalExecutor:
     simulated: SimulationPlan = field(default_factory=SimulationPlan)
     surroundings_of: Callable[[Mapping[str, Level]], Mapping[str, Any]] | None = None
     name: str = field(default_factory=platform.node)
+    facts: Mapping[str, str] = field(default_factory=dict)
     _busy: bool = field(default=False, init=False)
     _host: Mapping[str, str] = field(default_factory=dict, init=False)
     _latest: _Calibration | None = field(default=None, init=False)
@@ -123,7 +125,7 @@ class LocalExecutor:
             threads = max(trial.request["threads"] for trial in group)
             self.patience_s -= load.wait_until_quiet(threads, self.patience_s, self.stop)
         self._busy = False
-        self._host = state(System())
+        self._host = {**self.facts, **state(System())}
         return self._outcomes(group)
 
     def _outcomes(self, group: Sequence[PlannedTrial]) -> Iterator[Outcome]:

@@ -17,7 +17,7 @@ from assay.runner.process import StopSignals
 from assay.store import Store, store_name
 from assay.store.testing import TestServer, running_server
 from assay_cluster.leader import Leader
-from assay_cluster.testing import ProcessUnit
+from assay_cluster.testing import ProcessUnit, machine_name
 
 EXPERIMENT = """
 [subjects.a]
@@ -65,6 +65,7 @@ with StopSignals() as stop:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_programs: Path) -> Path:
     monkeypatch.setenv("ASSAY_PROGRAMS", str(steady_programs))
+    monkeypatch.setenv("ASSAY_TEST_NETWORK", f".{os.getpid()}.{tmp_path.name[-12:]}")
     monkeypatch.chdir(tmp_path)
     for name, speed in (("a", 10), ("b", 12)):
         (tmp_path / name).write_text(PROGRAM.replace("SPEED", str(speed)))
@@ -181,7 +182,7 @@ def test_workers_that_are_killed_lose_no_trial_and_count_none_twice(folder: Path
 
 def _has_begun(host: str) -> bool:
     log = Path("log")
-    return log.exists() and f"{host} begin" in log.read_text()
+    return log.exists() and f"{machine_name(host)} begin" in log.read_text()
 
 
 def test_a_campaign_whose_leader_is_killed_is_resumed_on_the_same_hosts(folder: Path, url: str) -> None:

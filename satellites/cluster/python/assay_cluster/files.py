@@ -2,10 +2,12 @@
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -108,10 +110,36 @@ def _check_program(path: Path) -> None:
     with Path(sys.executable).open("rb") as opened:
         if start[4:6] + start[18:20] != (ours := opened.read(20))[4:6] + ours[18:20]:
             raise AssayError(f"{path.name} is for another processor than this host's, {os.uname().machine}")
-    said = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout  # noqa: S603, S607
-    missing = sorted({line.split()[0] for line in said.splitlines() if "not found" in line})
+    missing = sorted(name for name, library in _libraries(path).items() if library is None)
     if missing:
         raise AssayError(
             f"{path.name} needs {counted(missing, 'library', 'libraries')} that this host lacks:"
             f" {', '.join(missing)}; install them"
         )
+
+
+def _libraries(program: Path) -> dict[str, Path | None]:
+    """Return the libraries that a program loads here: name -> file, None if it is missing."""
+    asked = ["ldd", str(program)]
+    said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout  # noqa: S603
+    libraries: dict[str, Path | None] = {}
+    for line in said.splitlines():
+        name, _, rest = line.strip().partition(" => ")
+        if rest:
+            libraries[name] = None if "not found" in rest else Path(rest.split(" (")[0])
+    return libraries
+
+
+def facts(places: Iterable[str]) -> dict[str, str]:
+    """Return what may differ between hosts: processor, microcode, kernel, and the digests of libraries."""
+    found = {"kernel": platform.release(), "machine": platform.machine()}
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if (fact := {"model name": "processor", "microcode": "microcode"}.get(name.strip())) is not None:
+                found.setdefault(fact, value.strip())
+    for program in map(Path, places):
+        for name, library in _libraries(program).items():
+            if library is not None:
+                found.setdefault(f"library {name}", _digest(library)[:12])
+    return found

@@ -1,4 +1,7 @@
-"""Hosts for tests: workers on this machine, each in a namespace in which the machine has another name."""
+"""Hosts for tests: workers on this machine, each in a namespace in which the machine has another name.
+
+The variable ASSAY_TEST_NETWORK tells hosts of tests apart that run side by side.
+"""
 
 import os
 import subprocess
@@ -11,6 +14,11 @@ from assay.errors import AssayError
 from assay_cluster.units import Work
 
 _NAMED = 'hostname "$0" && exec "$@"'
+
+
+def machine_name(host: str) -> str:
+    """Return what the machine of a host is called."""
+    return host + os.environ.get("ASSAY_TEST_NETWORK", "")
 
 
 @dataclass
@@ -41,7 +49,7 @@ class ProcessUnit:
         worker += ["--tuned"] * work.tuned
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is read when the process has ended
         self.process = subprocess.Popen(  # noqa: S603
-            ["unshare", "--uts", *own_user, "sh", "-c", _NAMED, self.name, *worker],  # noqa: S607
+            ["unshare", "--uts", *own_user, "sh", "-c", _NAMED, machine_name(self.name), *worker],  # noqa: S607
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._said,

@@ -47,7 +47,7 @@ from assay.store.claims import Claim, end_leases, record, renew, take
 from assay.store.database import ServerGoneError
 from assay.store.hosts import HostState, files_of, join, leave, works
 from assay.words import counted, duration
-from assay_cluster.files import fetch, placed
+from assay_cluster.files import facts, fetch, placed
 
 LEASE_S = 90.0
 RENEW_S = 20.0
@@ -200,6 +200,7 @@ def _join(store: Store, options: argparse.Namespace, stop: StopSignals) -> int:
                 tuned=options.tuned or options.isolated,
                 simulated=simulation_plan(experiment),
                 name=name,
+                facts=facts(places.values()),
             )
             state = "ended"
             state, message = worker.work(executor, places)
