@@ -9,7 +9,7 @@
 //     handle.find("Ada");                                     // std::optional(36)
 //     handle.erase("Ada");                                    // true
 //
-//     ages.for_each([](const std::string& name, int age) { ... });   // while no call runs
+//     ages.for_each([](const std::string& name, int age) { ... });   // at rest
 //
 // docs/guide/trees.md says when to use this tree, and how it differs from the paper.
 //

@@ -94,9 +94,8 @@ class basic_hazard_pointers {
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
   participant join() { return {*this, records_.claim()}; }
 
-  // Frees all nodes that wait. By any thread, while the domain is at rest: no guard is open
-  // (checked in debug builds), all calls of participants happened before, and none happens until
-  // this one has. Never fails, and waits for nobody.
+  // Frees all nodes that wait. By any thread, while the domain is at rest (concept.h), of which
+  // debug builds check that no guard is open. Never fails, and waits for nobody.
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
@@ -149,8 +148,8 @@ class basic_hazard_pointers {
 
 using hazard_pointers = basic_hazard_pointers<hazard_pointers_settings>;
 
-// A time during which the nodes protected by name are not freed. The calls are the thread's that
-// pinned.
+// While it exists, the nodes that protect() returned last for each slot are not freed. Only the
+// thread that opened it calls it.
 template <class Settings>
 class basic_hazard_pointers<Settings>::read_guard {
  public:
@@ -174,7 +173,7 @@ class basic_hazard_pointers<Settings>::read_guard {
   // The same for a word that holds a pointer and marks; pointer_of(word) is the pointer.
   template <class Word, class PointerOf>
   Word protect(std::size_t slot, const atomic<Word>& source, PointerOf pointer_of) {
-    misuse::require(slot < slots, "a node is protected by a slot that does not exist");
+    misuse::require(slot < slots, "protect() is given a slot that does not exist: they are 0 to 7");
     used_ = std::max(used_, slot + 1);
     Word word = source.load(memory_order_acquire);  // as (3)
     while (true) {
@@ -216,7 +215,7 @@ class basic_hazard_pointers<Settings>::guard : public read_guard {
   // there is no memory is leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
-    misuse::require(node != nullptr, "a null pointer is retired");
+    misuse::require(node != nullptr, "retire() is given a null pointer");
     detail::retired::make(node, std::move(deleter),
                           [this](auto... parts) noexcept { this->record_->retire(parts...); });
     Settings::observer::retired();
