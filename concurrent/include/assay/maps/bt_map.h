@@ -699,8 +699,8 @@ class bt_map<K, V, Policies>::handle {
 
   // Reading in place, in both directions, and by keys of other types.
   //
-  // These call f(key, value) with references to the key and the value in the map, which are not
-  // copied. The references are valid until f returns: what other threads erase meanwhile is freed
+  // These call f(key, value) with references, and copy nothing that is in a record (see "Types"
+  // above). The references are valid until f returns: what other threads erase meanwhile is freed
   // only after the call. f is called with no lock held. It may call the map through another handle,
   // or without one, also to change or erase the element that it is given, which it continues to
   // see as it was. It must not call the map through this handle. What it throws is passed on.
