@@ -69,7 +69,10 @@ constexpr unsigned value_bits() {
 
 }  // namespace elb
 
-// Any thread may call its functions; those that say "at rest" need the container at rest
+// `Reclaim` decides when memory is freed, and `Settings` says how wide nodes are (elb_nodes in
+// elb_tree.h) and how many bits of keys and values are kept.
+//
+// Any thread may call its functions; those that say "at rest" need the multimap at rest
 // (concept.h): no other thread calls anything, and what others did happened before.
 template <std::integral K, std::integral V, class Reclaim = reclaim::hazard_pointers,
           class Settings = elb_settings>

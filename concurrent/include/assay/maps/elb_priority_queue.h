@@ -89,8 +89,11 @@ constexpr unsigned tie_bits() {
 
 }  // namespace elb
 
-// Any thread may call its functions; those that say "at rest" need the container at rest
-// (concept.h): no other thread calls anything, and what others did happened before.
+// `Compare` is std::less or std::greater, `Reclaim` decides when memory is freed, and `Settings`
+// says how wide nodes are (elb_nodes in elb_tree.h) and how many tie bits there are.
+//
+// Any thread may call its functions; those that say "at rest" need the queue at rest (concept.h):
+// no other thread calls anything, and what others did happened before.
 template <class T, class Compare = std::less<T>, class Reclaim = reclaim::hazard_pointers,
           class Settings = elb_queue_settings>
 class elb_priority_queue {

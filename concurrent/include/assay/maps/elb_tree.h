@@ -194,8 +194,8 @@ using elb_settings = elb_nodes<32>;
 using elb_narrow = elb_nodes<16>;
 using elb_wide = elb_nodes<512, 252>;
 
-// Any thread may call its functions; those that say "at rest" need the container at rest
-// (concept.h): no other thread calls anything, and what others did happened before.
+// Any thread may call its functions; those that say "at rest" need the tree at rest (concept.h): no
+// other thread calls anything, and what others did happened before.
 template <class Entry, class Reclaim = reclaim::hazard_pointers, class Settings = elb_settings>
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 class elb_tree {
@@ -377,8 +377,8 @@ class elb_tree {
       return added;
     }
 
-    // Adds the entry, which must not be in the tree, and which no other thread may be adding: see
-    // "Promises". Saves what insert() does to know it. Lock-free. Throws as insert().
+    // Adds the entry without looking whether it is in the tree: it must not be, and no other thread
+    // may be adding it; see "Promises". Lock-free. Throws as insert().
     void insert_new(Entry entry) {
       const word coded = coding::encode(entry);
       tree_->by_vectors([&]<set Set>() { tree_->template insert_new_as<Set>(coded, me_); });

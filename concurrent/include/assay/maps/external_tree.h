@@ -235,8 +235,8 @@ struct no_observer {
 //
 // `Locks` accompanies the root's edge, as it accompanies an internal node's edges.
 //
-// Any thread may call its functions; those that say "at rest" need the container at rest
-// (concept.h): no other thread calls anything, and what others did happened before.
+// Any thread may call its functions; those that say "at rest" need the map at rest (concept.h): no
+// other thread calls anything, and what others did happened before.
 template <class Tree, class K, class V, class Reclaim, class Compare, class Locks = nothing>
 class map {
  public:

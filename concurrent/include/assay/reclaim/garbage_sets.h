@@ -88,8 +88,8 @@ class basic_garbage_sets {
     // Wait-free: only the next guard tells others that this one has ended.
     ~read_guard() { record_->use.unpin(); }
 
-    // What `source` holds. The node, and all that is reached through it, stays until the guard
-    // ends. Wait-free.
+    // Returns the pointer that `source` holds. Its node, and every node that is reached through it,
+    // is not freed until the guard ends. Wait-free.
     template <class T>
     T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
       return source.load(memory_order_acquire);  // pairs with the store that linked the node

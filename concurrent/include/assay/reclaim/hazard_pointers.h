@@ -164,8 +164,9 @@ class basic_hazard_pointers<Settings>::read_guard {
     }
   }
 
-  // What `source` held after that had been announced; the node is not freed, unless it was retired
-  // before, until this slot protects another or the guard ends. `slot` is below `slots`. Lock-free.
+  // Returns the pointer that `source` holds, announced in this slot. If its node was not retired
+  // before, which the structure must make sure of, it is not freed until this slot protects another
+  // one or the guard ends. `slot` is below `slots`. Lock-free.
   template <class T>
   T* protect(std::size_t slot, const atomic<T*>& source) {
     return protect(slot, source, [](T* node) { return node; });
@@ -207,12 +208,12 @@ class basic_hazard_pointers<Settings>::read_guard {
 template <class Settings>
 class basic_hazard_pointers<Settings>::guard : public read_guard {
  public:
-  // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
-  // `deleter` (deleter_of, concept.h). The node's address as a void* is the one that others
-  // protect. Wait-free but for destructors and the allocator. Never fails if the deleter is
-  // trivially copied and at most as large as a pointer; otherwise throws std::bad_alloc, or what
-  // moving it throws, with nothing retired. Beyond retires_per_guard in one guard a node for which
-  // there is no memory is leaked.
+  // Has `node` deleted, or passed to `deleter` (deleter_of, concept.h), when no slot holds it any
+  // more. The caller has unlinked it, and retires it once. The node's address as a void* is the one
+  // that others protect. Wait-free but for destructors and the allocator. Never fails if the
+  // deleter is trivially copied and at most as large as a pointer; otherwise throws std::bad_alloc,
+  // or what moving it throws, with nothing retired. In a guard that retires more than
+  // retires_per_guard nodes, those for which there is no memory are leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
     misuse::require(node != nullptr, "retire() is given a null pointer");

@@ -48,7 +48,7 @@ class basic_none {
     read_guard& operator=(const read_guard&) = delete;
     ~read_guard() { record_->use.unpin(); }
 
-    // What `source` holds. Wait-free.
+    // Returns the pointer that `source` holds. Wait-free.
     template <class T>
     T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
       return source.load(memory_order_acquire);  // pairs with the store that linked the node
