@@ -569,9 +569,9 @@ struct visit_range {
     return range_snapshot::right(held, asked);
   }
 
-  // Visits by `visit_all`, until it meets a key beyond the question's last. What it meets after
-  // that is visited, too, so that the checks find it; if it says something else of its end than
-  // what happened, so is a value that nobody stored.
+  // Visits by `visit_all`, and ends it at the first key beyond the question's last. If it goes on,
+  // what it meets is visited, too, so that checks find it. If its answer is wrong, a value that
+  // nobody stored is visited.
   template <class Map>
   static void until_beyond(Map& map, const question& asked, auto visit, auto visit_all) {
     using types = std::remove_reference_t<Map>;

@@ -1,6 +1,7 @@
 // Maps of which one operation is torn: it leaves the lock between its look at the map and what it
 // makes of that. Asked by one thread, it answers rightly.
 
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <mutex>
@@ -177,27 +178,29 @@ class torn : public flawed_ordered_map<torn> {
   }
 };
 
+constexpr std::array<std::string_view, 20> operations{"insert_or_assign",
+                                                      "try_emplace",
+                                                      "emplace",
+                                                      "empty",
+                                                      "get_or_emplace",
+                                                      "emplace_and_visit",
+                                                      "update",
+                                                      "upsert",
+                                                      "exchange",
+                                                      "extract",
+                                                      "erase_if",
+                                                      "erase_range",
+                                                      "lower_bound",
+                                                      "upper_bound",
+                                                      "floor",
+                                                      "predecessor",
+                                                      "visit_range",
+                                                      "visit_all",
+                                                      "visit_range_descending",
+                                                      "visit_all_descending"};
+
 const bool registered = [] {
-  for (const std::string_view operation : {"insert_or_assign",
-                                           "try_emplace",
-                                           "emplace",
-                                           "empty",
-                                           "get_or_emplace",
-                                           "emplace_and_visit",
-                                           "update",
-                                           "upsert",
-                                           "exchange",
-                                           "extract",
-                                           "erase_if",
-                                           "erase_range",
-                                           "lower_bound",
-                                           "upper_bound",
-                                           "floor",
-                                           "predecessor",
-                                           "visit_range",
-                                           "visit_all",
-                                           "visit_range_descending",
-                                           "visit_all_descending"}) {
+  for (const std::string_view operation : operations) {
     const std::string name(operation);
     subject::subject_entry entry =
         subject::describe_subject<torn>("torn_" + name, name + "() is torn");
