@@ -34,7 +34,7 @@ TYPED_TEST_SUITE(section_misuse_death, locks);
 
 TYPED_TEST(section_misuse_death, of_readers_that_write_and_of_writes_before_begin) {
   const char* const message =
-      "assay: an optimistic section writes a word, and only reads or has not begun its change";
+      "assay: a section_word is written by an optimistic section that only reads, or before";
   EXPECT_DEATH(this->lock_.read([&] { this->word_.write(1); }), message);
   EXPECT_DEATH(this->lock_.write([&](auto& /*change*/) { this->word_.write(1); }), message);
 }
@@ -67,7 +67,7 @@ TYPED_TEST(section_misuse_death, is_not_found_where_sections_of_two_are_entered)
 
 TEST_F(misuse_death, of_spin_locks) {
   spin_lock lock;
-  EXPECT_DEATH(lock.unlock(), "assay: a spin lock is unlocked that nobody holds");
+  EXPECT_DEATH(lock.unlock(), "assay: a spin lock that nobody holds is unlocked");
   EXPECT_DEATH(
       {
         spin_lock destroyed;
@@ -78,7 +78,7 @@ TEST_F(misuse_death, of_spin_locks) {
 }
 
 TEST_F(misuse_death, of_optimistic_locks) {
-  const char* const message = "assay: an optimistic lock is unlocked that nobody holds";
+  const char* const message = "assay: an optimistic lock that nobody holds is unlocked";
   optimistic_lock lock;
   EXPECT_DEATH(lock.unlock(), message);
   EXPECT_DEATH(lock.unlock_unchanged(), message);
@@ -89,7 +89,7 @@ TEST_F(misuse_death, of_optimistic_locks) {
 }
 
 TEST_F(misuse_death, of_version_locks) {
-  const char* const message = "assay: one of two version locks is unlocked that nobody holds";
+  const char* const message = "assay: a version lock that nobody holds is unlocked";
   version_locks pair;
   for (const std::size_t side : {0U, 1U}) {
     EXPECT_TRUE(pair.try_lock(1 - side, pair.read()));

@@ -507,7 +507,7 @@ void misuse() {
         auto handle = map.attach();
         std::thread([&] { static_cast<void>(handle.find(1)); }).join();
       },
-      "thread that did not join");
+      "by another thread");
   EXPECT_DEATH(
       {
         Map map;
@@ -523,7 +523,7 @@ void misuse() {
         const auto handle = map->attach();
         map.reset();
       },
-      "a handle outlives its map");
+      "before its handles");
 }
 TEST(misuse_of_search_trees_death, is_caught) {
   misuse<natarajan_mittal_bst<int, int>>();
@@ -556,7 +556,7 @@ void use_within_a_call_of_its_own() {
   const auto find = [](auto& handle) { static_cast<void>(handle.find(1)); };
   const auto contains = [](auto& handle) { static_cast<void>(handle.contains(1)); };
   const auto erase = [](auto& handle) { handle.erase(1); };
-  constexpr const char* message = "while its guard is open";
+  constexpr const char* message = "called from within a call to it";
   EXPECT_DEATH(call(contains, false), message);
   EXPECT_DEATH(call(find, false), message);
   EXPECT_DEATH(call(erase, false), message);

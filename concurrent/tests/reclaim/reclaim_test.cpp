@@ -788,28 +788,30 @@ TYPED_TEST_SUITE(misuse, policies);
 TYPED_TEST(misuse, by_another_thread) {
   TypeParam domain;
   auto me = domain.join();
-  EXPECT_DEATH(std::thread([&me] { me.pin(); }).join(),
-               "assay: a participant is used by a thread that did not join with it");
+  EXPECT_DEATH(
+      std::thread([&me] { me.pin(); }).join(),
+      "assay: a handle or participant is used by another thread than the one that made it");
 }
 TYPED_TEST(misuse, by_a_thread_to_which_the_system_gives_the_same_identifier) {
   TypeParam domain;
   std::optional<typename TypeParam::participant> theirs;
   std::thread([&] { theirs.emplace(domain.join()); }).join();
-  EXPECT_DEATH(std::thread([&theirs] { theirs->pin(); }).join(),
-               "assay: a participant is used by a thread that did not join with it");
+  EXPECT_DEATH(
+      std::thread([&theirs] { theirs->pin(); }).join(),
+      "assay: a handle or participant is used by another thread than the one that made it");
 }
 TYPED_TEST(misuse, after_a_move) {
   TypeParam domain;
   auto me = domain.join();
   const auto moved = std::move(me);
   // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): that is the mistake
-  EXPECT_DEATH(me.pin(), "assay: a participant is used after it was moved from");
+  EXPECT_DEATH(me.pin(), "assay: a handle or participant is used after it was moved from");
 }
 TYPED_TEST(misuse, by_two_guards_where_they_do_not_nest) {
   TypeParam domain;
   auto me = domain.join();
   if (TypeParam::nests) me.forbid_nesting();
-  constexpr const char* message = "assay: a participant is pinned while its guard is open";
+  constexpr const char* message = "assay: .* a participant opens a second guard";
   {
     auto guard = me.pin();
     EXPECT_DEATH(me.pin(), message);
@@ -822,19 +824,20 @@ TYPED_TEST(misuse, of_a_handle_made_by_join_without_nesting) {
   TypeParam domain;
   auto me = join_without_nesting(domain);
   auto guard = me.pin();
-  EXPECT_DEATH(me.pin(), "assay: a participant is pinned while its guard is open");
+  EXPECT_DEATH(me.pin(), "assay: .* a participant opens a second guard");
 }
 TYPED_TEST(misuse, leaving_inside_a_guard) {
   TypeParam domain;
   auto me = std::make_optional(domain.join());
   auto guard = me->pin();
-  EXPECT_DEATH(me.reset(), "assay: a participant is destroyed while its guard is open");
+  EXPECT_DEATH(me.reset(), "assay: a handle or participant is destroyed during a call to it");
 }
 TYPED_TEST(misuse, freeing_all_inside_a_guard) {
   TypeParam domain;
   auto me = domain.join();
   auto guard = me.pin();
-  EXPECT_DEATH(domain.free_all(), "assay: all retired nodes are freed while a guard is open");
+  EXPECT_DEATH(domain.free_all(),
+               "assay: .* free_all.* is called during another call, or while a guard is open");
 }
 TYPED_TEST(misuse, outliving_the_domain) {
   auto domain = std::make_unique<TypeParam>();
@@ -844,20 +847,21 @@ TYPED_TEST(misuse, outliving_the_domain) {
         domain.reset();
         std::_Exit(0);  // with `me` left undestroyed
       },
-      "assay: a domain is destroyed while it has participants");
+      "assay: a map or domain is destroyed before its handles or participants are");
 }
 TYPED_TEST(misuse, retiring_null) {
   TypeParam domain;
   auto me = domain.join();
   auto guard = me.pin();
-  EXPECT_DEATH(guard.retire(static_cast<node*>(nullptr)), "assay: a null pointer is retired");
+  EXPECT_DEATH(guard.retire(static_cast<node*>(nullptr)),
+               "assay: retire.* is given a null pointer");
 }
 TEST(misuse_of_hazard_pointers, by_a_slot_that_does_not_exist) {
   hazard_pointers domain;
   auto me = domain.join();
   auto guard = me.pin();
   const atomic<node*> root{nullptr};
-  EXPECT_DEATH(guard.protect(slots, root), "assay: a node is protected by a slot that does not");
+  EXPECT_DEATH(guard.protect(slots, root), "assay: protect.* is given a slot that does not");
 }
 #endif
 

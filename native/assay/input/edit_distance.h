@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace assay {
+namespace assay::input {
 
 // Levenshtein's distance: the fewest insertions, deletions and replacements that turn `a` into `b`.
 [[nodiscard]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -26,6 +26,6 @@ namespace assay {
   return row[b.size()];
 }
 
-}  // namespace assay
+}  // namespace assay::input
 
 #endif  // ASSAY_INPUT_EDIT_DISTANCE_H_

@@ -131,7 +131,7 @@ const engine_facts& find_engine(std::string_view name) {
   const auto found = std::ranges::find(all, name, &engine_facts::name);
   if (found != all.end()) return *found;
   const auto distance = [&](const engine_facts& engine) {
-    return edit_distance(name, engine.name);
+    return input::edit_distance(name, engine.name);
   };
   const std::size_t nearest = std::ranges::min(all | std::views::transform(distance));
   std::string meant;

@@ -397,6 +397,28 @@ struct try_emplace : adding<try_emplace> {
   }
 };
 
+struct emplace : adding<emplace> {
+  static constexpr std::string_view name = "emplace";
+  static constexpr std::string_view judged_as = "insert";
+  ASSAY_ASK(bool, map.handle.emplace(map.key(asked.key), map.value(asked.value)))
+  static bool right(elements& held, const question& asked) {
+    return held.emplace(asked.key, asked.value).second;
+  }
+};
+
+// Whether the map holds nothing.
+struct empty {
+  static constexpr std::string_view name = "empty";
+  ASSAY_ASK(bool, map.handle.empty())
+  static bool right(const elements& held, const question& /*asked*/) { return held.empty(); }
+  static operation_outcome outcome_of(const question& /*asked*/, bool answered) {
+    return {.succeeded = answered};
+  }
+  static history_event as_history(const question& asked, const bool* answered) {
+    return {.operation = name, .asked = asked, .answered = answered != nullptr && *answered};
+  }
+};
+
 // Removes the keys from the question's to its last, one after the other, and says how many those
 // were. Of more keys than one it does not say which: trials ask for one, as their sums need to
 // know.
@@ -518,6 +540,73 @@ struct range_snapshot {
     return {.operation = "range",
             .asked = asked,
             .answered = answered == nullptr ? std::vector<element>() : *answered};
+  }
+};
+
+// A function of an element that says whether a visit goes on.
+template <class Map>
+using going_on = bool (*)(const typename std::remove_reference_t<Map>::key_type& key,
+                          const typename std::remove_reference_t<Map>::value_type& value);
+
+// The elements from one key to another, each as it is met, by a visit that would go on to the
+// greatest key and is ended at the first one beyond. The handle has visit_range(first, last, f),
+// which ends when f(key, value) is false, and says whether it came to its end.
+struct visit_range {
+  static constexpr std::string_view name = "visit_range";
+  static constexpr bool rare = true;
+  static constexpr bool spans = true;
+
+  static void visit(auto& map, const question& asked, auto visit)
+    requires requires(going_on<decltype(map)> f) {
+      { map.handle.visit_range(map.key(1), map.last_key(1), f) } -> std::same_as<bool>;
+    }
+  {
+    until_beyond(map, asked, visit, [&](auto each) {
+      return map.handle.visit_range(map.key(asked.key), map.last_key(UINT64_MAX), each);
+    });
+  }
+  static std::vector<element> right(const elements& held, const question& asked) {
+    return range_snapshot::right(held, asked);
+  }
+
+  // Visits by `visit_all`, and ends it at the first key beyond the question's last. If it goes on,
+  // what it meets is visited, too, so that checks find it. If its answer is wrong, a value that
+  // nobody stored is visited.
+  template <class Map>
+  static void until_beyond(Map& map, const question& asked, auto visit, auto visit_all) {
+    using types = std::remove_reference_t<Map>;
+    using K = typename types::key_type;
+    const K last(map.last_key(asked.last));
+    bool is_over = false;
+    const bool came_to_end = visit_all([&](const K& key, const typename types::value_type& value) {
+      if (is_over || !(last < key)) visit(key, value);
+      is_over = is_over || last < key;
+      return !is_over;
+    });
+    if (came_to_end == is_over) visit(last, map.value(~asked.value));
+  }
+};
+// The same elements, by a visit of all that passes over those before.
+struct visit_all {
+  static constexpr std::string_view name = "visit_all";
+  static constexpr bool rare = true;
+  static constexpr bool spans = true;
+
+  static void visit(auto& map, const question& asked, auto visit)
+    requires requires(going_on<decltype(map)> f) {
+      { map.handle.visit_all(f) } -> std::same_as<bool>;
+    }
+  {
+    using types = std::remove_reference_t<decltype(map)>;
+    const typename types::key_type first(map.key(asked.key));
+    const auto from_first = [&](const auto& key, const auto& value) {
+      if (!(key < first)) visit(key, value);
+    };
+    visit_range::until_beyond(map, asked, from_first,
+                              [&](auto each) { return map.handle.visit_all(each); });
+  }
+  static std::vector<element> right(const elements& held, const question& asked) {
+    return range_snapshot::right(held, asked);
   }
 };
 
@@ -666,17 +755,17 @@ template <class Operation>
 template <class... Some, class... More>
 operations<Some..., More...> joined(operations<Some...>, operations<More...>);
 
-using assays_own =
-    operations<extra_operations::contains, extra_operations::visit,
-               extra_operations::insert_or_assign, extra_operations::try_emplace,
-               extra_operations::get_or_emplace, extra_operations::emplace_and_visit,
-               extra_operations::update, extra_operations::upsert, extra_operations::exchange,
-               extra_operations::extract, extra_operations::erase_if, extra_operations::erase_range,
-               extra_operations::lower_bound, extra_operations::upper_bound,
-               extra_operations::floor, extra_operations::predecessor, extra_operations::minimum,
-               extra_operations::maximum, extra_operations::range_snapshot,
-               extra_operations::visit_range_descending, extra_operations::visit_all_descending,
-               extra_operations::find_many, extra_operations::clone>;
+using assays_own = operations<
+    extra_operations::contains, extra_operations::visit, extra_operations::insert_or_assign,
+    extra_operations::try_emplace, extra_operations::emplace, extra_operations::empty,
+    extra_operations::get_or_emplace, extra_operations::emplace_and_visit, extra_operations::update,
+    extra_operations::upsert, extra_operations::exchange, extra_operations::extract,
+    extra_operations::erase_if, extra_operations::erase_range, extra_operations::lower_bound,
+    extra_operations::upper_bound, extra_operations::floor, extra_operations::predecessor,
+    extra_operations::minimum, extra_operations::maximum, extra_operations::range_snapshot,
+    extra_operations::visit_range, extra_operations::visit_all,
+    extra_operations::visit_range_descending, extra_operations::visit_all_descending,
+    extra_operations::find_many, extra_operations::clone>;
 
 template <class Map>
 [[nodiscard]] constexpr auto all_operations() {

@@ -131,7 +131,7 @@ const subject_entry& find_subject(std::string_view name) {
   const auto all = registry();
   if (all.empty()) throw bad_request("subject: this program has none");
   const auto nearest = std::ranges::min_element(
-      all, {}, [&](const subject_entry& entry) { return edit_distance(name, entry.name); });
+      all, {}, [&](const subject_entry& entry) { return input::edit_distance(name, entry.name); });
   if (nearest->name != name) {
     throw bad_request("subject: there is no " + input::shown(name) + "; did you mean \"" +
                       nearest->name + "\"?");

@@ -4,7 +4,7 @@
 //     const std::uint64_t number = draws();
 //
 // The numbers are those of splitmix64 (Steele, Lea and Flood 2014): equal seeds give equal numbers.
-// They are no secret from whoever sees a few of them. An object belongs to one thread at a time. No
+// Whoever sees a few of them can tell the others. An object belongs to one thread at a time. No
 // call allocates, waits or throws.
 
 #ifndef ASSAY_BASE_DRAW_H_

@@ -38,8 +38,8 @@ using point_hook = void (*)(const char* point);
 inline std::atomic<point_hook> at_points{nullptr};
 
 inline void pass_point(const char* point) {
-  // (1) of the release by which a hook is set (rig/interfere/disturbance.cpp,
-  // rig/watch/lock_order.cpp, rig/progress.cpp): what was made for the hook before is seen in it.
+  // (1) acquire: pairs with the release by which a hook is set, so that the hook sees what was made
+  // for it before.
   if (const point_hook hook = at_points.load(std::memory_order_acquire)) hook(point);
 }
 

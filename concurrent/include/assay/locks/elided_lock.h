@@ -68,8 +68,8 @@ class alignas(64) elided_exclusive {
   elided_exclusive(const elided_exclusive&) = delete;
   elided_exclusive& operator=(const elided_exclusive&) = delete;
 
-  // Whether the section that the calling thread is in is a transaction. (XTEST would tell, too, but
-  // is emulated where assay-rtm is, microseconds each time.)
+  // Whether the section that the calling thread is in is a transaction. (The instruction XTEST also
+  // says so, but takes microseconds where transactions are emulated.)
   [[nodiscard]] static bool in_transaction() noexcept {
     return transaction::available() && eliding_thread::current().elides();
   }
@@ -119,6 +119,7 @@ class alignas(64) elided_exclusive {
         this, [this] { return self().is_free(); }, [&] { return Clock::now() < end; },
         [&] { return lock_.try_lock_until(end) && (taken(), true); });
   }
+  // As try_lock_until(), for this long from now.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time)
     requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_for(time)); }
@@ -126,8 +127,9 @@ class alignas(64) elided_exclusive {
     return try_lock_until(end_of(time));
   }
 
-  // Leaves the section, which is over then: or, where it was elided and aborts, begins anew in
-  // lock(). As wait-free as unlock() of `Lock`.
+  // Ends the section. If the section ran as a transaction and the processor aborts it now, this
+  // call does not return: all that the section did is undone, and it begins again, as if lock() had
+  // just returned. As wait-free as unlock() of `Lock`.
   void unlock() {
     if (transaction::available()) [[unlikely]] {
       if (elision_.leave(this)) return;

@@ -54,8 +54,8 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
       "elision_unobserved");
 
  public:
-  // Enters a section that only reads, as lock() enters one that writes. An elided one waits only
-  // for who has the lock itself, to write.
+  // Enters a section that only reads, as lock() enters one that writes. If it runs as a
+  // transaction, it waits only for a thread that has taken the lock itself, to write.
   void lock_shared() {
     use_.wanted(this);
     if (!transaction::available()) [[likely]] {
@@ -68,8 +68,8 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
     }
   }
 
-  // As try_lock(), for one that only reads. It may fail while nobody writes: another reader may
-  // have the lock to itself for a moment, to open it (elision.h).
+  // As try_lock(), for a section that only reads. It may fail while nobody writes: another reader
+  // may have the lock to itself for a moment, to open it (elision.h).
   [[nodiscard]] bool try_lock_shared() {
     use_.wanted(this);
     if (!transaction::available()) [[likely]] {
@@ -81,7 +81,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
         this, [this] { return elision_.is_open(); }, [this] { return try_share(); });
   }
 
-  // As try_lock_until() and try_lock_for(), for one that only reads.
+  // As try_lock_until() and try_lock_for(), for a section that only reads.
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& end)
     requires requires(Lock& lock) { static_cast<bool>(lock.try_lock_shared_until(end)); }
@@ -106,7 +106,7 @@ class elided_shared_lock : public detail::elided_exclusive<elided_shared_lock<Lo
     return try_lock_shared_until(exclusive::end_of(time));
   }
 
-  // Leaves it, as unlock().
+  // Ends a section that only reads, as unlock() ends one that writes.
   void unlock_shared() {
     if (transaction::available()) [[unlikely]] {
       if (elision_.leave(this)) return;

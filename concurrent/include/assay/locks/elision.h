@@ -4,9 +4,10 @@
 // It is the lock of Bonnichsen (2016, listing 4.1), which is Afek, Levy and Morrison's (2014) with
 // another answer to the lemming effect (Dice et al. 2009): a transaction that fails takes the lock,
 // which makes all others fail, which take the lock. So
-//  - who finds the lock held waits until it is free before it tries, and does not count that;
-//  - who could neither commit nor take the lock at once waits for a random time, the longer the
-//    more often that happened to this thread (truncated exponential backoff: Anderson 1990).
+//  - a thread that finds the lock held waits until it is free before it tries, and does not count
+//    that;
+//  - a thread that could neither commit nor take the lock at once waits for a random time, the
+//    longer the more often that happened to it (truncated exponential backoff: Anderson 1990).
 //
 // The listing's `delay` has the signs of both its steps wrong: min(delay + 1, 0) after a failure
 // and max(delay - 1, b) after a section leave it at 0 and at b. What the text says is
@@ -39,8 +40,9 @@
 
 namespace assay::sync {
 
-// What an elided lock tells its observer: nothing, here. Another observer has the same functions.
-// Any thread calls them, never in a transaction, and they throw nothing.
+// Functions that an elided lock calls when something happens that a program may want to count:
+// these do nothing. An observer of your own has the same functions. Any thread calls them, never in
+// a transaction, and they throw nothing.
 struct elision_unobserved {
   // A lock was made, other than by constant initialisation.
   static void created() noexcept {}
@@ -61,10 +63,10 @@ concept elision_observer = requires(transaction::cause cause) {
   T::created(), T::attempted(), T::committed(), T::found_held(), T::aborted(cause), T::fell_back();
 };
 
-// Threads draw how long they wait after a failure, and when they look at the clock. What a section
-// does does not depend on it. The thread that is the n-th to draw does so from a seed that is mixed
-// of this one and n. Threads that have drawn before keep their own. Call it before locks are used
-// to have the draws of a process come from a seed that somebody recorded.
+// Threads draw at random how long they wait after a failure, and when they look at the clock; what
+// a section does never depends on that. seed_elision() makes these draws repeatable: the n-th
+// thread that draws does so from a seed mixed of this one and n. Call it before locks are used, as
+// threads that have drawn before keep their seeds.
 ASSAY_ONE_IN_PROCESS inline std::atomic<std::uint64_t> next_elision_seed{0};
 inline void seed_elision(std::uint64_t seed) noexcept { next_elision_seed = seed; }
 

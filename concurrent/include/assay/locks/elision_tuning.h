@@ -5,8 +5,7 @@
 //     const unsigned attempts = tuning.attempts();         // 0: transactions do not pay here
 //     ... a section with at most this many ...
 //     tuning.record(sections, now_ns);                     // sometimes: this many ended by now
-//     tuning.pays();                                       // whether to let transactions run at
-//     all
+//     tuning.pays();                                       // whether to try transactions at all
 //
 // Whether a transaction pays depends on what the section does, on who else does it, and on the
 // processor, and it changes: no number is right for all. So each lock measures (Diegues and Romano

@@ -149,7 +149,7 @@ class optimistic_lock {
   void require_locked() const noexcept {
     if constexpr (misuse::checks) {
       misuse::require(is_locked(state_.load(memory_order_relaxed)),
-                      "an optimistic lock is unlocked that nobody holds");
+                      "an optimistic lock that nobody holds is unlocked");
     }
   }
 

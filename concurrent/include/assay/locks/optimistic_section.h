@@ -86,7 +86,8 @@ struct inside {
   static void check_write() {
     misuse::require(
         current == nullptr || current->may_write_,
-        "an optimistic section writes a word, and only reads or has not begun its change");
+        "a section_word is written by an optimistic section that only reads, or before it has "
+        "called begin() of its change");
   }
 
  private:
@@ -117,6 +118,8 @@ class section_word {
   section_word() noexcept = default;
   explicit section_word(T value) noexcept : value_(value) {}
 
+  // Returns the value. Until the section has ended, it may belong to another moment than the values
+  // of other words.
   [[nodiscard]] T read() const noexcept {
     if constexpr (std::is_pointer_v<T>) {
       return value_.load(memory_order_acquire);  // (1) with (2): what it leads to was made
@@ -124,6 +127,8 @@ class section_word {
       return value_.load(memory_order_relaxed);  // the version orders it
     }
   }
+  // Stores a value: within write() of the section, after begin() of its change; or before the word
+  // is shared.
   void write(T value) noexcept {
     detail::inside::check_write();
     if constexpr (std::is_pointer_v<T>) {
@@ -157,7 +162,8 @@ class optimistic_section {
   // What write() gives to f.
   class change {
    public:
-    // Before the first word is written. Nothing after the first call.
+    // To be called before the first word is written. From here on, reading sections that have begun
+    // are discarded, and run again when this section has ended. Further calls do nothing.
     void begin() noexcept {
       if (begun_) return;
       begun_ = true;
@@ -195,8 +201,9 @@ class optimistic_section {
   }
 #endif
 
-  // Returns what f returns, by value, as of one moment during the call. Throws what f throws, and
-  // what lock() of `Lock` throws. Any thread that is not inside of this section.
+  // Calls f, again if the section changed meanwhile, until one call has met words that all belong
+  // to one moment; returns what that call returned, by value. Throws what f throws, and what lock()
+  // of `Lock` throws. Any thread that is not inside of this section.
   template <std::invocable F>
   [[gnu::always_inline]] std::invoke_result_t<F&> read(F&& f) const {
     static_assert(!std::is_reference_v<std::invoke_result_t<F&>>,
@@ -226,9 +233,9 @@ class optimistic_section {
     return read_alone(f);
   }
 
-  // Calls f once, which has the section to itself, and returns what f returns. Blocking. Throws
-  // what f throws, with what it has changed by then, and what lock() of `Lock` throws, with nothing
-  // changed. Any thread that is not inside of this section.
+  // Calls f once, while no other thread writes, and returns what f returns. Blocking. Throws what f
+  // throws, in which case what f has changed by then stays, and what lock() of `Lock` throws, with
+  // nothing changed. Any thread that is not inside of this section.
   template <class F>
   auto write(F&& f) {
     detail::inside::require_outside(this, entered_again);

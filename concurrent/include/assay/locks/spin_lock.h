@@ -58,7 +58,7 @@ class spin_lock {
   void unlock() noexcept {
     if constexpr (misuse::checks) {
       misuse::require(taken_.load(memory_order_relaxed),
-                      "a spin lock is unlocked that nobody holds");
+                      "a spin lock that nobody holds is unlocked");
     }
     ASSAY_LOCK_STEP(released, this);
     taken_.store(false, memory_order_release);  // (2) with (1)

@@ -20,8 +20,8 @@
 //
 // Where transactions come from is found by the first call that asks, and stays:
 //  - RTM of x86-64, where cpuid reports it, does not report that it always aborts, and one of a
-//    hundred empty transactions commits. Where a processor has none, `assay-rtm PROGRAM` emulates
-//    it.
+//    hundred empty transactions commits. A program that is run under an emulation of RTM, such as
+//    Assay's `assay-rtm PROGRAM`, uses that.
 //  - none: begin() says so, for the price of a relaxed load and a branch that always goes the same
 //    way.
 // why_none() says why. Under ThreadSanitizer there are none: it would not see what keeps them
@@ -122,7 +122,7 @@ struct processor {
   }
 
   static const char* why_none() noexcept {
-    // What assay-rtm loads into a program. cpuid cannot be made to tell of it.
+    // What the emulation loads into a program. cpuid cannot be made to report it.
     if (::dlsym(RTLD_DEFAULT, "assay_rtm_emulation") != nullptr) return "";
     constexpr unsigned leaf = 7;
     constexpr unsigned rtm = 1U << 11U;            // in ebx

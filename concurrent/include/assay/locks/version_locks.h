@@ -106,7 +106,7 @@ class version_locks {
   void require_taken([[maybe_unused]] std::size_t side) const noexcept {
     if constexpr (misuse::checks) {
       misuse::require(is_taken(state_.load(memory_order_relaxed), side),
-                      "one of two version locks is unlocked that nobody holds");
+                      "a version lock that nobody holds is unlocked");
     }
   }
 

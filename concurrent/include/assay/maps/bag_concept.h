@@ -1,13 +1,13 @@
-// What the trial loop expects of a multimap or a priority queue: a bag of entries, each of which is
-// a key and a value.
+// What a concurrent multimap or priority queue offers: a bag of entries, each of which is a key and
+// a value.
 //
-// It is entered through handles and walked at rest as a map is (concept.h). But the caller of an
-// insert knows that the entry is not there, so an insert returns nothing, and an erase returns the
-// entry that it has removed:
+// It is entered through handles, and walked at rest, as a map is (concept.h defines both). But the
+// caller of an insert knows that the entry is not there, so an insert returns nothing, and an erase
+// returns the entry that it has removed:
 //
 //     my_multimap bag;
 //     auto handle = bag.attach();                 // in each thread that will use the bag
-//     handle.insert(42, 7);                       // beside other values of 42
+//     handle.insert(42, 7);                       // next to other values of 42
 //     handle.find(42);                            // std::optional(7), or another value of 42
 //     handle.erase_from(40);                      // {42, 7}: an entry of the lowest key from 40 on
 //
@@ -16,7 +16,7 @@
 //     handle.push(42, 7);
 //     handle.try_pop();                           // {42, 7}: one of the lowest key, or near to it
 //
-//     bag.for_each([](std::uint32_t key, std::uint32_t value) { ... });  // while no call runs
+//     bag.for_each([](std::uint32_t key, std::uint32_t value) { ... });  // at rest
 //
 // The calls and what each promises; who may call them, and what they may throw, is as in concept.h.
 //
@@ -31,9 +31,9 @@
 //       removes an entry of the lowest key, or of one near to it as the queue says, and returns it;
 //       none if there is no entry. No other call returns it
 //
-// What they promise while other threads change the bag is for each bag to say (ELB-trees, for one,
-// are not linearizable). A trial checks that each entry that came out had gone in, and came out
-// once.
+// Each bag says what they promise while other threads change it (ELB-trees, for one, are not
+// linearizable).
+//
 // Functions that return an optional should be inlined, for the reason that concept.h gives.
 
 #ifndef ASSAY_MAPS_BAG_CONCEPT_H_

@@ -324,7 +324,7 @@ class balancer {
     static constexpr std::size_t capacity = internal_capacity;
 
     void add(const internal& node) {
-      // The size may be of another moment than the children: then this comes to nothing.
+      // The size may be of another moment than the children: then this has no effect.
       const std::size_t size = std::min(node.size(), internal_capacity);
       for (std::size_t i = 0; i < size; ++i) {
         children_.push(node.child(i));

@@ -1,4 +1,4 @@
-// What tests and trials ask of a tree of bt_tree.h at rest: whether it is sound, and its shape.
+// What can be said of a tree of bt_tree.h at rest: whether it is sound, and its shape.
 
 #ifndef ASSAY_MAPS_BT_INVARIANTS_H_
 #define ASSAY_MAPS_BT_INVARIANTS_H_

@@ -14,7 +14,7 @@
 //     handle.erase(7);                                      // true
 //
 //     prices.find(7);                                       // the same without a handle
-//     prices.for_each([](std::uint64_t key, double price) { ... });     // while no call runs
+//     prices.for_each([](std::uint64_t key, double price) { ... });     // at rest (concept.h)
 //
 // docs/guide/bt_map.md says when to use another map, what each part of the layout gains, and what
 // was changed from the thesis. bt_tree.h says how it works and why that is right.
@@ -115,8 +115,8 @@ struct bt_policies {
   static constexpr std::size_t internal_capacity = 23;
 };
 
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// Any thread may call its functions; those that say "at rest" need the map at rest (concept.h): no
+// other thread calls anything, and what others did happened before.
 template <class K, class V, class Policies = bt_policies<K>>
 class bt_map {
   static_assert(std::is_same_v<K, std::remove_cvref_t<K>> && std::destructible<K> &&
@@ -225,9 +225,9 @@ class bt_map {
   // A handle for the calling thread. Lock-free. Throws std::bad_alloc.
   [[nodiscard]] handle attach() { return handle(*this); }
 
-  // The same calls without a handle, by any thread: each has one implicitly (implicit_handle.h).
-  // What a call promises stands at the handle's. Visits and other functions that a call is given
-  // may call the map so, too.
+  // The functions of `handle`, which class `handle` below describes, without a handle: any thread
+  // may call them, and gets a handle of its own at its first call (implicit_handle.h). A function
+  // that is given to one of them may call the map in this way, too.
   ASSAY_IMPLICIT(insert, (parameter<K> key, parameter<V> value), (key, value))
   ASSAY_IMPLICIT(insert, (const value_type& element), (element))
   ASSAY_IMPLICIT(insert, (value_type && element), (std::move(element)))
@@ -369,8 +369,8 @@ class bt_map {
     bt::load_sorted(tree_, first, last);
   }
 
-  // What is wrong with the tree, if anything is. At rest, for tests. Throws std::bad_alloc and what
-  // comparisons throw.
+  // Describes what is wrong with the tree, if anything is. At rest, for tests. Throws
+  // std::bad_alloc and what comparisons throw.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
     return bt::broken_invariant(tree_);
   }
@@ -383,7 +383,7 @@ class bt_map {
   [[nodiscard]] std::uint64_t unfreed() const { return domain_.unfreed(); }
 
  private:
-  // A policy of your own without such a function finds nothing.
+  // Finds a call that is going on. A policy of your own without such a function finds nothing.
   void expect_at_rest() const {
     constexpr const char* otherwise =
         "a bt_map is moved, swapped or cleared while a call to it visits";
@@ -428,7 +428,8 @@ class bt_map<K, V, Policies>::handle {
     return thread_.add(key, [&](fresh_entry& fresh) { fresh.make(key, value); });
   }
   bool insert(const value_type& element) { return insert(element.first, element.second); }
-  // The same with a value, or a key and a value, that are moved. As try_emplace().
+  // The same with a value, or a key and a value, that are moved. As with try_emplace(), they may be
+  // lost although nothing was added.
   bool insert(value_type&& element) {
     return try_emplace(element.first, std::move(element.second));
   }
@@ -461,8 +462,8 @@ class bt_map<K, V, Policies>::handle {
         key, [&](fresh_entry& fresh) { fresh.make(std::move(key), std::forward<Args>(args)...); });
   }
 
-  // try_emplace() by the name that other maps have for it, and with whatever K is made of, which is
-  // made in any case.
+  // try_emplace() by the name that other maps have for it. The key may be anything that a K can be
+  // made of: that K is made in any case.
   template <class Key, class... Args>
     requires std::constructible_from<K, Key> && std::constructible_from<V, Args...>
   bool emplace(Key&& key, Args&&... args) {
@@ -544,9 +545,11 @@ class bt_map<K, V, Policies>::handle {
     return thread_.alter(key, updating(f));
   }
 
-  // Adds an element with the key and the value make() if there is none, or else gives it the value
-  // change(value); says whether it added it. Both functions are called as that of update(), either
-  // of them several times and both in one call: only the last answer counts.
+  // If no element has the key, adds one with the value make() and returns true; otherwise gives it
+  // the value change(value) and returns false. Like the function given to update(), both are called
+  // with no lock held, and again whenever another thread has changed the element meanwhile: each
+  // may be called several times, and both in one call. Only what the last call of them returned
+  // becomes the value.
   template <class Make, class Change>
   bool upsert(parameter<K> key, Make make, Change change) {
     static_assert(std::is_invocable_r_v<V, Make&>,
@@ -569,9 +572,9 @@ class bt_map<K, V, Policies>::handle {
   // balances it if few elements are left.
   [[gnu::noinline]] bool erase(parameter<K> key) { return thread_.erase(key); }
 
-  // Removes the element with the key if there is one, and returns a copy of its value, which was
-  // made before: the value itself can still be read by others, and is not theirs to lose. So it is
-  // not for values that can only be moved: keep std::shared_ptr of those.
+  // Removes the element with the key if there is one, and returns a copy of its value. The value
+  // itself cannot be moved out, as other threads may still be reading it. So V must be copyable:
+  // in place of values that can only be moved, store std::shared_ptr to them.
   std::optional<V> extract(parameter<K> key) {
     std::optional<V> removed;
     thread_.alter(key, extracting(removed));
@@ -588,10 +591,11 @@ class bt_map<K, V, Policies>::handle {
     return is_removed;
   }
 
-  // Removes the elements with first <= key <= last, until it meets no more; says how many. Those in
-  // one leaf are removed at one moment, one leaf after the other: what was there before is removed
-  // by its end, what others add meanwhile may be. If it throws, those removed by then stay so.
-  // Takes a few ways down for each leaf.
+  // Removes the elements with first <= key <= last and returns how many it removed. Not atomic: it
+  // removes those of one leaf at one moment, one leaf after the other. All that were there when it
+  // was called are gone when it returns; those that others add meanwhile it may remove or leave. If
+  // it throws, what it has removed by then stays removed. Goes down from the root a few times for
+  // each leaf.
   std::uint64_t erase_range(parameter<K> first, parameter<K> last) {
     return thread_.erase_range(first, last);
   }
@@ -620,24 +624,25 @@ class bt_map<K, V, Policies>::handle {
   }
 
   // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, without
-  // a lock. Throws what `visit` throws. Nodes that are retired meanwhile are not freed until the
-  // last visit has ended.
+  // a lock. Ignores what `visit` returns: use visit_range() where the walk may end early, and
+  // range() where it always goes to the end. Throws what `visit` throws. No node that another
+  // thread removes meanwhile is freed before the walk has ended.
   template <class Visit>
   void range(parameter<K> first, parameter<K> last, Visit visit) {
     const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
     if (!map_->tree_.less(last, first)) thread_.visit_ascending(&first, &last, each);
   }
 
-  // Calls visit(key, value) for all elements, as range().
+  // Calls visit(key, value) for all elements, as range() does; visit_all() may end early.
   template <class Visit>
   void iterate(Visit visit) {
     const auto each = [&visit](const K& key, const V& value) { visit(key, value); };
     thread_.visit_ascending(no_key, no_key, each);
   }
 
-  // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, all as
-  // of one moment. They are copied first, which takes memory for all of them. Throws what `visit`
-  // throws.
+  // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, which
+  // are exactly those that the map held at one moment of the call. Copies all of them before the
+  // first visit, which takes memory. Throws what `visit` throws.
   template <class Visit>
   void range_snapshot(parameter<K> first, parameter<K> last, Visit visit) {
     if (!map_->tree_.less(last, first)) thread_.visit_snapshot(&first, &last, visit);
@@ -649,8 +654,9 @@ class bt_map<K, V, Policies>::handle {
     thread_.visit_snapshot(no_key, no_key, visit);
   }
 
-  // A second map with all elements, as of one moment, which is as small as it can be. They are
-  // copied twice. Throws std::bad_alloc and what comparisons and copies throw.
+  // Returns a new map with all elements that this one held at one moment of the call. Its nodes are
+  // nearly full, so that it is as small as it can be. Copies each element twice. Throws
+  // std::bad_alloc and what comparisons and copies throw.
   std::unique_ptr<bt_map> clone() {
     static_assert(std::copy_constructible<K> && std::copy_constructible<V>,
                   "bt_map's clone() copies all elements: K or V can only be moved.");
@@ -664,12 +670,13 @@ class bt_map<K, V, Policies>::handle {
     return copy;
   }
 
-  // How many elements there are, at one moment. Reads every leaf.
+  // How many elements the map held at one moment of the call. Reads every leaf; approximate_size()
+  // is faster.
   std::uint64_t size() { return thread_.size(); }
 
-  // About how many elements there are: the mean of 64 guesses, each the product of the numbers of
-  // children on a random way down and of the elements at its end (Knuth 1975, section 1). Right on
-  // average while nothing changes.
+  // About how many elements there are, from 64 random ways down. Each gives a guess: the product of
+  // the numbers of children on the way and of the elements in the leaf at its end (Knuth 1975,
+  // section 1). Returns their mean, which is right on average while nothing changes.
   std::uint64_t approximate_size() { return thread_.approximate_size(); }
 
   // The element with the least key that is at least `key`.
@@ -692,11 +699,11 @@ class bt_map<K, V, Policies>::handle {
 
   // Reading in place, in both directions, and by keys of other types.
   //
-  // `visit` functions take a key and a value, as references to constant ones, which are good until
-  // they return: no copy is made of what is in a record or a box. They are called with no lock
-  // held, while this thread is pinned: what is erased meanwhile is freed later. They may call the
-  // map through another handle, also to change or erase what they visit, which they go on to see
-  // as it was. They do not call the map through this handle. What they throw is thrown on.
+  // These call f(key, value) with references, and copy nothing that is in a record (see "Types"
+  // above). The references are valid until f returns: what other threads erase meanwhile is freed
+  // only after the call. f is called with no lock held. It may call the map through another handle,
+  // or without one, also to change or erase the element that it is given, which it continues to
+  // see as it was. It must not call the map through this handle. What it throws is passed on.
 
   // Calls f(key, value) for the element with the key, if there is one, and says whether there was.
   // Linearizable, as find(), and costs no more.
@@ -705,8 +712,9 @@ class bt_map<K, V, Policies>::handle {
     return thread_.visit(key, f);
   }
 
-  // Visits the elements with first <= key <= last, as range() does. If `f` returns a bool, false
-  // ends the walk. Says whether the walk came to its end.
+  // Visits the elements with first <= key <= last, as range() does, but may end early: if f returns
+  // a bool, false ends the walk. Returns whether the walk went to its end, that is, whether f
+  // never returned false.
   template <class F>
   bool visit_range(parameter<K> first, parameter<K> last, F&& f) {
     return map_->tree_.less(last, first) || thread_.visit_ascending(&first, &last, f);
@@ -727,23 +735,22 @@ class bt_map<K, V, Policies>::handle {
     return thread_.visit_descending(no_key, no_key, f);
   }
 
-  // The element with the greatest key that is at most `key`, and that with the greatest below it.
-  // Linearizable.
+  // The element with the greatest key that is at most `key`.
   std::optional<std::pair<K, V>> floor(parameter<K> key) {
     return thread_.greatest(&key, [&](const K& met) { return !map_->tree_.less(key, met); });
   }
+  // The element with the greatest key below `key`.
   std::optional<std::pair<K, V>> predecessor(parameter<K> key) {
     return thread_.greatest(&key, [&](const K& met) { return map_->tree_.less(met, key); });
   }
   // Whether there is no element. Linearizable, and nearly always reads one leaf.
   [[nodiscard]] bool empty() { return thread_.empty(); }
 
-  // The same by keys of other types, where compare has is_transparent, as std::less<> has:
-  // std::string_view for std::string, or a part of a key. Such a key is ordered among those of
-  // type K as one of them would be, and equivalent to at most one of those that the map may hold.
-  // No K is made of it. Strings are found by their hash, as by keys of type K, and all others by
-  // comparison with every element of a leaf. Numbers are not other types of numbers: they are
-  // converted.
+  // The same by keys of other types, where compare has is_transparent, as std::less<> has: for
+  // example by a std::string_view where K is std::string, or by a part of a key. No K is made of
+  // it. `compare` must order the other key among those of type K, and it may be equivalent to at
+  // most one key that the map holds. Strings are found by their hash, as fast as by a K; all others
+  // are compared with every element of a leaf. A number of another type is converted to K.
   template <bt::other_key<K, compare> Q>
   std::optional<V> find(const Q& key) {
     return thread_.find(key);
@@ -815,7 +822,7 @@ class bt_map<K, V, Policies>::handle {
     return thread_.visit_descending(&first, &last, f);
   }
 
-  // The map that it is of.
+  // The map that this handle belongs to.
   bt_map& map() { return *map_; }
 
  private:

@@ -236,8 +236,8 @@ struct entry {
   [[no_unique_address]] typename Words::value_word value;
 };
 
-// The parts of the layout, which only experiments change: docs/guide/bt_map.md says what each
-// gains. They name another one in policies: `using layout = ...`.
+// The parts of the layout: docs/guide/bt_map.md says what each gains. There is no reason to change
+// them but to measure that: by `using layout = ...` in the policies.
 struct default_layout {
   // Whether a leaf that is less than a quarter full is joined with a sibling, not only one of fewer
   // than 3 elements, and whether a leaf that grows at one of its ends is split there, not in

@@ -95,7 +95,7 @@ struct coarse {
    private:
     static Lock& acquired(Lock& lock) {
 #if ASSAY_POINTS
-      // So that it is seen who waits (rig/progress.h).
+      // So that a test sees who waits.
       if constexpr (requires { lock.try_lock(); }) {
         while (!lock.try_lock()) ASSAY_POINT("bt_map_section_waits");
         return lock;

@@ -54,8 +54,8 @@
 
 namespace assay::bt::inline ASSAY_ABI {
 
-// For the other parts of the map alone. Its functions are called by any thread that is pinned,
-// those that say "at rest" as the map's.
+// For the other parts of the map alone. Any thread that has a guard of `domain` may call its
+// functions; those that say "at rest" need the map at rest (concept.h).
 template <class K, class V, class Policies>
 class tree {
  public:

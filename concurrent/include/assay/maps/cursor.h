@@ -34,8 +34,8 @@
 
 namespace assay {
 
-// A handle of an ordered map, as that of bt_map.h. Each of its searches returns an optional pair of
-// a key and a value.
+// A handle of an ordered map, such as bt_map's. Each of its searches returns an optional pair of a
+// key and a value.
 template <class Handle>
 using element_of_handle = typename decltype(std::declval<Handle&>().minimum())::value_type;
 template <class Handle>
@@ -48,31 +48,31 @@ concept ordered_handle =
       handle.predecessor(key);
     };
 
-// Used by the handle's thread, outside of the handle's calls, and no longer than the handle lives.
-// A step throws what the handle's search throws, and then stands where it stood; or, if an element
-// that was found cannot be moved, at none.
+// Only the handle's thread uses it, outside of the handle's calls, and while the handle exists. If
+// the handle's search throws, the step throws that, and the cursor stays where it is; if the
+// element that was found cannot be moved, the cursor is at no element.
 template <ordered_handle Handle>
 class cursor {
  public:
   using element = element_of_handle<Handle>;
   using key_type = typename element::first_type;
 
-  // Stands at no element.
+  // At no element yet.
   explicit cursor(Handle& handle) : handle_(&handle) {}
 
-  // To the element with the least key that is at least `key`, which is of the map's type of keys,
-  // or of another one that lower_bound() takes.
+  // Goes to the element with the least key that is at least `key`. The key is a K, or of another
+  // type that the handle's lower_bound() takes.
   void seek(const key_type& key) { stand_at(handle_->lower_bound(key)); }
   template <class Other>
     requires(!std::is_arithmetic_v<Other>)
   void seek(const Other& key) {
     stand_at(handle_->lower_bound(key));
   }
-  // To the element with the least key, or the greatest.
+  // Goes to the element with the least key, or the greatest.
   void first() { stand_at(handle_->minimum()); }
   void last() { stand_at(handle_->maximum()); }
 
-  // To the element after the one that it stands at, or before it. If it stands at none, next() is
+  // Goes to the element after the current one, or before it. If there is no current one, next() is
   // first() and previous() is last().
   void next() {
     if (valid()) {
@@ -89,9 +89,10 @@ class cursor {
     }
   }
 
-  // Whether it stands at an element: not after a step that found none. noexcept, as what follows.
+  // Whether there is a current element: not after a step that found none.
   [[nodiscard]] bool valid() const noexcept { return at_.has_value(); }
-  // The element that it stands at, as it was when the step was made. Good until the next step.
+  // The current element, as it was when the step was made. There must be one. References are valid
+  // until the next step.
   [[nodiscard]] const auto& key() const noexcept { return at_->first; }
   [[nodiscard]] const auto& value() const noexcept { return at_->second; }
   [[nodiscard]] const element& operator*() const noexcept { return *at_; }
@@ -107,9 +108,9 @@ class cursor {
   std::optional<element> at_;
 };
 
-// The elements of a map in ascending order, all or those from a key on: an input range, whose steps
-// are a cursor's and promise what those do. As std::ranges::istream_view, it has the element that
-// its iterators read, so that it is walked once at a time, and not moved meanwhile.
+// The elements of a map in ascending order, all or those from a key on: an input range. Its steps
+// are a cursor's, and promise the same. Like std::ranges::istream_view it holds the element that
+// its iterators read: walk it once at a time, and do not move it meanwhile.
 template <ordered_handle Handle>
 class elements : public std::ranges::view_interface<elements<Handle>> {
  public:
@@ -138,7 +139,7 @@ class elements : public std::ranges::view_interface<elements<Handle>> {
     elements* of_;
   };
 
-  // Searches the first element.
+  // Searches for the first element.
   iterator begin() {
     if (first_) {
       at_.seek(*first_);

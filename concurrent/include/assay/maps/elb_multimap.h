@@ -12,7 +12,7 @@
 //     handle.erase(7);                                             // 1001, the smaller one
 //     handle.erase(7, 1002);                                       // true
 //
-//     // while no call runs
+//     // at rest: while no call runs
 //     orders.for_each([](std::uint32_t customer, std::uint32_t order) { ... });
 //
 // A key with a value is there once. If several threads insert the same one at the same time,
@@ -69,8 +69,11 @@ constexpr unsigned value_bits() {
 
 }  // namespace elb
 
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// `Reclaim` decides when memory is freed, and `Settings` says how wide nodes are (elb_nodes in
+// elb_tree.h) and how many bits of keys and values are kept.
+//
+// Any thread may call its functions; those that say "at rest" need the multimap at rest
+// (concept.h): no other thread calls anything, and what others did happened before.
 template <std::integral K, std::integral V, class Reclaim = reclaim::hazard_pointers,
           class Settings = elb_settings>
 class elb_multimap {
@@ -99,8 +102,8 @@ class elb_multimap {
   // greatest key with the greatest value is not an entry: to insert it throws std::out_of_range.
   class handle {
    public:
-    // Adds that value of the key and returns true, or returns false if it is there. Of several
-    // calls at the same time one returns true.
+    // Gives the key that value, too, and returns true; returns false if the key has it already. If
+    // several threads insert the same one at the same time, exactly one call returns true.
     bool insert(K key, V value) { return in_.insert({key, value}); }
 
     // Inserts the pairs from `first` to `last`, one after the other, and returns how many were not
@@ -115,9 +118,9 @@ class elb_multimap {
       return added;
     }
 
-    // Adds that value of the key, which is not there and which no other thread is adding, as the
-    // caller knows: else it may be there twice, and debug builds abort if they see it. It saves
-    // what insert() does to know it.
+    // As insert(), without looking whether the key has the value. The caller must know that it does
+    // not, and that no other thread is adding it: otherwise it may be there twice, and debug builds
+    // abort if they see it.
     void insert_new(K key, V value) { in_.insert_new({key, value}); }
 
     // A value of the key, if it has any.
@@ -140,9 +143,9 @@ class elb_multimap {
       return found ? std::optional(std::pair(found->key, found->value)) : std::nullopt;
     }
 
-    // Calls visit(value) for the values of the key, in ascending order: for all that are there all
-    // the time, and for some that come or go. `visit` calls nothing of this handle; what it throws
-    // is passed on.
+    // Calls visit(value) for the values of the key, in ascending order: for each that is there
+    // during the whole call; those that others add or erase meanwhile it may visit or not. `visit`
+    // must not use this handle; what it throws is passed on.
     template <class Visit>
     void visit(K key, Visit&& visit) {
       in_.visit({key, least}, {key, most}, [&](const entry& each) { visit(each.value); });
@@ -171,11 +174,12 @@ class elb_multimap {
     all_.for_each([&](const entry& each) { visit(each.key, each.value); });
   }
 
-  // Whether it holds nothing, how many entries it holds, and the removal of all of them; handles
-  // stay valid. At rest. size() and clear() take time linear in the number of entries, and throw
-  // std::bad_alloc with nothing changed.
+  // Whether it holds no entry. At rest.
   [[nodiscard]] bool empty() const { return all_.empty(); }
+  // How many entries it holds. At rest. Takes time linear in their number. Throws std::bad_alloc.
   [[nodiscard]] std::size_t size() const { return all_.size(); }
+  // Removes all entries; handles stay valid. At rest. Takes time linear in their number. Throws
+  // std::bad_alloc, with nothing changed.
   void clear() { all_.clear(); }
 
   // What is wrong, if anything is: see elb_tree.h. At rest, for tests. Throws std::bad_alloc.

@@ -9,7 +9,7 @@
 //     handle.push(10);                                       // equal elements are kept apart
 //     handle.try_pop();                                      // std::optional(10)
 //
-//     events.size();                                         // 2, while no call runs
+//     events.size();                                         // 2; at rest: while no call runs
 //
 // std::greater<> as the second parameter pops the greatest first. A key with a value is an element
 // in the order of keys and then of values: elb_priority_queue<elb::element<K, V>>.
@@ -67,7 +67,7 @@ namespace assay {
 // Pops empty one leaf after the other. So these are joined late, when one entry is left, and are
 // twice as wide as in section 5.5.3 (elb_narrow): both make balancing rarer. With narrow nodes one
 // thread does 0.86, 0.83 and 0.80 of the operations at 10^4, 10^5 and 10^6 entries, two threads do
-// 1.00, 0.88 and 0.87 (benchmarks/run.py elb_trees).
+// 1.00, 0.88 and 0.87.
 struct elb_queue_settings : elb_settings {
   static constexpr std::size_t sparse = 1;
 };
@@ -89,8 +89,11 @@ constexpr unsigned tie_bits() {
 
 }  // namespace elb
 
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// `Compare` is std::less or std::greater, `Reclaim` decides when memory is freed, and `Settings`
+// says how wide nodes are (elb_nodes in elb_tree.h) and how many tie bits there are.
+//
+// Any thread may call its functions; those that say "at rest" need the queue at rest (concept.h):
+// no other thread calls anything, and what others did happened before.
 template <class T, class Compare = std::less<T>, class Reclaim = reclaim::hazard_pointers,
           class Settings = elb_queue_settings>
 class elb_priority_queue {
@@ -150,10 +153,10 @@ class elb_priority_queue {
   // A call throws std::bad_alloc, with nothing changed.
   class handle {
    public:
-    // Adds an element; one call of a pop returns it. Throws std::length_error if as many equal
-    // elements are there as the tie bits tell apart, and std::out_of_range for an element with more
-    // bits than its type says, or for the last one in the order where there are no tie bits and
-    // elements fill a word.
+    // Adds an element; no two pops return it. Throws std::length_error if the queue
+    // holds as many equal elements as the tie bits can tell apart, and std::out_of_range for an
+    // element with more bits than its type says, or for the last one in the order where there are
+    // no tie bits and elements fill a word.
     void push(const T& element) {
       if constexpr (tie_bits == 0) {
         in_.insert_new(coded(element, 0));
@@ -176,14 +179,14 @@ class elb_priority_queue {
       for (; first != last; ++first) push(*first);
     }
 
-    // Removes an element that was in the queue during the call, and returns it: none that was there
-    // all the time from the beginning of the call to its end comes before it in the order. Returns
-    // none if no element was there all the time.
+    // Removes the first element and returns it. No element that was in the queue during the whole
+    // call comes before it in the order; elements that are pushed meanwhile may. Returns nothing
+    // only if no element was in the queue during the whole call.
     [[gnu::always_inline]] std::optional<T> try_pop() { return of(in_.erase(0, highest)); }
 
-    // The same, but returns any element of the first leaf: among the elements that were there all
-    // the time, as many as a leaf holds, less one, may come before. Threads that call it at the
-    // same time seldom want the same element; threads that call try_pop() always do.
+    // As try_pop(), but takes any element of the first leaf, so that up to leaf_capacity - 1
+    // elements that come before it may stay in the queue. Threads that call it at the same time
+    // seldom want the same element; threads that call try_pop() always do.
     [[gnu::always_inline]] std::optional<T> try_pop_near() {
       return of(in_.erase_near(0, highest));
     }
@@ -201,7 +204,8 @@ class elb_priority_queue {
       return n;
     }
 
-    // False if an element was seen; true if none was there all the time. As costly as try_pop().
+    // False if it met an element; true only if no element was in the queue during the whole call.
+    // Goes down as try_pop() does.
     [[nodiscard]] bool empty() { return !in_.search(0, highest).has_value(); }
 
     // About how many elements there are: see elb_tree.h. Lock-free.
@@ -241,11 +245,12 @@ class elb_priority_queue {
     all_.for_each([&](word each) { visit(decoded(each)); });
   }
 
-  // Whether it holds nothing, how many elements it holds, and the removal of all of them; handles
-  // stay valid. At rest. size() and clear() take time linear in the number of elements, and throw
-  // std::bad_alloc with nothing changed.
+  // Whether it holds no element. At rest.
   [[nodiscard]] bool empty() const { return all_.empty(); }
+  // How many elements it holds. At rest. Takes time linear in their number. Throws std::bad_alloc.
   [[nodiscard]] std::size_t size() const { return all_.size(); }
+  // Removes all elements; handles stay valid. At rest. Takes time linear in their number. Throws
+  // std::bad_alloc, with nothing changed.
   void clear() { all_.clear(); }
 
   // What is wrong, if anything is: see elb_tree.h. At rest, for tests. Throws std::bad_alloc.

@@ -8,7 +8,7 @@
 //     handle.search(40, 50);                        // std::optional(42)
 //     handle.erase(0, 100);                         // std::optional(42): the smallest
 //
-//     jobs.for_each([](std::uint64_t job) { ... }); // while no call runs
+//     jobs.for_each([](std::uint64_t job) { ... }); // at rest: while no call runs
 //
 // A lock stops all threads when the thread that holds it is stopped. Here an entry is one word, and
 // most operations change one word by one compare-and-swap. The price is linearizability: an
@@ -194,8 +194,8 @@ using elb_settings = elb_nodes<32>;
 using elb_narrow = elb_nodes<16>;
 using elb_wide = elb_nodes<512, 252>;
 
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// Any thread may call its functions; those that say "at rest" need the tree at rest (concept.h): no
+// other thread calls anything, and what others did happened before.
 template <class Entry, class Reclaim = reclaim::hazard_pointers, class Settings = elb_settings>
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 class elb_tree {
@@ -377,8 +377,8 @@ class elb_tree {
       return added;
     }
 
-    // Adds the entry, which must not be in the tree, and which no other thread may be adding: see
-    // "Promises". Saves what insert() does to know it. Lock-free. Throws as insert().
+    // Adds the entry without looking whether it is in the tree: it must not be, and no other thread
+    // may be adding it; see "Promises". Lock-free. Throws as insert().
     void insert_new(Entry entry) {
       const word coded = coding::encode(entry);
       tree_->by_vectors([&]<set Set>() { tree_->template insert_new_as<Set>(coded, me_); });

@@ -215,8 +215,9 @@ template <class Leaf, class Internal>
 
 struct nothing {};
 
-// What a tree tells whoever wants to count, on the thread that works: nobody, at no cost. An
-// observer of your own derives from this and replaces what it counts by wait-free functions.
+// Functions that a tree calls when something happens that a program may want to count, on the
+// thread to which it happens: these do nothing and cost nothing. An observer of your own derives
+// from this and replaces some of them by wait-free functions.
 struct no_observer {
   // An update begins again, or a search with hazard pointers.
   static void restarted() noexcept {}
@@ -234,8 +235,8 @@ struct no_observer {
 //
 // `Locks` accompanies the root's edge, as it accompanies an internal node's edges.
 //
-// Its functions are called by any thread, those that say "at rest" while no thread is inside a call
-// to a handle and all calls that ended happen before.
+// Any thread may call its functions; those that say "at rest" need the map at rest (concept.h): no
+// other thread calls anything, and what others did happened before.
 template <class Tree, class K, class V, class Reclaim, class Compare, class Locks = nothing>
 class map {
  public:

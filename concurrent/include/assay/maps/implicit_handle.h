@@ -24,14 +24,15 @@
 // - A call promises what the handle's does, and may throw std::bad_alloc at a thread's first.
 // - A call within a call to the same map, as from a function that visits, has another handle, as it
 //   must. A thread has as many for a map as its calls were ever within each other.
-// - A map ends, at rest, and its handles with it, whatever threads had them. A thread ends, and
-//   its handles with it, whatever maps they are of. Either may be first, or both at once.
+// - When a map ends, at rest (concept.h), its handles end with it, whatever threads had them. When
+//   a thread ends, its handles end with it, whatever maps they are of. Either may be first, or both
+//   at once.
 // - Calls by destructors of thread_local objects, after the thread's handles have ended, make a
 //   handle each.
 //
-// A call costs what it does through a handle, and one or two nanoseconds; a call to another map
-// than the thread's last, a look into a hash table more, however many maps it calls. What a thread
-// has of maps that have ended is forgotten when its table has doubled, in constant time a map.
+// A call takes one or two nanoseconds more than through a handle. If the thread's last call was to
+// another map, it also looks into a hash table, however many maps there are. What a thread has of
+// maps that have ended is forgotten when its table has doubled, in constant time a map.
 
 #ifndef ASSAY_MAPS_IMPLICIT_HANDLE_H_
 #define ASSAY_MAPS_IMPLICIT_HANDLE_H_

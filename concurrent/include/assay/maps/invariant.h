@@ -1,4 +1,4 @@
-// What is wrong with a map at rest, as far as the map itself can say.
+// What is wrong with a map at rest (concept.h), as far as the map itself can say.
 //
 //     class my_map {
 //      public:
@@ -11,7 +11,7 @@
 //     }
 //
 // A map has either of the two, both or none. Only its author knows about balance, reachability,
-// counts and locks left behind; trials, tests and checkers ask by this one function.
+// counts and locks left behind; tests and checkers call this one function.
 
 #ifndef ASSAY_MAPS_INVARIANT_H_
 #define ASSAY_MAPS_INVARIANT_H_
@@ -30,8 +30,7 @@ concept tells_broken_invariant = requires(Map& map) {
 template <class Map>
 concept ordered_map = requires { requires Map::ordered; };
 
-// While no thread is inside a call to a handle. Throws std::bad_alloc, and what copies of keys
-// throw.
+// At rest. Throws std::bad_alloc, and what copies of keys throw.
 template <class K, class Map>
 [[nodiscard]] std::optional<std::string> broken_invariant(Map& map) {
   if constexpr (tells_broken_invariant<Map>) {

@@ -9,7 +9,7 @@
 //     handle.find("Ada");                                     // std::optional(36)
 //     handle.erase("Ada");                                    // true
 //
-//     ages.for_each([](const std::string& name, int age) { ... });   // while no call runs
+//     ages.for_each([](const std::string& name, int age) { ... });   // at rest
 //
 // A thread that is stopped in the middle of an update holds up nobody. docs/guide/trees.md says
 // when to use this tree, how it differs from the paper, and what other implementations got wrong.
@@ -134,6 +134,9 @@
 
 namespace assay {
 
+// `Reclaim` decides when memory is freed, `Compare` orders the keys, and `Observer` is called for
+// what a program may want to count (no_observer in external_tree.h).
+//
 // Class `map` in external_tree.h describes attach(), for_each(), shape(), clear() and unfreed(),
 // and the handles' find() and contains(). A search takes as many steps as the tree is deep, and is
 // lock-free as long as others do not deepen the tree ahead of it for ever.

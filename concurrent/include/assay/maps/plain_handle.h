@@ -8,7 +8,7 @@
 //       auto attach() { return assay::plain_handle(*this); }
 //     };
 //
-// If the map has more of what concept.h, bag_concept.h or subject/operations.h describes, the
+// If the map has more of what concept.h, bag_concept.h or the handle of bt_map.h describes, the
 // handle offers it too.
 
 #ifndef ASSAY_MAPS_PLAIN_HANDLE_H_
@@ -53,11 +53,12 @@ class plain_handle {
   ASSAY_PASS_ON(snapshot)
   ASSAY_PASS_ON(iterate)
 
-  // What subject/operations.h describes.
+  // What the handle of bt_map.h describes.
   ASSAY_PASS_ON(contains)
   ASSAY_PASS_ON(visit)
   ASSAY_PASS_ON(insert_or_assign)
   ASSAY_PASS_ON(try_emplace)
+  ASSAY_PASS_ON(emplace)
   ASSAY_PASS_ON(get_or_emplace)
   ASSAY_PASS_ON(emplace_and_visit)
   ASSAY_PASS_ON(update)
@@ -73,8 +74,11 @@ class plain_handle {
   ASSAY_PASS_ON(minimum)
   ASSAY_PASS_ON(maximum)
   ASSAY_PASS_ON(range_snapshot)
+  ASSAY_PASS_ON(visit_range)
+  ASSAY_PASS_ON(visit_all)
   ASSAY_PASS_ON(visit_range_descending)
   ASSAY_PASS_ON(visit_all_descending)
+  ASSAY_PASS_ON(empty)
   ASSAY_PASS_ON(find_many)
   ASSAY_PASS_ON(clone)
 

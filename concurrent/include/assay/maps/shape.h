@@ -1,4 +1,5 @@
-// How a map at rest is built: how many nodes it has, how deep they lie, how much memory they take.
+// How a map at rest (concept.h) is built: how many nodes it has, how deep they lie, how much memory
+// they take.
 //
 //     class my_map {
 //      public:
@@ -7,7 +8,7 @@
 //     };
 //     const assay::shape found = assay::shape_of(map);   // all empty if the map does not say
 //
-// A map gives the numbers that it has and leaves the others empty; a trial makes metrics of them.
+// A map gives the numbers that it has and leaves the others empty.
 
 #ifndef ASSAY_MAPS_SHAPE_H_
 #define ASSAY_MAPS_SHAPE_H_
@@ -38,7 +39,7 @@ concept tells_shape = requires(Map& map) {
   { map.shape() } -> std::same_as<shape>;
 };
 
-// While no thread is inside a call to a handle. Throws what the map throws.
+// At rest. Throws what the map throws.
 template <class Map>
 [[nodiscard]] shape shape_of(Map& map) {
   if constexpr (tells_shape<Map>) return map.shape();

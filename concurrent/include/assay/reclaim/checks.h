@@ -1,6 +1,8 @@
 // Mistakes in the use of a reclamation policy, which builds with checks find (base/abi.h).
 //
-//     assay: a participant is used by a thread that did not join with it
+//     assay: a handle or participant is used by another thread than the one that made it: ...
+//
+// Their users may know maps alone, and not that each handle has a participant in the map's domain.
 
 #ifndef ASSAY_RECLAIM_CHECKS_H_
 #define ASSAY_RECLAIM_CHECKS_H_
@@ -53,20 +55,24 @@ class usage {
     if constexpr (misuse::checks) nests_ = false;
   }
   void leave() const {
-    misuse::require(guards_ == 0, "a participant is destroyed while its guard is open");
+    misuse::require(guards_ == 0,
+                    "a handle or participant is destroyed during a call to it, or while its guard "
+                    "is open");
   }
   // Whether a guard may open.
   void check() const {
     if constexpr (misuse::checks) {
       misuse::require(thread_ == this_thread(),
-                      "a participant is used by a thread that did not join with it");
+                      "a handle or participant is used by another thread than the one that made "
+                      "it: make one in each thread, by attach() or join()");
       misuse::require(nests_ || guards_ == 0,
-                      "a participant is pinned while its guard is open: a call within a call needs "
-                      "a participant or a handle of its own");
+                      "a handle is called from within a call to it, or a participant opens a "
+                      "second guard: use another handle or participant for the inner one");
     }
   }
   void expect_at_rest(
-      const char* otherwise = "all retired nodes are freed while a guard is open") const {
+      const char* otherwise =
+          "clear() or free_all() is called during another call, or while a guard is open") const {
     misuse::require(guards_ == 0, otherwise);
   }
   void pin() {

@@ -24,8 +24,13 @@
 // participant; there may be any number of them. A thread reads shared nodes only under a guard, and
 // retires under it what it has unlinked. What is retired and not yet freed is garbage: others free
 // what a participant leaves behind, or the domain does at its end. Only the thread that joined uses
-// a participant. Another thread may move or destroy it, if it knows that
-// the first is done with it.
+// a participant. Another thread may move or destroy it, if it knows that the first is done with it.
+//
+// A thread is *pinned* while it has a guard. A domain is *at rest* while no guard is open, no other
+// thread calls anything on it or on its participants, and all that other threads did with it
+// happened before: their calls have returned, and this thread has synchronised with them since, for
+// example by joining them. A function that needs the domain at rest says so; until it returns, the
+// domain stays at rest.
 //
 // What a guard protects depends on the policy:
 //
@@ -112,8 +117,8 @@ concept guard_that_defers = requires(G& guard, any_plain_function plain, any_fun
 //   domain()
 //       may throw std::bad_alloc
 //   ~domain()
-//       frees all garbage, except under `none`, which never frees. No participant is left, which
-//       debug builds check, and no thread is inside a call
+//       frees all garbage, except under `none`, which never frees. At rest; no participant is left,
+//       which debug builds check
 //   domain.join()
 //       a participant for the calling thread. By any thread. Lock-free. Throws std::bad_alloc
 //   participant.pin()
@@ -143,8 +148,8 @@ concept guard_that_defers = requires(G& guard, any_plain_function plain, any_fun
 //       calls function() once all guards that are open now have ended, as retire(node, deleter)
 //       without a node. Only where `protects` is everything
 //   domain.free_all()
-//       frees all garbage, except under `none`. By any thread, while no guard is open and no other
-//       thread is inside a call. Never fails. A policy may lack it
+//       frees all garbage, except under `none`. By any thread, at rest. Never fails. A policy may
+//       lack it
 //   domain.unfreed()
 //       how many nodes of garbage there are; an estimate while threads are inside calls. Wait-free
 template <class P>

@@ -108,12 +108,12 @@ class basic_epochs {
   // Frees all nodes that still wait. No participant is left, and no thread inside a call.
   ~basic_epochs() = default;
 
-  // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
+  // Makes a participant for the calling thread, which alone may open guards by it. By any thread;
+  // lock-free; throws std::bad_alloc.
   participant join() { return {*this, records_.claim()}; }
 
-  // Frees all nodes that wait. By any thread, while the domain is at rest: no guard is open
-  // (checked in debug builds), all calls of participants happened before, and none happens until
-  // this one has. Never fails, and waits for nobody.
+  // Frees all nodes that wait. By any thread, while the domain is at rest (concept.h), of which
+  // debug builds check that no guard is open. Never fails, and waits for nobody.
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
@@ -122,7 +122,8 @@ class basic_epochs {
     });
   }
 
-  // Whether no guard is open, in builds with checks: `otherwise` is the message. As free_all().
+  // In builds with checks, ends the program with the message `otherwise` if a guard is open. As
+  // free_all().
   void expect_at_rest([[maybe_unused]] const char* otherwise) const {
     if constexpr (misuse::checks) {
       records_.all([otherwise](const record& each) {
@@ -236,9 +237,9 @@ class alignas(detail::record_alignment) basic_epochs<Settings>::record
   detail::retired_list ready_;
 };
 
-// A time during which nothing that the thread reaches is freed. The calls are the thread's that
-// pinned. Guards of one participant that are open at the same time are one guard: it began when the
-// first was opened, and ends when the last ends, in whatever order.
+// While it exists, nothing that its thread reaches is freed. Only the thread that opened it calls
+// it. A participant may have several guards at once, which end in any order: they protect from the
+// beginning of the first to the end of the last.
 template <class Settings>
 class basic_epochs<Settings>::read_guard {
  public:
@@ -255,8 +256,9 @@ class basic_epochs<Settings>::read_guard {
     record_->announced.store(record::unpinned, memory_order_release);
   }
 
-  // What `source` holds. The node, and all that is reached through it, stays until the guard ends.
-  // Wait-free.
+  // Returns the pointer that `source` holds. Its node, and every node that is reached through it,
+  // is not freed until the guard ends. The slot does not matter: it is for policies that protect by
+  // name. Wait-free.
   template <class T>
   T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
     return source.load(memory_order_acquire);  // pairs with the store that linked the node
@@ -301,21 +303,21 @@ class basic_epochs<Settings>::read_guard {
 template <class Settings>
 class basic_epochs<Settings>::guard : public read_guard {
  public:
-  // This thread unlinked `node` under this guard, and no other will retire it. The node is deleted,
-  // or passed to `deleter` (deleter_of, concept.h). Frees at most two nodes, retired long before.
-  // Wait-free but for their destructors and the allocator. Never fails if the deleter is trivially
-  // copied and at most as large as a pointer; otherwise throws std::bad_alloc, or what moving it
-  // throws, with nothing retired. Beyond retires_per_guard in one guard a node for which there is
-  // no memory is leaked.
+  // Has `node` deleted, or passed to `deleter` (deleter_of, concept.h), when no thread can hold it
+  // any more. The caller has unlinked it under this guard, and retires it once. Now it frees at
+  // most two nodes, which were retired long before. Wait-free but for their destructors and the
+  // allocator. Never fails if the deleter is trivially copied and at most as large as a pointer;
+  // otherwise throws std::bad_alloc, or what moving it throws, with nothing retired. In a guard
+  // that retires more than retires_per_guard nodes, those for which there is no memory are leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
-    misuse::require(node != nullptr, "a null pointer is retired");
+    misuse::require(node != nullptr, "retire() is given a null pointer");
     add(node, std::move(deleter));
   }
 
-  // Calls function() once, when all guards that are open now have ended: by any thread of the
-  // domain, or at the domain's end. It does not throw nor use the domain. Costs, progress and
-  // errors are those of retire(node, deleter).
+  // Has function() called once, when all guards that are open now have ended: by any thread of the
+  // domain, or at the domain's end. The function must not throw, nor use the domain. Costs,
+  // progress and errors are those of retire(node, deleter).
   template <class F>
     requires std::invocable<F&>
   void retire(F function) noexcept(detail::fits<F>) {
@@ -406,9 +408,9 @@ void basic_epochs<Settings>::advance(std::uint64_t epoch) {
 #ifndef ASSAY_ATOMICS_HEADER
 static_assert(policy<epochs>);
 
-// The domain of whoever needs none of its own. Made by the first call, which may throw
-// std::bad_alloc, and never destroyed, so that threads may outlive main(): what waits when the
-// program ends is not freed. By any thread; after the first call wait-free.
+// A domain for all code of the program that does not need one of its own. The first call makes it,
+// and may throw std::bad_alloc. It is never destroyed, so that threads may outlive main(): what
+// waits when the program ends is not freed. By any thread; after the first call wait-free.
 [[nodiscard]] ASSAY_ONE_IN_PROCESS inline epochs& default_domain() {
   static epochs& domain = *new epochs;
   return domain;

@@ -88,8 +88,8 @@ class basic_garbage_sets {
     // Wait-free: only the next guard tells others that this one has ended.
     ~read_guard() { record_->use.unpin(); }
 
-    // What `source` holds. The node, and all that is reached through it, stays until the guard
-    // ends. Wait-free.
+    // Returns the pointer that `source` holds. Its node, and every node that is reached through it,
+    // is not freed until the guard ends. Wait-free.
     template <class T>
     T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
       return source.load(memory_order_acquire);  // pairs with the store that linked the node
@@ -119,7 +119,7 @@ class basic_garbage_sets {
     // no memory is leaked.
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
-      misuse::require(node != nullptr, "a null pointer is retired");
+      misuse::require(node != nullptr, "retire() is given a null pointer");
       add(node, std::move(deleter));
     }
     template <class F>
@@ -162,7 +162,7 @@ class basic_garbage_sets {
     return {*this, mine};
   }
 
-  // Frees all nodes that wait. By any thread, while the domain is at rest. Never fails.
+  // Frees all nodes that wait. By any thread, while the domain is at rest (concept.h). Never fails.
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();

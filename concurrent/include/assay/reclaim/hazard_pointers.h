@@ -94,9 +94,8 @@ class basic_hazard_pointers {
   // A participant for the calling thread. By any thread; lock-free; throws std::bad_alloc.
   participant join() { return {*this, records_.claim()}; }
 
-  // Frees all nodes that wait. By any thread, while the domain is at rest: no guard is open
-  // (checked in debug builds), all calls of participants happened before, and none happens until
-  // this one has. Never fails, and waits for nobody.
+  // Frees all nodes that wait. By any thread, while the domain is at rest (concept.h), of which
+  // debug builds check that no guard is open. Never fails, and waits for nobody.
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
@@ -149,8 +148,8 @@ class basic_hazard_pointers {
 
 using hazard_pointers = basic_hazard_pointers<hazard_pointers_settings>;
 
-// A time during which the nodes protected by name are not freed. The calls are the thread's that
-// pinned.
+// While it exists, the nodes that protect() returned last for each slot are not freed. Only the
+// thread that opened it calls it.
 template <class Settings>
 class basic_hazard_pointers<Settings>::read_guard {
  public:
@@ -165,8 +164,9 @@ class basic_hazard_pointers<Settings>::read_guard {
     }
   }
 
-  // What `source` held after that had been announced; the node is not freed, unless it was retired
-  // before, until this slot protects another or the guard ends. `slot` is below `slots`. Lock-free.
+  // Returns the pointer that `source` holds, announced in this slot. If its node was not retired
+  // before, which the structure must make sure of, it is not freed until this slot protects another
+  // one or the guard ends. `slot` is below `slots`. Lock-free.
   template <class T>
   T* protect(std::size_t slot, const atomic<T*>& source) {
     return protect(slot, source, [](T* node) { return node; });
@@ -174,7 +174,7 @@ class basic_hazard_pointers<Settings>::read_guard {
   // The same for a word that holds a pointer and marks; pointer_of(word) is the pointer.
   template <class Word, class PointerOf>
   Word protect(std::size_t slot, const atomic<Word>& source, PointerOf pointer_of) {
-    misuse::require(slot < slots, "a node is protected by a slot that does not exist");
+    misuse::require(slot < slots, "protect() is given a slot that does not exist: they are 0 to 7");
     used_ = std::max(used_, slot + 1);
     Word word = source.load(memory_order_acquire);  // as (3)
     while (true) {
@@ -208,15 +208,15 @@ class basic_hazard_pointers<Settings>::read_guard {
 template <class Settings>
 class basic_hazard_pointers<Settings>::guard : public read_guard {
  public:
-  // This thread unlinked `node`, and no other will retire it. The node is deleted, or passed to
-  // `deleter` (deleter_of, concept.h). The node's address as a void* is the one that others
-  // protect. Wait-free but for destructors and the allocator. Never fails if the deleter is
-  // trivially copied and at most as large as a pointer; otherwise throws std::bad_alloc, or what
-  // moving it throws, with nothing retired. Beyond retires_per_guard in one guard a node for which
-  // there is no memory is leaked.
+  // Has `node` deleted, or passed to `deleter` (deleter_of, concept.h), when no slot holds it any
+  // more. The caller has unlinked it, and retires it once. The node's address as a void* is the one
+  // that others protect. Wait-free but for destructors and the allocator. Never fails if the
+  // deleter is trivially copied and at most as large as a pointer; otherwise throws std::bad_alloc,
+  // or what moving it throws, with nothing retired. In a guard that retires more than
+  // retires_per_guard nodes, those for which there is no memory are leaked.
   template <class T, deleter_of<T> Deleter = std::default_delete<T>>
   void retire(T* node, Deleter deleter = {}) noexcept(detail::fits<Deleter>) {
-    misuse::require(node != nullptr, "a null pointer is retired");
+    misuse::require(node != nullptr, "retire() is given a null pointer");
     detail::retired::make(node, std::move(deleter),
                           [this](auto... parts) noexcept { this->record_->retire(parts...); });
     Settings::observer::retired();

@@ -48,7 +48,7 @@ class basic_none {
     read_guard& operator=(const read_guard&) = delete;
     ~read_guard() { record_->use.unpin(); }
 
-    // What `source` holds. Wait-free.
+    // Returns the pointer that `source` holds. Wait-free.
     template <class T>
     T* protect(std::size_t /*slot*/, const atomic<T*>& source) const {
       return source.load(memory_order_acquire);  // pairs with the store that linked the node
@@ -70,7 +70,7 @@ class basic_none {
     // Forgets the node. Wait-free; never fails.
     template <class T, deleter_of<T> Deleter = std::default_delete<T>>
     void retire(T* node, const Deleter& /*deleter*/ = {}) noexcept {
-      misuse::require(node != nullptr, "a null pointer is retired");
+      misuse::require(node != nullptr, "retire() is given a null pointer");
       detail::leak(const_cast<std::remove_cv_t<T>*>(node));
       count();
     }
@@ -96,7 +96,7 @@ class basic_none {
   participant join() { return {*this, records_.claim()}; }
 
   // Frees nothing: what was retired is leaked. As under the other policies, while the domain is at
-  // rest.
+  // rest (concept.h).
   void free_all() noexcept {
     records_.all([](record& one) {
       one.use.expect_at_rest();
@@ -104,7 +104,8 @@ class basic_none {
     });
   }
 
-  // Whether no guard is open, in builds with checks: `otherwise` is the message. As free_all().
+  // In builds with checks, ends the program with the message `otherwise` if a guard is open. As
+  // free_all().
   void expect_at_rest([[maybe_unused]] const char* otherwise) const {
     if constexpr (misuse::checks) {
       records_.all([otherwise](const record& each) {

@@ -53,7 +53,7 @@ class participant {
   }
 
   typename Policy::record& checked_record() const noexcept {
-    misuse::require(record_ != nullptr, "a participant is used after it was moved from");
+    misuse::require(record_ != nullptr, "a handle or participant is used after it was moved from");
     record_->use.check();
     return *record_;
   }

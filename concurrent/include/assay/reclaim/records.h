@@ -50,7 +50,7 @@ class record_list {
   ~record_list() {
     if constexpr (misuse::checks) {
       misuse::require(all([](Record& one) { return !one.claimed.load(memory_order_acquire); }),
-                      "a domain is destroyed while it has participants: a handle outlives its map");
+                      "a map or domain is destroyed before its handles or participants are");
     }
     for (chunk* one = newest_.load(memory_order_relaxed); one != nullptr;) {
       chunk* const next = one->next;

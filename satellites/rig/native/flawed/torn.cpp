@@ -1,6 +1,7 @@
 // Maps of which one operation is torn: it leaves the lock between its look at the map and what it
 // makes of that. Asked by one thread, it answers rightly.
 
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <mutex>
@@ -23,8 +24,8 @@ using pair = std::optional<subject::element>;
 
 class torn : public flawed_ordered_map<torn> {
  public:
-  // The operation that is torn, in all maps of the process. Of visits, it skips an element now and
-  // then.
+  // The operation that is torn, in all maps of the process. A visit skips an element now and then,
+  // or goes on when it is to end.
   inline static std::string_view which{};
 
   bool insert_or_assign(number key, number value) {
@@ -32,6 +33,9 @@ class torn : public flawed_ordered_map<torn> {
   }
   bool try_emplace(number key, number value) {
     return !alter("try_emplace", key, [&](found held) { return held.value_or(value); });
+  }
+  bool emplace(number key, number value) {
+    return !alter("emplace", key, [&](found held) { return held.value_or(value); });
   }
   std::pair<number, bool> get_or_emplace(number key, number value) {
     const found held =
@@ -76,6 +80,15 @@ class torn : public flawed_ordered_map<torn> {
     return met.size();
   }
 
+  // Torn, it looks whether what it met first is still there.
+  bool empty() {
+    const std::scoped_lock lock(mutex);
+    if (elements.empty()) return true;
+    const number key = elements.begin()->first;
+    tear("empty");
+    return which == "empty" ? !elements.contains(key) : elements.empty();
+  }
+
   pair lower_bound(number key) {
     return at("lower_bound", [&] { return elements.lower_bound(key); });
   }
@@ -89,6 +102,15 @@ class torn : public flawed_ordered_map<torn> {
     return at("predecessor", [&] { return before(elements.lower_bound(key)); });
   }
 
+  bool visit_range(number first, number last, auto visit) {
+    const std::scoped_lock lock(mutex);
+    return first > last || visit_until("visit_range", elements.lower_bound(first),
+                                       elements.upper_bound(last), visit);
+  }
+  bool visit_all(auto visit) {
+    const std::scoped_lock lock(mutex);
+    return visit_until("visit_all", elements.begin(), elements.end(), visit);
+  }
   void visit_range_descending(number first, number last, auto visit) {
     const std::scoped_lock lock(mutex);
     const bool skips = which == "visit_range_descending" && now_and_then_();
@@ -133,6 +155,14 @@ class torn : public flawed_ordered_map<torn> {
     }
     return held;
   }
+  // Visits until `visit` is false; says whether it came to its end.
+  bool visit_until(std::string_view operation, iterator at, iterator end, auto visit) {
+    const bool goes_on = which == operation && now_and_then_();
+    for (; at != end; ++at) {
+      if (!visit(at->first, at->second) && !goes_on) return false;
+    }
+    return true;
+  }
   // The element that `search` finds, with the value that it has then.
   pair at(std::string_view operation, auto search) {
     const std::scoped_lock lock(mutex);
@@ -148,11 +178,29 @@ class torn : public flawed_ordered_map<torn> {
   }
 };
 
+constexpr std::array<std::string_view, 20> operations{"insert_or_assign",
+                                                      "try_emplace",
+                                                      "emplace",
+                                                      "empty",
+                                                      "get_or_emplace",
+                                                      "emplace_and_visit",
+                                                      "update",
+                                                      "upsert",
+                                                      "exchange",
+                                                      "extract",
+                                                      "erase_if",
+                                                      "erase_range",
+                                                      "lower_bound",
+                                                      "upper_bound",
+                                                      "floor",
+                                                      "predecessor",
+                                                      "visit_range",
+                                                      "visit_all",
+                                                      "visit_range_descending",
+                                                      "visit_all_descending"};
+
 const bool registered = [] {
-  for (const std::string_view operation :
-       {"insert_or_assign", "try_emplace", "get_or_emplace", "emplace_and_visit", "update",
-        "upsert", "exchange", "extract", "erase_if", "erase_range", "lower_bound", "upper_bound",
-        "floor", "predecessor", "visit_range_descending", "visit_all_descending"}) {
+  for (const std::string_view operation : operations) {
     const std::string name(operation);
     subject::subject_entry entry =
         subject::describe_subject<torn>("torn_" + name, name + "() is torn");

@@ -317,9 +317,10 @@ std::string described(const shape& drawn, const subject_entry& subject) {
 // The first value that a thread stores is often a value of a key that stays, or of one that many
 // read. No round has a mask if the map has operations of its own, which may calculate with values.
 std::uint64_t draw_mask(splitmix64& draw, const subject_entry& subject, const shape& drawn) {
-  constexpr std::array<std::string_view, 12> storing{
-      "contains",       "emplace_and_visit", "erase_if",    "erase_range", "exchange", "extract",
-      "get_or_emplace", "insert_or_assign",  "try_emplace", "update",      "upsert",   "visit"};
+  constexpr std::array<std::string_view, 13> storing{
+      "contains", "emplace",        "emplace_and_visit", "erase_if",    "erase_range", "exchange",
+      "extract",  "get_or_emplace", "insert_or_assign",  "try_emplace", "update",      "upsert",
+      "visit"};
   const bool stores_only = std::ranges::all_of(subject.operations, [&](operation kind) {
     if (kind <= operation::iterate || extra_facts_of(kind).visits) return true;
     if (extra_facts_of(kind).as_history != nullptr && !concerns_one_key(kind, false)) return true;
@@ -771,6 +772,9 @@ class player {
                            ", but a range ascends.\n");
       }
       check_met(asked, event.asked.key, event.asked.last, met, during, atomic);
+    } else if (event.operation == "empty") {
+      // As a snapshot that met nothing; that there is something says little.
+      if (std::get<bool>(event.answered)) check_met(asked, 0, UINT64_MAX, {}, during, atomic);
     } else if (event.operation == "snapshot" || event.operation == "iterate") {
       check_met(asked, 0, UINT64_MAX, std::get<std::vector<element>>(event.answered), during,
                 atomic);

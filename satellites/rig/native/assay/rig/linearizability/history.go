@@ -40,8 +40,8 @@ type operation struct {
 	Call   int64
 	Return int64
 
-	// The answer, by kind: a truth value for insert, erase and insert_or_assign, which says whether it
-	// added the key; at most one element for find, for update, which says what it replaced, and for
+	// The answer, by kind: a truth value for insert, erase, empty and insert_or_assign, which says
+	// whether it added the key; at most one element for find, for update, which says what it replaced, and for
 	// extract, which says what it removed; a number for size, and for erase_range, which says how many
 	// elements it removed; elements for what visits several.
 	truth    bool
@@ -179,7 +179,7 @@ func (op *operation) readQuestion(written *writtenOperation) error {
 		needed["key"] = written.Key
 	case "range", "erase_range":
 		needed["key"], needed["last"] = written.Key, written.Last
-	case "size":
+	case "size", "empty":
 	case "snapshot":
 		op.Last = math.MaxUint64
 	default:
@@ -217,7 +217,7 @@ func (op *operation) readAnswer(answer json.RawMessage) error {
 		return errors.New("only a find, an update or an extract finds nothing")
 	}
 	switch op.Kind {
-	case "insert", "erase", "insert_or_assign":
+	case "insert", "erase", "insert_or_assign", "empty":
 		return json.Unmarshal(answer, &op.truth)
 	case "size", "erase_range":
 		return json.Unmarshal(answer, &op.number)

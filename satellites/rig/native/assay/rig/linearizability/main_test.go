@@ -63,6 +63,9 @@ func TestHistoriesThatAreLinearizable(t *testing.T) {
 			"0 insert 1 101 0 9 true", "1 insert 2 102 0 9 true", "2 range 1 2 3 4 [[2,102]]"}, "[[1,101],[2,102]]"),
 		"a size between two inserts": line("[]", []string{
 			"0 insert 1 101 0 9 true", "1 insert 2 102 0 9 true", "2 size 0 0 3 4 1"}, "[[2,102],[1,101]]"),
+		"empty before an insert and after an erase": line("[]", []string{
+			"0 insert 1 101 0 5 true", "1 empty 0 0 1 2 true", "1 empty 0 0 3 4 false",
+			"0 erase 1 0 6 9 true", "1 empty 0 0 7 8 true"}, "[]"),
 		"a snapshot in no order": line("[[1,1],[2,2]]", []string{
 			"0 snapshot 0 0 0 9 [[2,2],[1,1]]"}, "[[1,1],[2,2]]"),
 		"an assignment adds or replaces": line("[]", []string{
@@ -102,6 +105,10 @@ func TestHistoriesThatAreNotLinearizable(t *testing.T) {
 			"2 range 1 2 1 2 [[1,101]]", "3 range 1 2 3 4 [[2,102]]"}, "[[1,101],[2,102]]"), "range(1, 2): nothing"},
 		"a size that never was": {line("[]", []string{
 			"0 insert 1 101 0 9 true", "1 size 0 0 1 2 2"}, "[[1,101]]"), "size(): 2"},
+		"empty while another key is there": {line("[[1,1],[2,2]]", []string{
+			"0 erase 1 0 0 9 true", "1 empty 0 0 1 2 true"}, "[[2,2]]"), "empty(): true"},
+		"not empty after the last erase": {line("[[1,1]]", []string{
+			"0 erase 1 0 0 1 true", "1 empty 0 0 2 3 false"}, "[]"), "empty(): false"},
 		"a range out of order": {line("[[1,1],[2,2]]", []string{
 			"0 range 1 2 0 9 [[2,2],[1,1]]"}, "[[1,1],[2,2]]"), "range(1, 2): {2 -> 2, 1 -> 1}"},
 		"a walk that meets a key twice": {line("[]", []string{

@@ -57,6 +57,8 @@ func step(state contents, op *operation) (bool, contents) {
 		return op.found(value, present), state
 	case "size":
 		return op.number == uint64(len(state)), state
+	case "empty":
+		return op.truth == (len(state) == 0), state
 	default:
 		return state.visitedBy(op), state
 	}

@@ -15,7 +15,7 @@ func (op *operation) call() string {
 		return fmt.Sprintf("%s(%d, %d)", op.Kind, op.Key, op.Value)
 	case "range", "erase_range":
 		return fmt.Sprintf("%s(%d, %d)", op.Kind, op.Key, op.Last)
-	case "size", "snapshot":
+	case "size", "empty", "snapshot":
 		return op.Kind + "()"
 	case walk:
 		return "walk at rest"
@@ -26,7 +26,7 @@ func (op *operation) call() string {
 
 func (op *operation) answer() string {
 	switch op.Kind {
-	case "insert", "erase", "insert_or_assign":
+	case "insert", "erase", "insert_or_assign", "empty":
 		return fmt.Sprint(op.truth)
 	case "size", "erase_range":
 		return fmt.Sprint(op.number)
