@@ -91,8 +91,10 @@ class Scheduler:
         self._say = say
         self._pilot = pilot
         self._planned_for = store.experiment(campaign).revisions if experiment.revisions else None
-        self.pending = self._in_place(store.pending(campaign))
+        pending = store.pending(campaign)
         self._ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
+        ended = {trial.ordinal for trial in self._ended}  # hosts may have recorded some in between
+        self.pending = self._in_place([trial for trial in pending if trial.ordinal not in ended])
         self.analysis: Analysis | None = None
         self._looked = {decision.block for decision in store.decisions(campaign) if decision.kind == "look"}
         design = experiment.design

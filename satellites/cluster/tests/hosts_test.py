@@ -1,9 +1,11 @@
 """Campaigns on several hosts: each trial counts once, on one host, whatever ends when."""
 
+import os
 import subprocess
 import sys
 import threading
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from assay.store import Store, store_name
 from assay.store.testing import TestServer, running_server
 from assay_cluster.leader import Leader
 from assay_cluster.testing import ProcessUnit, machine_name
+
+_fresh = count()
 
 EXPERIMENT = """
 [subjects.a]
@@ -65,7 +69,7 @@ with StopSignals() as stop:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_programs: Path) -> Path:
     monkeypatch.setenv("ASSAY_PROGRAMS", str(steady_programs))
-    monkeypatch.setenv("ASSAY_TEST_NETWORK", f".{os.getpid()}.{tmp_path.name[-12:]}")
+    monkeypatch.setenv("ASSAY_TEST_NETWORK", f"-{os.getpid()}-{next(_fresh)}")
     monkeypatch.chdir(tmp_path)
     for name, speed in (("a", 10), ("b", 12)):
         (tmp_path / name).write_text(PROGRAM.replace("SPEED", str(speed)))

@@ -80,7 +80,8 @@ class Leader:
     def run(self, led: LedCampaign, scheduler: Scheduler, progress: ProgressDisplay) -> None:
         """Run what is pending on the hosts; see `Hosts.run`."""
         work = Work(self.store or str(led.store.name), led.number, led.tuned, self.isolated)
-        keep_files(led.store, led.number, needed(led.store.pending(led.number), scheduler.pending))
+        as_stored = led.store.planned(led.number, [trial.ordinal for trial in scheduler.pending])
+        keep_files(led.store, led.number, needed(as_stored, scheduler.pending))
         with ThreadPoolExecutor(len(self.units)) as threads:
             crews = [_Crew(unit, work, threads) for unit in self.units]
             run = _Run(led, scheduler, progress, crews)
