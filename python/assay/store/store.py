@@ -224,7 +224,11 @@ class Store:
 
     def planned(self, campaign_id: int, ordinals: Sequence[int]) -> list[PlannedTrial]:
         """Return some trials of a campaign's plan, in the order in which they run."""
-        return self._planned(campaign_id, planned_trial.c.ordinal.in_(ordinals))
+        found: list[PlannedTrial] = []
+        for first in range(0, len(ordinals), _ROWS_AT_ONCE):  # databases limit the parameters of a query
+            some = ordinals[first : first + _ROWS_AT_ONCE]
+            found += self._planned(campaign_id, planned_trial.c.ordinal.in_(some))
+        return found if len(ordinals) <= _ROWS_AT_ONCE else sorted(found, key=_place)
 
     def planned_in(self, campaign_id: int, group: int) -> list[PlannedTrial]:
         """Return the trials of a group of a campaign's plan, in the order in which they run."""
@@ -640,6 +644,12 @@ def planned_hosts(connection: Connection, campaign_id: int) -> int:
     """Return for how many hosts a campaign is planned."""
     most = select(func.max(planned_trial.c.host_number)).where(planned_trial.c.campaign_id == campaign_id)
     return int(connection.execute(most).scalar_one() or 0) + 1
+
+
+def _place(trial: PlannedTrial) -> tuple[int, int, int, int]:
+    """Return the place of a trial in the order in which a campaign runs, as `Store._planned` has it."""
+    original = trial.group if trial.repeats is None else trial.repeats
+    return trial.block, original, trial.group, trial.ordinal
 
 
 def _no_campaign(name: StoreName, campaign_id: int) -> AssayError:
