@@ -5,6 +5,7 @@ import signal
 import time
 import uuid
 from contextlib import suppress
+from typing import Any
 
 from distributed import Client, Future
 
@@ -33,7 +34,6 @@ class DaskUnit:
     def __init__(self, scheduler: str, hosts: int) -> None:
         self.name = scheduler
         self.hosts = hosts
-        self._key = uuid.uuid4().hex
         self._client: Client | None = None
         self._tasks: dict[str, Future[str]] = {}
 
@@ -43,6 +43,8 @@ class DaskUnit:
         Raises:
             AssayError: it has too few hosts, or they lack something.
         """
+        self.close()
+        self._key, self._tasks = uuid.uuid4().hex, {}
         try:
             run(self._start(work), within_s=4 * _CONNECT_S)
         except AssayError:
@@ -50,14 +52,14 @@ class DaskUnit:
             raise
         except (TimeoutError, OSError) as error:
             self.close()
-            raise AssayError(f"{self.name}: no Dask scheduler answers there; correct its address") from error
+            raise AssayError("no Dask scheduler answers there; correct its address") from error
         except ImportError as error:
             self.close()
             why = f"its workers cannot import {error.name}; run on each host: pip install assay-cluster"
-            raise AssayError(f"{self.name}: {why}") from error
+            raise AssayError(why) from error
         except Exception as error:
             self.close()
-            raise AssayError(f"{self.name}: {printable(one_line(str(error)))}") from error
+            raise AssayError(printable(one_line(str(error)))) from error
 
     async def _start(self, work: Work) -> None:
         self._client = await Client(self.name, asynchronous=True, timeout=_CONNECT_S, set_as_default=False)
@@ -74,7 +76,7 @@ class DaskUnit:
         there: dict[str, dict[str, str]] = await self._client.run(installed, workers=[*chosen.values()])
         for host, address in chosen.items():
             if why := different(there[address]):
-                raise AssayError(f"{self.name}: {host}: {why}")
+                raise AssayError(f"{host}: {why}")
         for host, address in chosen.items():
             command = words(work, self.name, host)
             # A task that ran when its worker was lost is not run again: the store gives its groups to others.
@@ -123,8 +125,9 @@ class DaskUnit:
 
 async def _workers(client: Client) -> dict[str, dict[str, str]]:
     """Return address -> what the scheduler says of each worker; none where the scheduler is gone."""
+    scheduler: Any = client.scheduler
     with suppress(OSError):  # a lost connection is one
-        workers: dict[str, dict[str, str]] = (await client.scheduler.identity(n_workers=-1))["workers"]
+        workers: dict[str, dict[str, str]] = (await scheduler.identity(n_workers=-1))["workers"]
         return workers
     return {}
 
@@ -132,7 +135,7 @@ async def _workers(client: Client) -> dict[str, dict[str, str]]:
 async def _result(task: "Future[str]") -> str:
     """Return the last words of a task that has ended."""
     try:
-        said: str = await task.result()
+        said: str = await task  # type: ignore[misc]
     except asyncio.CancelledError:
         return "Dask has cancelled it"
     except Exception as error:

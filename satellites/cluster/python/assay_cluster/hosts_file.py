@@ -1,6 +1,5 @@
 """Reads hosts.toml: which hosts run a campaign, and how their workers are started."""
 
-import platform
 import re
 import sys
 from collections import Counter
@@ -56,7 +55,6 @@ def _without_password(url: str) -> str:
     return url
 
 
-Several = Annotated[tuple[NonEmptyWord, ...], Listed, Field(min_length=1), AfterValidator(_named_once)]
 Addresses = Annotated[
     tuple[Annotated[NonEmptyWord, AfterValidator(_address)], ...],
     Listed,
@@ -67,10 +65,7 @@ Count = Annotated[int, Field(ge=1, le=10_000)]
 
 
 class Local(Table):
-    """Workers on this machine."""
-
-    hosts: Several = (platform.node(),)
-    """A name for each worker."""
+    """One worker on this machine, to try things out."""
 
 
 class Ssh(Table):
@@ -151,8 +146,8 @@ def units(table: HostsFile, folder: Path) -> Sequence[Unit]:
     # What starts workers takes half a second to load.
     from assay_cluster import dask, local, slurm, ssh  # noqa: PLC0415
 
-    if table.local:
-        return [local.LocalUnit(name) for name in table.local.hosts]
+    if table.local is not None:
+        return [local.LocalUnit()]
     if table.ssh:
         files = {
             name: str(folder / Path(given).expanduser())

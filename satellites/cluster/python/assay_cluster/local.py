@@ -1,7 +1,8 @@
-"""Workers on this machine."""
+"""A worker on this machine."""
 
 import asyncio
 import os
+import platform
 import signal
 import tempfile
 from contextlib import suppress
@@ -19,8 +20,8 @@ class LocalUnit:
 
     hosts = 1
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
+        self.name = platform.node()
         self._worker: SubprocessWorker | None = None
 
     def start(self, work: Work) -> None:
@@ -29,6 +30,7 @@ class LocalUnit:
         Raises:
             AssayError: no process can be started.
         """
+        self.close()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lasts as long as the worker
         options = {
             "command": encoded(words(work, self.name, self.name)),
@@ -37,7 +39,7 @@ class LocalUnit:
         try:
             run(self._start(options), within_s=30)
         except OSError as error:
-            raise AssayError(f"{self.name}: no worker can be started here: {error}") from error
+            raise AssayError(f"no worker can be started: {error}; correct that, and resume") from error
 
     async def _start(self, options: dict[str, str]) -> None:
         self._worker = SubprocessWorker("-", "assay_cluster.start.QuietWorker", self.name, options)

@@ -41,17 +41,18 @@ class SlurmUnit:
         Raises:
             AssayError: Slurm refuses it, or is not here.
         """
+        self.close()
         try:
             run(self._start(work), within_s=_ANSWER_S)
         except FileNotFoundError as error:
             why = "there is no sbatch here; start the campaign where jobs of Slurm are submitted"
-            raise AssayError(f"{self.name}: {why}") from error
+            raise AssayError(why) from error
         except TimeoutError as error:
-            raise AssayError(f"{self.name}: Slurm does not answer within {_ANSWER_S} s; try sinfo") from error
+            raise AssayError(f"Slurm does not answer within {_ANSWER_S} s; try sinfo") from error
         except RuntimeError as error:
             _, _, said = str(error).partition("stderr:\n")
             why = printable(one_line(said.removeprefix("sbatch: error: "), 300))
-            raise AssayError(f"{self.name}: sbatch refuses: {why}; correct [slurm]") from error
+            raise AssayError(f"sbatch refuses: {why}; correct [slurm]") from error
 
     async def _start(self, work: Work) -> None:
         self._job = SLURMJob(
@@ -90,10 +91,11 @@ class SlurmUnit:
         ]
 
     def _step(self) -> str:
-        """Return the command of the step, which names each worker after its node."""
-        options = "--ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --wait=0 --cpu-bind=none"
-        named = """sh -c 'exec "$0" "$@" --name "$SLURMD_NODENAME"'"""
-        return f"srun --nodes={self.hosts} {options} {named}"
+        """Return the command of the step, whose workers are called as their nodes."""
+        return (
+            f"srun --nodes={self.hosts} --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --wait=0"
+            " --cpu-bind=none"
+        )
 
     async def _watch(self, job: SLURMJob) -> str:
         """Wait until the job has ended; return its last words."""

@@ -46,13 +46,14 @@ class SshUnit:
         Raises:
             AssayError: it cannot be started.
         """
+        self.close()
         try:
             run(self._start(work), within_s=2 * _CONNECT_S + _START_S)
         except AssayError:
             raise
         except Exception as error:
             self.close()
-            raise AssayError(f"{self.name}: {self._why(error)}") from error
+            raise AssayError(self._why(error)) from error
 
     async def _start(self, work: Work) -> None:
         async with asyncssh.connect(self._address, **self._options) as connection:
@@ -87,7 +88,7 @@ class SshUnit:
         else:
             why = different(json.loads(printed.splitlines()[-1]))
         if why:
-            raise AssayError(f"{self.name}: {why}")
+            raise AssayError(why)
 
     def _why(self, error: Exception) -> str:
         """Say why it cannot be started, and what to do."""
@@ -109,7 +110,7 @@ class SshUnit:
 
     async def _listen(self, worker: Worker) -> str:
         """Read what the worker prints until it ends; return its last words."""
-        process: asyncssh.SSHClientProcess[str] = worker.proc
+        process: Any = worker.proc
         with suppress(asyncssh.Error, OSError):
             async for line in process.stderr:
                 self._printed.append(line)
