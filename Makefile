@@ -21,7 +21,7 @@ QUICKSTART_PACKAGES := tools/packages-quickstart.txt
 BUILD_PACKAGES := $(QUICKSTART_PACKAGES) tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
 QUICKSTART_PROGRAMS := assay-trial assay-calibrate assay-meter
--include satellites/*/soak.mk
+-include satellites/*/*.mk
 
 .PHONY: help
 help: ## Say what there is.
