@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assay_cluster.testing import Cluster, SilentServer, running_cluster, server_for_hosts
+from assay_cluster.testing_cluster import Cluster, SilentServer, running_cluster, server_for_hosts
 
 if TYPE_CHECKING:
     from assay.store.testing import TestServer

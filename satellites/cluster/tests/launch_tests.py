@@ -9,7 +9,7 @@ import pytest
 from assay.errors import AssayError
 from assay_cluster.hosts_file import read, units
 from assay_cluster.ssh import SshUnit
-from assay_cluster.testing import LEADER, Cluster, SilentServer, is_over
+from assay_cluster.testing_cluster import LEADER, Cluster, SilentServer, await_end, is_over
 from assay_cluster.units import Unit, Work
 
 pytestmark = pytest.mark.parametrize("silent", [LEADER], indirect=True)
@@ -17,12 +17,6 @@ pytestmark = pytest.mark.parametrize("silent", [LEADER], indirect=True)
 
 def units_of(file: Path) -> list[Unit]:
     return [*units(read(file), file.parent)]
-
-
-def await_end(unit: Unit) -> str:
-    while (said := unit.ended()) is None:
-        pass
-    return said
 
 
 def test_a_worker_runs_on_each_host_and_tells_how_it_ended(cluster: Cluster, silent: SilentServer) -> None:
@@ -57,7 +51,7 @@ def test_a_host_that_loses_its_power_or_network_is_lost(cluster: Cluster, silent
     try:
         assert await_end(unit) == "the connection to it was lost"
         unit.close()
-        with pytest.raises(AssayError, match="cannot be reached: .*; try `ssh lab1 true`"):
+        with pytest.raises(AssayError, match=r"cannot be reached: .*; try `ssh lab1 true`"):
             unit.start(Work(silent.url, 1))
     finally:
         cluster.restore("lab1")

@@ -66,12 +66,8 @@ class DaskUnit:
         workers = await _workers(self._client)
         first = {about["host"]: address for address, about in reversed(workers.items())}
         if len(first) < self.hosts:
-            why = (
-                f"its workers are on {counted(first, 'host')}, and hosts is {self.hosts}; write {len(first)}"
-            )
-            raise AssayError(
-                f"{self.name}: {why}" if first else f"{self.name}: it has no workers; start some"
-            )
+            found = f"its workers are on {counted(first, 'host')}" if first else "it has no workers"
+            raise AssayError(f"{found}, and hosts = {self.hosts}; start more, or write fewer")
         chosen = dict(sorted(first.items())[: self.hosts])
         there: dict[str, dict[str, str]] = await self._client.run(installed, workers=[*chosen.values()])
         for host, address in chosen.items():
@@ -79,26 +75,21 @@ class DaskUnit:
                 raise AssayError(f"{host}: {why}")
         for host, address in chosen.items():
             command = words(work, self.name, host)
-            # A task that ran when its worker was lost is not run again: the store gives its groups to others.
-            self._tasks[address] = self._client.submit(
-                run_worker, self._key, command, workers=[address], pure=False, retries=0
-            )
+            task = self._client.submit(run_worker, self._key, command, workers=[address], pure=False)
+            self._tasks[address] = task
         self._end = asyncio.create_task(self._watch(self._client))
 
     async def _watch(self, client: Client) -> str:
         """Wait until all tasks have ended or lost their worker; return their last words."""
-        ended: dict[str, str] = {}
-        while len(ended) < len(self._tasks):
+        said = {address: asyncio.create_task(_result(task)) for address, task in self._tasks.items()}
+        while True:
+            await asyncio.wait(said.values(), timeout=_ASK_EVERY_S)
             known = await _workers(client)
-            for address, task in self._tasks.items():
-                if address in ended:
-                    continue
-                if task.done():
-                    ended[address] = await _result(task)
-                elif address not in known:
-                    ended[address] = "Dask has lost its worker"
-            await asyncio.sleep(_ASK_EVERY_S)
-        return "; ".join(sorted({said for said in ended.values() if said}))
+            if all(task.done() or address not in known for address, task in said.items()):
+                break
+        # A task that is lost waits for its worker: the store gives its groups to others.
+        every = {task.result() if task.done() else "Dask has lost its worker" for task in said.values()}
+        return "; ".join(sorted(filter(None, every)))
 
     def ended(self) -> str | None:
         """Return None while one of them runs; else their last words."""
@@ -108,7 +99,7 @@ class DaskUnit:
         """End them; Dask's own workers go on."""
         if self._client is not None:
             with suppress(TimeoutError):
-                run(self._close(self._client), within_s=4 * GRACE_S)
+                run(self._close(self._client), within_s=_CONNECT_S + 2 * GRACE_S)
             self._client = None
 
     async def _close(self, client: Client) -> None:
@@ -135,7 +126,7 @@ async def _workers(client: Client) -> dict[str, dict[str, str]]:
 async def _result(task: "Future[str]") -> str:
     """Return the last words of a task that has ended."""
     try:
-        said: str = await task  # type: ignore[misc]
+        said: str = await task
     except asyncio.CancelledError:
         return "Dask has cancelled it"
     except Exception as error:

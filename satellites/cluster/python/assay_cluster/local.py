@@ -57,12 +57,12 @@ class LocalUnit:
         """End it."""
         if self._worker is not None:
             with suppress(TimeoutError):
-                run(self._close(self._worker), within_s=3 * GRACE_S)
+                run(self._close(self._worker), within_s=10 + GRACE_S)
             self._worker = None
 
     async def _close(self, worker: SubprocessWorker) -> None:
         if worker.process and not self._end.done():
             with suppress(ProcessLookupError):
                 worker.process.send_signal(signal.SIGTERM)
-            await ends(self._end)
+            await ends(self._end, GRACE_S)
         await worker.close()

@@ -31,7 +31,7 @@ def run(coroutine: Coroutine[Any, Any, Result], within_s: float) -> Result:
     return asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, within_s), _loop()).result()
 
 
-async def ends(task: "asyncio.Task[Any]", within_s: float = GRACE_S) -> bool:
+async def ends(task: "asyncio.Task[Any]", within_s: float) -> bool:
     """Return whether a task ends within a time; it goes on if not."""
     done, _ = await asyncio.wait([task], timeout=within_s)
     return bool(done)

@@ -50,8 +50,8 @@ class SlurmUnit:
         except TimeoutError as error:
             raise AssayError(f"Slurm does not answer within {_ANSWER_S} s; try sinfo") from error
         except RuntimeError as error:
-            _, _, said = str(error).partition("stderr:\n")
-            why = printable(one_line(said.removeprefix("sbatch: error: "), 300))
+            said = re.search(r"(?:error: |stderr:\n)(.*)", str(error))
+            why = printable(one_line(said[1] if said else str(error), 300))
             raise AssayError(f"sbatch refuses: {why}; correct [slurm]") from error
 
     async def _start(self, work: Work) -> None:
@@ -65,7 +65,7 @@ class SlurmUnit:
             shebang="#!/bin/sh",
             job_script_prologue=list(self._table.prologue),
             job_directives_skip=["#SBATCH"],  # all of Dask's, which are for one process
-            job_extra_directives=self._directives(),
+            job_extra_directives=self.directives(),
             python=f"{self._step()} {shell_word(self._table.python)}",
             worker_command=WORKER,
             worker_extra_args=[shlex.quote(word) for word in words(work, self.name)],
@@ -73,7 +73,8 @@ class SlurmUnit:
         await self._job
         self._end = asyncio.create_task(self._watch(self._job))
 
-    def _directives(self) -> list[str]:
+    def directives(self) -> list[str]:
+        """Return the options of sbatch."""
         table = self._table
         given = {"partition": table.partition, "account": table.account, "time": table.time}
         return [

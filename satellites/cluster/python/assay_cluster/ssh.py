@@ -138,7 +138,7 @@ class SshUnit:
             for end in (process.terminate, process.kill):
                 with suppress(OSError):
                     end()
-                if await ends(self._end):
+                if await ends(self._end, GRACE_S):
                     break
         await worker.close()
         if worker.connection is not None:

@@ -1,7 +1,8 @@
-"""A cluster on one machine for tests: hosts with a network, processes and a name of their own, sshd and Slurm.
+"""A cluster on one machine for tests: hosts with processes, network and name of their own, sshd and Slurm.
 
-It needs root, and namespaces that end with the tests (`tests/alone`, which `make cluster-test` calls): so nothing
-is left of it, however they end. Hosts share the file system; each has its own processes, network and name. They reach each other, and this process at `LEADER`, over a bridge.
+It needs root, and namespaces that end with the tests (`tests/alone`, which `make cluster-test` calls): so
+nothing is left of it, however they end. Hosts share the file system. A bridge connects them with each other,
+and with this process at `LEADER`.
 """
 
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.store.testing import TestServer, running_server
+from assay_cluster.units import Unit
 
 LEADER = "10.77.0.1"
 _NETWORK = "10.77.0.0/24"
@@ -118,10 +120,11 @@ class Cluster:
 
     def _start_on(self, host: str, command: str) -> "subprocess.Popen[bytes]":
         """Start the first process of a host, and wait until its sshd answers."""
-        own = ("unshare", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+        # Not `ip netns exec`, which hides control groups.
+        own = f"nsenter --net=/run/netns/{host} unshare --uts --mount --pid --fork --kill-child --mount-proc"
         script = f"hostname {host}; {command} & wait"  # a shell also takes what others leave behind
         with (self.folder / f"{host}.sshd.log").open("ab") as log:
-            started = subprocess.Popen(["ip", "netns", "exec", host, *own, "sh", "-c", script], stderr=log)  # noqa: S603, S607
+            started = subprocess.Popen([*own.split(), "sh", "-c", script], stderr=log)  # noqa: S603
         while True:
             with suppress(ConnectionRefusedError), socket.create_connection((self.addresses[host], 22), 30):
                 return started
@@ -177,7 +180,8 @@ class Cluster:
         self.await_nodes()
 
     def _start_slurmd(self, host: str) -> None:
-        _run(*self._enter(host), "slurmd", "-N", host, "-f", str(self.folder / "slurm.conf"))
+        (self.folder / host).mkdir(exist_ok=True)
+        _run(*self._enter(host), "slurmd", "-N", host, "-f", os.environ["SLURM_CONF"])
 
     def await_nodes(self) -> None:
         """Wait until all nodes can run jobs."""
@@ -191,7 +195,7 @@ class Cluster:
 
 
 def _run(*words: str) -> str:
-    completed = subprocess.run(words, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    completed = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603
     if completed.returncode:
         raise RuntimeError(f"{' '.join(words)}: {completed.stderr}")
     return completed.stdout
@@ -243,3 +247,10 @@ def is_over(connection: socket.socket) -> bool:
         while connection.recv(4096):
             pass
     return True
+
+
+def await_end(unit: Unit) -> str:
+    """Wait until a unit has ended, and return its last words."""
+    while (said := unit.ended()) is None:
+        time.sleep(0.01)
+    return said
