@@ -82,7 +82,11 @@ def _as_other_user(program: str, *words: str) -> None:
 
 
 @contextmanager
-def running_server(where: str = "/tmp", address: str = "", admitted: str = "") -> Iterator[TestServer]:
+def running_server(  # the path of its socket has 107 bytes at most, so that it is not in TMPDIR
+    where: str = "/tmp",  # noqa: S108
+    address: str = "",
+    admitted: str = "",
+) -> Iterator[TestServer]:
     """Give a new server in a folder, which ends with its files; see `TestServer`."""
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir=where))
     server = TestServer(folder, address, admitted)
