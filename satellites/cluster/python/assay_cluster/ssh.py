@@ -38,6 +38,7 @@ class SshUnit:
         self._address = place["host"]
         self._options = _BATCH | {name: value for name, value in place.items() if name != "host"}
         self._worker: Worker | None = None
+        self._end: asyncio.Task[str] | None = None
         self._printed: deque[str] = deque(maxlen=20)
 
     def start(self, work: Work) -> None:
@@ -47,6 +48,7 @@ class SshUnit:
             AssayError: it cannot be started.
         """
         self.close()
+        self._printed.clear()
         try:
             run(self._start(work), within_s=2 * _CONNECT_S + _START_S)
         except AssayError:
@@ -68,6 +70,8 @@ class SshUnit:
             remote_python=self._python,
         )
         await self._worker
+        process: Any = self._worker.proc
+        self._pid = int(await process.stderr.readline())
         self._end = asyncio.create_task(self._listen(self._worker))
 
     async def _check(self, connection: asyncssh.SSHClientConnection) -> None:
@@ -121,26 +125,36 @@ class SshUnit:
             return "the connection to it was lost"
         return last_words(status, "".join(self._printed))
 
+    async def _kill(self, connection: asyncssh.SSHClientConnection, signal: str) -> bool:
+        """Send the worker a signal; return whether its host answers."""
+        try:
+            command = f"kill -s {signal} {self._pid}"
+            await asyncio.wait_for(connection.run(command, stdin=asyncssh.DEVNULL), GRACE_S)
+        except (TimeoutError, asyncssh.Error, OSError):
+            return False
+        return True
+
     def ended(self) -> str | None:
         """Return None while it runs; else its last words."""
-        return self._end.result() if self._worker is not None and self._end.done() else None
+        return self._end.result() if self._end is not None and self._end.done() else None
 
     def close(self) -> None:
         """End it. A host that cannot be reached is given up; its worker ends by itself."""
         if self._worker is not None:
             with suppress(TimeoutError):
                 run(self._close(self._worker), within_s=4 * GRACE_S)
-            self._worker = None
+            self._worker = self._end = None
 
     async def _close(self, worker: Worker) -> None:
-        process, worker.proc = worker.proc, None
-        if process is not None:
-            for end in (process.terminate, process.kill):
-                with suppress(OSError):
-                    end()
-                if await ends(self._end, GRACE_S):
+        if worker.connection is not None and self._end is not None:
+            worker.proc = None
+            for signal in ("TERM", "KILL"):
+                # Not the signals of the protocol, which OpenSSH's server refuses where root logs in.
+                if self._end.done() or not await self._kill(worker.connection, signal):
                     break
-        await worker.close()
+                await ends(self._end, GRACE_S)
+        with suppress(OSError):
+            await worker.close()
         if worker.connection is not None:
             with suppress(TimeoutError, asyncssh.Error, OSError):
                 await asyncio.wait_for(worker.connection.wait_closed(), GRACE_S)
