@@ -50,7 +50,7 @@ class SlurmUnit:
         except TimeoutError as error:
             raise AssayError(f"Slurm does not answer within {_ANSWER_S} s; try sinfo") from error
         except RuntimeError as error:
-            said = re.search(r"(?:error: |stderr:\n)(.*)", str(error))
+            said = re.search(r"sbatch: error: (.*)", str(error))
             why = printable(one_line(said[1] if said else str(error), 300))
             raise AssayError(f"sbatch refuses: {why}; correct [slurm]") from error
 
