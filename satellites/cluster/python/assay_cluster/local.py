@@ -42,10 +42,11 @@ class LocalUnit:
             raise AssayError(f"no worker can be started: {error}; correct that, and resume") from error
 
     async def _start(self, options: dict[str, str]) -> None:
-        self._worker = SubprocessWorker("-", "assay_cluster.start.QuietWorker", self.name, options)
-        await self._worker
-        assert self._worker.process
-        self._end = asyncio.create_task(self._worker.process.wait())
+        worker = SubprocessWorker("-", "assay_cluster.start.QuietWorker", self.name, options)
+        await worker
+        assert worker.process
+        self._worker = worker
+        self._end = asyncio.create_task(worker.process.wait())
 
     def ended(self) -> str | None:
         """Return None while it runs; else its last words."""

@@ -55,7 +55,7 @@ class SlurmUnit:
             raise AssayError(f"sbatch refuses: {why}; correct [slurm]") from error
 
     async def _start(self, work: Work) -> None:
-        self._job = SLURMJob(
+        job = SLURMJob(
             "-",
             self.name,
             cores=1,
@@ -70,8 +70,9 @@ class SlurmUnit:
             worker_command=WORKER,
             worker_extra_args=[shlex.quote(word) for word in words(work, self.name)],
         )
-        await self._job
-        self._end = asyncio.create_task(self._watch(self._job))
+        await job
+        self._job = job
+        self._end = asyncio.create_task(self._watch(job))
 
     def directives(self) -> list[str]:
         """Return the options of sbatch."""
