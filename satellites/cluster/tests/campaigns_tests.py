@@ -1,9 +1,13 @@
 """A campaign over two hosts, by ssh and by Slurm, as users type it. Run by `make cluster-test`."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from assay.errors import AssayError
 from assay.store import Store
 from assay.store.testing import TestServer
 from assay_cluster.testing_cluster import Cluster
@@ -22,6 +26,7 @@ subject = ["a", "b"]
 threads = 1
 [design]
 blocks = 8
+repeat = 0
 busy = "count"
 [comparison]
 metric = "speed"
@@ -30,25 +35,57 @@ baseline = "a"
 """
 
 
-@pytest.mark.parametrize("way", ["ssh", "slurm"])
-def test_a_campaign_runs_on_two_hosts(
-    way: str,
-    cluster: Cluster,
-    server: TestServer,
-    assay: Assay,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
-    if way == "slurm":
-        request.getfixturevalue("slurm")
-    file = cluster.slurm_toml(2) if way == "slurm" else cluster.ssh_toml()
+@pytest.fixture
+def experiment(tmp_path: Path) -> str:
     for name, speed in (("a", 10), ("b", 12)):
-        (tmp_path / name).write_text(f"#!/bin/sh\necho speed={speed}\n")
+        (tmp_path / name).write_text(f"#!/bin/sh\nsleep 0.1\necho speed={speed}\n")
         (tmp_path / name).chmod(0o755)
     (tmp_path / "x.toml").write_text(EXPERIMENT)
-    url = server.create()
-    said = assay("run", "x.toml", "--on", file, "--store", url, "--no-page")
-    print(said.stdout, said.stderr)
+    return "x.toml"
+
+
+def trials_of_hosts(url: str) -> dict[str, int]:
     with Store.open(url, create=False) as store:
-        ran = store.query("SELECT ran_on, count(*) FROM trials GROUP BY 1 ORDER BY 1")[1]
-    assert ran == [("lab1", 16), ("lab2", 16)]
+        return dict(store.query("SELECT ran_on, count(*) FROM trial GROUP BY 1 ORDER BY 1")[1])
+
+
+@pytest.mark.parametrize("way", ["ssh", "slurm", "dask"])
+def test_a_campaign_runs_on_two_hosts(
+    way: str, experiment: str, server: TestServer, assay: Assay, request: pytest.FixtureRequest
+) -> None:
+    cluster = request.getfixturevalue("slurm" if way == "slurm" else "cluster")
+    files = {"ssh": cluster.ssh_toml, "slurm": lambda: cluster.slurm_toml(2), "dask": cluster.dask_toml}
+    url = server.create()
+    said = assay("run", experiment, "--on", files[way](), "--store", url, "--no-page").stdout
+    assert "Verdicts: 1 faster" in said
+    assert trials_of_hosts(url) == {"node1": 16, "node2": 16}
+
+
+def test_a_network_that_is_cut_and_comes_back_costs_no_trial(
+    experiment: str, cluster: Cluster, server: TestServer, assay: Assay
+) -> None:
+    url = server.create()
+
+    def recorded(host: str) -> int:
+        with suppress(AssayError):  # there is no store yet
+            return trials_of_hosts(url).get(host, 0)
+        return 0
+
+    def cut() -> None:
+        while recorded("node2") < 2:
+            time.sleep(0.05)
+        cluster.cut("node2")
+        while recorded("node1") < 16:
+            time.sleep(0.05)
+        cluster.restore("node2")
+
+    with ThreadPoolExecutor() as threads:
+        cutting = threads.submit(cut)
+        assay("run", experiment, "--on", cluster.ssh_toml(), "--store", url, "--no-page")
+        cutting.result()
+    with Store.open(url, create=False) as store:
+        counted = store.query(
+            "SELECT coalesce(p.repeats, p.group), count(*) FROM trial AS t"
+            " JOIN planned_trial AS p USING (campaign_id, ordinal) GROUP BY 1, p.group ORDER BY 1"
+        )[1]
+    assert [group for group, trials in counted if trials == 2] == [*range(16)]

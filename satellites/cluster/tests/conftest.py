@@ -28,7 +28,7 @@ def slurm(cluster: Cluster) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator["TestServer"]:
+def server(cluster: Cluster) -> Iterator["TestServer"]:
     """Return a PostgreSQL server that hosts reach."""
     with server_for_hosts() as server:
         yield server

@@ -1,6 +1,7 @@
 """Workers are started on hosts by ssh and Slurm, tell how they ended, and end. Run by `make cluster-test`."""
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_a_worker_runs_on_each_host_and_tells_how_it_ended(cluster: Cluster, sil
 
 
 def test_closing_ends_the_worker(cluster: Cluster, silent: SilentServer) -> None:
-    (unit,) = units_of(cluster.ssh_toml("lab1"))
+    (unit,) = units_of(cluster.ssh_toml("node1"))
     unit.start(Work(silent.url, 1))
     connection = silent.connection()
     unit.close()
@@ -43,19 +44,19 @@ def test_closing_ends_the_worker(cluster: Cluster, silent: SilentServer) -> None
 
 
 def test_a_host_that_loses_its_power_or_network_is_lost(cluster: Cluster, silent: SilentServer) -> None:
-    (unit,) = units_of(cluster.ssh_toml("lab1"))
+    (unit,) = units_of(cluster.ssh_toml("node1"))
     unit.start(Work(silent.url, 1))
     silent.connection()
-    cluster.kill("lab1")
-    cluster.cut("lab1")
+    cluster.kill("node1")
+    cluster.cut("node1")
     try:
         assert await_end(unit) == "the connection to it was lost"
         unit.close()
-        with pytest.raises(AssayError, match=r"cannot be reached: .*; try `ssh lab1 true`"):
+        with pytest.raises(AssayError, match=r"cannot be reached: .*; try `ssh node1 true`"):
             unit.start(Work(silent.url, 1))
     finally:
-        cluster.restore("lab1")
-        cluster.boot("lab1")
+        cluster.restore("node1")
+        cluster.boot("node1")
     unit.start(Work(silent.url, 1))
     assert unit.ended() is None
     unit.close()
@@ -64,7 +65,7 @@ def test_a_host_that_loses_its_power_or_network_is_lost(cluster: Cluster, silent
 def test_what_a_host_lacks_is_told(cluster: Cluster, silent: SilentServer, tmp_path: Path) -> None:
     def refusal(python: str, **place: str) -> str:
         options = {"client_keys": f"{cluster.folder}/key", "known_hosts": f"{cluster.folder}/known_hosts"}
-        unit = SshUnit("lab1", python, {"host": "lab1", **options, **place})
+        unit = SshUnit("node1", python, {"host": "node1", **options, **place})
         with pytest.raises(AssayError) as error:
             unit.start(Work(silent.url, 1))
         return str(error.value)
@@ -75,6 +76,10 @@ def test_what_a_host_lacks_is_told(cluster: Cluster, silent: SilentServer, tmp_p
     assert "host key is not known" in refusal(sys.executable, known_hosts=f"{tmp_path}/empty")
     assert "refuses our key" in refusal(sys.executable, client_keys=f"{cluster.folder}/host_key")
     assert "cannot be reached" in refusal(sys.executable, host="lab9")
+    locked = tmp_path / "locked"
+    shutil.copy(cluster.folder / "key", locked)
+    subprocess.run(["ssh-keygen", "-q", "-p", "-N", "secret", "-f", locked], check=True)
+    assert "the key cannot be used: " in refusal(sys.executable, client_keys=str(locked))
     other = tmp_path / "python"
     other.write_text('#!/bin/sh\necho \'{"Python": "3.99", "Assay": "1"}\'\n')
     other.chmod(0o755)

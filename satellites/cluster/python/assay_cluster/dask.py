@@ -73,8 +73,8 @@ class DaskUnit:
         for host, address in chosen.items():
             if why := different(there[address]):
                 raise AssayError(f"{host}: {why}")
-        for host, address in chosen.items():
-            command = words(work, self.name, host)
+        for address in chosen.values():
+            command = words(work, self.name, there[address]["name"])
             task = self._client.submit(run_worker, self._key, command, workers=[address], pure=False)
             self._tasks[address] = task
         self._end = asyncio.create_task(self._watch(self._client))

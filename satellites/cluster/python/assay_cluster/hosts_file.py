@@ -138,22 +138,28 @@ def read(file: Path) -> HostsFile:
             tables = listed([f"[{name}]" for name in given or _EXECUTORS], "and" if given else "or")
             why = f"holds {tables}; keep one of them" if given else f"starts nothing; add one of {tables}"
             raise MistakeError((given[1],) if given else (), why)
+        for name, path in _files(table, file.parent).items():
+            if not path.is_file():
+                raise MistakeError(("ssh", name), f"there is no file {path}; name one")
     return table
 
 
+def _files(table: HostsFile, folder: Path) -> dict[str, Path]:
+    """Return the files that a file of hosts names; relative paths are relative to its folder."""
+    given = {"key": table.ssh.key, "known_hosts": table.ssh.known_hosts} if table.ssh else {}
+    return {name: (folder / Path(path).expanduser()).absolute() for name, path in given.items() if path}
+
+
 def units(table: HostsFile, folder: Path) -> Sequence[Unit]:
-    """Return what a file of hosts starts; paths in it are relative to its folder."""
+    """Return what a file of hosts in a folder starts."""
     # What starts workers takes half a second to load.
     from assay_cluster import dask, local, slurm, ssh  # noqa: PLC0415
 
     if table.local is not None:
         return [local.LocalUnit()]
     if table.ssh:
-        files = {
-            name: str(folder / Path(given).expanduser())
-            for name, given in (("client_keys", table.ssh.key), ("known_hosts", table.ssh.known_hosts))
-            if given
-        }
+        options = {"key": "client_keys", "known_hosts": "known_hosts"}
+        files = {options[name]: str(path) for name, path in _files(table, folder).items()}
         return [ssh.SshUnit(name, table.ssh.python, _place(name) | files) for name in table.ssh.hosts]
     if table.slurm:
         return [slurm.SlurmUnit(table.slurm)]
@@ -186,4 +192,4 @@ def hosts(file: Path, *, isolated: bool) -> Hosts:
     from assay_cluster.leader import Leader  # noqa: PLC0415
 
     table = read(file)
-    return Leader(units(table, file.parent.absolute()), isolated=isolated, store=table.store)
+    return Leader(units(table, file.parent), isolated=isolated, store=table.store)

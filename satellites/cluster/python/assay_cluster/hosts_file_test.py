@@ -15,7 +15,8 @@ def units_of(folder: Path, text: str) -> list[Unit]:
 
 
 def test_a_file_says_what_is_started(tmp_path: Path) -> None:
-    by_ssh = units_of(tmp_path, '[ssh]\nhosts = ["lab1", "me@lab2:2222", "[::1]:22"]\nkey = "keys/lab"\n')
+    (tmp_path / "lab.key").touch()
+    by_ssh = units_of(tmp_path, '[ssh]\nhosts = ["lab1", "me@lab2:2222", "[::1]:22"]\nkey = "lab.key"\n')
     assert [(unit.name, unit.hosts) for unit in by_ssh] == [("lab1", 1), ("me@lab2:2222", 1), ("[::1]:22", 1)]
     (by_slurm,) = units_of(tmp_path, '[slurm]\nhosts = 3\ntime = "1:00:00"\n')
     assert (by_slurm.name, by_slurm.hosts) == ("slurm", 3)
@@ -43,6 +44,7 @@ def test_the_allocation_has_what_the_file_says(tmp_path: Path) -> None:
         ("[ssh]\nhosts = ['a',\n'b:0']\n", ':3: ssh.hosts: "b:0" is not an address; write "HOST", "USER@'),
         ("[ssh]\nhosts = ['a -oProxyCommand=x']\n", "is not an address"),
         ("[ssh]\nhosts = ['a']\nkeys = 'x'\n", ":3: ssh.keys: unknown key in [ssh]; did you mean key?"),
+        ("[ssh]\nhosts = ['a']\nkey = 'none'\n", ":3: ssh.key: there is no file /"),
         ("[slurm]\nhosts = 0\n", ":2: slurm.hosts: 0 is too small; use 1 or more"),
         ("[slurm]\nhosts = 1\ndirectives = ['-N 3']\n", ':3: slurm.directives: "-N 3" is not an option of'),
         ("[dask]\nscheduler = 'lab1'\nhosts = 1\n", ':2: dask.scheduler: "lab1" is not the address of a'),

@@ -29,15 +29,16 @@ def words(work: Work, unit: str, host: str | None = None) -> list[str]:
 
 
 def installed() -> dict[str, str]:
-    """Return the versions of what must be the same on all hosts."""
+    """Return the name of this host, and the versions of what must be the same on all."""
     version("distributed")  # which the worker's start needs
-    return {"Python": ".".join(platform.python_version_tuple()[:2]), "Assay": version("assay-cluster")}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"name": platform.node(), "Python": python, "Assay": version("assay-cluster")}
 
 
 def different(there: dict[str, str]) -> str:
     """Say what a host has other versions of than this one, and what to do; "" if nothing."""
     here = installed()
-    others = [name for name in here if there.get(name) != here[name]]
+    others = [name for name in ("Python", "Assay") if there.get(name) != here[name]]
     if not others:
         return ""
     found = listed([f"{name} {there.get(name)} (here {here[name]})" for name in others])

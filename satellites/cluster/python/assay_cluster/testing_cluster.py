@@ -9,11 +9,14 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from distributed import Client
 
 from assay.store.testing import TestServer, running_server
 from assay_cluster.units import Unit
@@ -78,6 +81,19 @@ class Cluster:
     def slurm_toml(self, hosts: int, more: str = "") -> Path:
         """Write hosts.toml for an allocation of Slurm, and return its path."""
         return self._toml("slurm", f"hosts = {hosts}", more)
+
+    def dask_toml(self) -> Path:
+        """Write hosts.toml for a Dask cluster with a worker on each host, which is started."""
+        address = f"tcp://{LEADER}:8786"
+        dask = [sys.executable, "-m", "dask"]
+        scheduler = [*dask, "scheduler", "--host", LEADER, "--no-dashboard"]
+        workers = [[*self._enter(host), *dask, "worker", address, "--no-dashboard"] for host in self.names]
+        with (self.folder / "dask.log").open("ab") as log:
+            for command in (scheduler, *workers):
+                subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603
+        with Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(len(self.names))
+        return self._toml("dask", f'scheduler = "{address}"', f"hosts = {len(self.names)}")
 
     def _toml(self, table: str, *lines: str) -> Path:
         file = self.folder / f"{table}.toml"
@@ -202,7 +218,7 @@ def _run(*words: str) -> str:
 
 
 @contextmanager
-def running_cluster(names: Sequence[str] = ("lab1", "lab2")) -> Iterator[Cluster]:
+def running_cluster(names: Sequence[str] = ("node1", "node2")) -> Iterator[Cluster]:
     """Give hosts that ssh reaches; `Cluster.start_slurm` adds Slurm."""
     folder = Path(os.environ["ASSAY_ALONE"]) / "cluster"
     folder.mkdir()
