@@ -35,11 +35,15 @@ baseline = "a"
 """
 
 
+def make_programs(folder: Path, seconds: float) -> None:
+    for name, speed in (("a", 10), ("b", 12)):
+        (folder / name).write_text(f"#!/bin/sh\nsleep {seconds}\necho speed={speed}\n")
+        (folder / name).chmod(0o755)
+
+
 @pytest.fixture
 def experiment(tmp_path: Path) -> str:
-    for name, speed in (("a", 10), ("b", 12)):
-        (tmp_path / name).write_text(f"#!/bin/sh\nsleep 0.1\necho speed={speed}\n")
-        (tmp_path / name).chmod(0o755)
+    make_programs(tmp_path, seconds=0.1)
     (tmp_path / "x.toml").write_text(EXPERIMENT)
     return "x.toml"
 
@@ -59,6 +63,16 @@ def test_a_campaign_runs_on_two_hosts(
     said = assay("run", experiment, "--on", files[way](), "--store", url, "--no-page").stdout
     assert "Verdicts: 1 faster" in said
     assert trials_of_hosts(url) == {"node1": 16, "node2": 16}
+
+
+def test_an_allocation_that_ends_is_followed_by_another(
+    experiment: str, slurm: Cluster, server: TestServer, assay: Assay, tmp_path: Path
+) -> None:
+    make_programs(tmp_path, seconds=1)  # 38 s on each host, of which the first allocation has time for 30 s
+    url, file = server.create(), slurm.slurm_toml(2, 'time = "1"')
+    said = assay("run", experiment, "--blocks", "16", "--on", file, "--store", url, "--no-page").stderr
+    assert "slurm: its allocation is nearly over; starting it again" in said
+    assert trials_of_hosts(url) == {"node1": 32, "node2": 32}
 
 
 def test_a_network_that_is_cut_and_comes_back_costs_no_trial(
