@@ -29,7 +29,7 @@ def test_a_worker_runs_on_each_host_and_tells_how_it_ended(cluster: Cluster, sil
         assert unit.ended() is None
         command = cluster.run(unit.name, "pgrep", "-af", "python").stdout.splitlines()
         assert [line for line in command if "assay_cluster.worker" in line], command
-        assert not [line for line in command if "dask" in line]
+        assert not [line for line in command if "dask_spec" in line]
         connection.close()
         assert LEADER in await_end(unit)
         unit.close()
