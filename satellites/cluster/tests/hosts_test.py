@@ -1,5 +1,6 @@
 """Campaigns on several hosts: each trial counts once, on one host, whatever ends when."""
 
+import os
 import subprocess
 import sys
 import threading
