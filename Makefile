@@ -21,7 +21,7 @@ QUICKSTART_PACKAGES := tools/packages-quickstart.txt
 BUILD_PACKAGES := $(QUICKSTART_PACKAGES) tools/packages-build.txt
 ALL_PACKAGES := $(BUILD_PACKAGES) tools/packages-develop.txt
 QUICKSTART_PROGRAMS := assay-trial assay-calibrate assay-meter
--include satellites/*/soak.mk
+-include satellites/*/*.mk
 
 .PHONY: help
 help: ## Say what there is.
@@ -116,7 +116,8 @@ wheel-test: wheel ## Install the wheels into a bare Debian 12, and run the quick
 .PHONY: lock
 lock: .venv/.ready ## Renew requirements.lock from pyproject.toml and those of the satellites.
 	$(PYTHON) -c 'import sys, tomllib; print(*{name for file in sys.argv[1:] \
-	  for name in tomllib.load(open(file, "rb"))["project"]["dependencies"]} - {"assay"}, sep="\n")' \
+	  for name in tomllib.load(open(file, "rb"))["project"]["dependencies"] \
+	  if name.partition("[")[0] != "assay"}, sep="\n")' \
 	  $(SATELLITES:%=%/pyproject.toml) > .venv/satellites.in
 	$(UV) compile --upgrade --all-extras --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  -o requirements.lock pyproject.toml .venv/satellites.in

@@ -37,21 +37,7 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
     Raises:
         AssayError: the file cannot be read, or holds a mistake.
     """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would never open
-            raise AssayError(f"{path}: is not a regular file; name an experiment's file")
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
-        text = data.decode("utf-8-sig")
-    except OSError as error:
-        remedy = _similar(path) or "name an experiment's file"
-        raise AssayError(f"{path}: cannot be read: {error.strerror}; {remedy}") from error
-    except UnicodeDecodeError as error:
-        raise AssayError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
-    if len(data) > _LARGEST_FILE:
-        raise AssayError(f"{path}: is larger than 1 MiB, so it is not an experiment's file")
-    if "\0" in text:
-        raise AssayError(f"{path}: holds NUL bytes, so it is not text; save it as UTF-8")
+    text = read_text(path, "an experiment's file")
     if path.suffix == ".json":
         experiment = _resolved(text, path, identical)
     else:
@@ -60,6 +46,30 @@ def load(path: Path, *, identical: bool = False, built: bool = True) -> Experime
         for program in experiment.programs.values() if built else ():
             _check_program(("subjects", program.table, "program"), program)
         return experiment.altered(digests=read_digests(experiment))
+
+
+def read_text(path: Path, what: str) -> str:
+    """Read the text of a file that a user wrote; `what` it is, for messages.
+
+    Raises:
+        AssayError: it cannot be read, or cannot be such a file.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a named pipe would never open
+            raise AssayError(f"{path}: is not a regular file; name {what}")
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        remedy = _similar(path) or f"name {what}"
+        raise AssayError(f"{path}: cannot be read: {error.strerror}; {remedy}") from error
+    except UnicodeDecodeError as error:
+        raise AssayError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
+    if len(data) > _LARGEST_FILE:
+        raise AssayError(f"{path}: is larger than 1 MiB, so it is not {what}")
+    if "\0" in text:
+        raise AssayError(f"{path}: holds NUL bytes, so it is not text; save it as UTF-8")
+    return text
 
 
 def _similar(path: Path) -> str:
@@ -127,19 +137,28 @@ def parse(text: str, path: Path, *, identical: bool = False) -> Experiment:
         AssayError: the text holds a mistake.
     """
     with located(path, text):
-        if deep := _DEEP.search(text):
-            number = text.count("\n", 0, deep.start()) + 1
-            raise AssayError(f"{path}:{number}: a key is nested too deeply; no experiment needs that")
-        try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise _not_toml(path, text, str(error)) from error
-        except ValueError as error:
-            # Python reads no number of thousands of digits, and does not say where it stands.
-            long = (number for number, line in enumerate(text.splitlines(), 1) if _LONG.search(line))
-            why = "not TOML: a number has too many digits; use fewer"
-            raise AssayError(f"{path}:{next(long, 1)}: {why}") from error
+        table = read_tables(text, path)
         return read_experiment(text, path, table, identical=identical)
+
+
+def read_tables(text: str, path: Path) -> dict[str, Any]:
+    """Return what a file's text holds, as TOML's parser gives it.
+
+    Raises:
+        AssayError: the text is not TOML.
+    """
+    if deep := _DEEP.search(text):
+        number = text.count("\n", 0, deep.start()) + 1
+        raise AssayError(f"{path}:{number}: a key is nested too deeply; no experiment needs that")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(path, text, str(error)) from error
+    except ValueError as error:
+        # Python reads no number of thousands of digits, and does not say where it stands.
+        long = (number for number, line in enumerate(text.splitlines(), 1) if _LONG.search(line))
+        why = "not TOML: a number has too many digits; use fewer"
+        raise AssayError(f"{path}:{next(long, 1)}: {why}") from error
 
 
 def made(tables: Mapping[str, Any], path: Path, *, identical: bool = False) -> Experiment:

@@ -23,11 +23,15 @@ class TestServer:
 
     __test__ = False  # pytest takes it for tests otherwise
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, address: str = "", admitted: str = "") -> None:
+        """Take its folder and, to be reached over a network, its address there and the network of clients."""
         self._data, self._sockets = folder / "data", folder
+        self._address, self._admitted = address, admitted
 
     def url(self, database: str, user: str = _USER) -> str:
         """Return the URL of a database."""
+        if self._address:
+            return f"postgresql://{user}@{self._address}/{database}"
         return f"postgresql://{user}@/{database}?host={self._sockets}"
 
     def create(self, options: str = "") -> str:
@@ -44,7 +48,7 @@ class TestServer:
 
     def start(self) -> None:
         """Start it."""
-        options = " ".join(f"-c {setting}" for setting in (*_QUICK, "listen_addresses="))
+        options = " ".join(f"-c {setting}" for setting in (*_QUICK, f"listen_addresses={self._address}"))
         self._control("start", "-w", "-l", str(self._sockets / "log"), "-o", f"{options} -k {self._sockets}")
 
     def stop(self, mode: str = "immediate") -> None:
@@ -55,6 +59,9 @@ class TestServer:
         """Make the files of the server."""
         how = ("--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", f"--username={_USER}")
         _as_other_user("initdb", "-D", str(self._data), *how)
+        if self._admitted:
+            with (self._data / "pg_hba.conf").open("a") as file:
+                file.write(f"host all all {self._admitted} trust\n")
 
     def _control(self, *words: str) -> None:
         _as_other_user("pg_ctl", "-D", str(self._data), *words)
@@ -75,10 +82,14 @@ def _as_other_user(program: str, *words: str) -> None:
 
 
 @contextmanager
-def running_server() -> Iterator[TestServer]:
-    """Give a new server, which ends with its files."""
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
-    server = TestServer(folder)
+def running_server(  # the path of its socket has 107 bytes at most, so that it is not in TMPDIR
+    where: str = "/tmp",  # noqa: S108
+    address: str = "",
+    admitted: str = "",
+) -> Iterator[TestServer]:
+    """Give a new server in a folder, which ends with its files; see `TestServer`."""
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir=where))
+    server = TestServer(folder, address, admitted)
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
