@@ -113,8 +113,8 @@ def unlike_others(blocks: Mapping[str, _Blocks], level: float) -> list[Unlike]:
     The distance of a host from the others is the maximum mean discrepancy with a Gaussian kernel as wide as
     the median distance of two blocks (Gretton et al. 2012). The largest of all is tested by permuting the
     names of hosts over blocks: so it is corrected for the number of hosts, and the comparisons of a block may
-    depend on each other. A host that is found is left out, and the others are tested again (Duplyakin et al.
-    2020), as long as most hosts are left.
+    depend on each other. A host that is found is left out, and the others are tested again (Maricq et al.
+    2018), as long as most hosts are left.
 
     Args:
         blocks: host -> its blocks, each with the same number of values.
