@@ -42,13 +42,14 @@ def tables(campaigns: int) -> list[Table]:
     return [
         Table(
             "A population of hosts",
-            f"{half} campaigns a row, each of one comparison of identical code. Every host adds an effect of "
-            f"its own to all log ratios, with mean 0 and a standard deviation of {100 * BETWEEN:g}%. *Blocks*: "
-            "of each host; *2 to 24*: each has another number. *False alarms*: the hosts together are called "
-            "different. *Pooled*: the same by flips of the signs of all blocks, as if hosts were not random. "
-            f"*Coverage*: of the mean over all hosts. *Found*: a mean effect of {100 * EFFECT:g}%. *Looks*: a "
-            f"false alarm at any of {len(LOOKS)} looks. *Any of {FAMILY}*: a false alarm in a family of this "
-            "size. Where hosts are neither normal nor symmetric with one peak, nothing is promised.",
+            f"{half} campaigns a row, each of one comparison of identical code. Every host adds an effect "
+            f"of its own to all log ratios, with mean 0 and a standard deviation of {100 * BETWEEN:g}%. "
+            "*Blocks*: of each host; *2 to 24*: each has another number. *False alarms*: the hosts together "
+            "are called different. *Pooled*: the same by flips of the signs of all blocks, as if hosts were "
+            "not random. *Coverage*: of the mean over all hosts. *Found*: a mean effect of "
+            f"{100 * EFFECT:g}%. *Looks*: a false alarm at any of {len(LOOKS)} looks. *Any of {FAMILY}*: a "
+            "false alarm in a family of this size. Where hosts are neither normal nor symmetric with one "
+            "peak, nothing is promised.",
             (
                 "hosts differ",
                 "noise",
@@ -79,9 +80,9 @@ def tables(campaigns: int) -> list[Table]:
         ),
         Table(
             "Hosts that are not like the others",
-            f"{few} campaigns a row of {BLOCKS} blocks a host. *Alike*: all hosts are, and any is named. *One "
-            f"differs*: it adds {100 * EFFECT:g}% to the log ratios of one of two comparisons, or its noise is "
-            "three times as large. *Found*: it is named. *Wrong*: any other host is.",
+            f"{few} campaigns a row of {BLOCKS} blocks a host. *Alike*: all hosts are, and any is named. "
+            f"*One differs*: it adds {100 * EFFECT:g}% to the log ratios of one of two comparisons, or its "
+            "noise is three times as large. *Found*: it is named. *Wrong*: any other host is.",
             (
                 "noise",
                 "hosts",

@@ -141,7 +141,7 @@ def fewer_trials(evidence: Evidence) -> Iterator[Finding]:
     if fewer:
         effect = "the others have run what they left"
         if hosts.population:
-            effect = "each of them counts as much as any other host, and its noise is larger"
+            effect = "each host counts as much as any other, so its noise weighs more"
         yield Finding(
             f"{_names([host.name for host in fewer])} ran fewer trials than the typical host; {effect}.",
             tuple(f"{host.name}: {host.trials} of {typical:g}" for host in fewer),
