@@ -109,7 +109,7 @@ def by_block(
     blocks = {block for of_block in of_blocks for block in of_block}
     for workload, of_block in zip(workloads, of_blocks, strict=True):
         reasons = {pair.unit: pair.reason for pair in workload.pairs if pair.reason}
-        for block in {*reasons, *blocks} - of_block.keys():
+        for block in sorted({*reasons, *blocks} - of_block.keys()):
             lacking.setdefault(block, reasons.get(block, NOT_RUN))
     counting = [block for block in of_blocks[0] if block not in lacking]
     members = [
