@@ -196,6 +196,8 @@ class Pairs:
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
         """Return the pairs without those of groups whose calibrations disagree."""
         mixed = set() if modes is None or self.host_independent else {*modes.mixed}
+        if not mixed:
+            return self
         changed = [pair for pair in self.counting if pair.group in mixed]
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
         excluded = (pair._replace(reason=HOST_CHANGED) for pair in changed)
@@ -255,7 +257,7 @@ def rungs(experiment: Experiment) -> list[PlannedComparison]:
 
 def condition_key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
     """Return the levels of a condition in the order of the experiment's factors."""
-    return tuple(levels[factor] for factor in experiment.factors)
+    return tuple([levels[factor] for factor in experiment.changes])
 
 
 def value_of(trial: StoredTrial | None, metric: str) -> float | str:

@@ -91,10 +91,9 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     )
     of_main = replace(further, smallest_effect=design.smallest_effect)
     question = replace(of_main, gate_percent=design.gate_percent)
-    comparisons, aggregates = _compare(main, together, pairs_of, question, modes)
+    comparisons, aggregates, chosen = _compare(main, together, pairs_of, question, modes)
     of_hosts = None
     if len(hosts) > 1:
-        chosen = [pairs_of(target, metric).without_mixed(modes) for target, metric, _ in main]
         of_hosts = answers_of_hosts(hosts, chosen, together, design.better, question)
     return Analysis(
         metric=design.metric,
@@ -156,9 +155,6 @@ def _summarise_condition(
     values = [value for members in of_host.values() for value in members]
     center, interval, of_shape = typical(of_host)
     share = design.pathological
-    outcomes = {
-        host: _finite(members, design.metric) for host, members in by_host(representative(valid)).items()
-    }
     shares = [lost(trial for trial in members if trial.ordinal in counting) for members in hosts.values()]
     idle = (idleness(members, experiment) for members in hosts.values())
     return ConditionSummary(
@@ -172,10 +168,16 @@ def _summarise_condition(
         lost=max((share for share in shares if share is not None), default=None),
         pathological=None
         if share is None
-        else worse_than_share(on_one_scale(outcomes), share, design.better),
+        else worse_than_share(_outcomes(valid, design.metric), share, design.better),
         idle=next(filter(None, idle), ""),
         of_host={host: median(found) for host, found in of_host.items() if found} if len(hosts) > 1 else {},
     )
+
+
+def _outcomes(valid: Sequence[StoredTrial], metric: str) -> list[float]:
+    """Return the values that may be pathological, as if all hosts were equally fast."""
+    hosts = by_host(representative(valid))
+    return on_one_scale({host: _finite(members, metric) for host, members in hosts.items()})
 
 
 def worse_than_share(values: Sequence[float], share: float, better: Better) -> Pathology | None:
@@ -208,8 +210,8 @@ def _compare(
     pairs_of: Callable[[PlannedComparison, str], Pairs],
     question: Question,
     modes: HostModes | None,
-) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
-    """Return the comparisons of a family, each with its metric, and the aggregates that combine some."""
+) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...], list[Pairs]]:
+    """Return the comparisons of a family, the aggregates that combine some, and the pairs that count."""
     better = [better for *_, better in family]
     better += [better[whole.members[0]] for whole in together]
     by_difference = question.smallest_effect is not None
@@ -222,7 +224,8 @@ def _compare(
     all_pairs = [pairs_of(target, metric) for target, metric, _ in family]
     withheld = withheld_of(all_pairs, together)
     counted = [of_level.without_mixed(modes) for of_level in all_pairs]
-    decided, all_groups = estimated(counted), estimated(all_pairs)
+    decided = estimated(counted)
+    all_groups = decided if counted == all_pairs else estimated(all_pairs)
     in_mode: dict[HostMode, list[Estimate]] = {}
     if modes is not None:
         in_mode = {
@@ -255,4 +258,4 @@ def _compare(
         )
         for index, whole in enumerate(together, len(family))
     )
-    return comparisons, aggregates
+    return comparisons, aggregates, counted

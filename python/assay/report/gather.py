@@ -50,7 +50,10 @@ class Report:
         is not known.
 
         What is withheld can never be decided, and blocks that the plan still has are not looked at before.
+        About a population of hosts it is not known: more blocks on the same hosts need not help.
         """
+        if self.analysis.hosts is not None and self.analysis.hosts.population:
+            return None
         open_ = any(of.gate == "undecided" and not of.withheld for of in self.analysis.answers)
         if self.analysis.look is None or not open_:
             return None
