@@ -51,30 +51,20 @@ across = ["threads"]
 """
 
 
-def main() -> None:
+def measure(of_host: int = TRIALS, hosts: int = HOSTS) -> None:
     """Fill a store, and print how long it takes to read and analyse it."""
-    of_host, hosts = (int(text) for text in [*sys.argv[1:], TRIALS, HOSTS][:2])
-    if len(sys.argv) > 3:
-        analyse(Path(sys.argv[3]))
-        return
-    if len(sys.argv) == 2:
-        hosts = HOSTS
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "assay.sqlite"
         begin = time.perf_counter()
         fill(path, of_host, hosts)
-        size = path.stat().st_size / 2**30
-        print(
-            f"a store of {of_host * hosts} trials on {hosts} hosts, {size:.1f} GiB, made in"
-            f" {time.perf_counter() - begin:.0f} s"
-        )
-        command = [sys.executable, __file__, str(of_host), str(hosts), str(path)]
-        subprocess.run(command, check=True)  # noqa: S603
+        took, gib = time.perf_counter() - begin, path.stat().st_size / 2**30
+        print(f"\na store of {of_host * hosts} trials on {hosts} hosts, {gib:.1f} GiB, made in {took:.0f} s:")
+        subprocess.run([sys.executable, __file__, path], check=True)  # noqa: S603 - so that its memory counts alone
 
 
 def analyse(path: Path) -> None:
     """Print how long parts of the analysis take, and the most memory that it had."""
-    begin = time.perf_counter()
+    begin, work = time.perf_counter(), time.process_time()
     with Store.open(path) as store:
         experiment = store.experiment(1)
         trials = store.trials(1)
@@ -82,10 +72,11 @@ def analyse(path: Path) -> None:
     analysis = summarise(trials, experiment)
     ended = time.perf_counter()
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"  read {read - begin:.1f} s, analysed {ended - read:.1f} s")
+    used = time.process_time() - work
+    print(f"  read in {read - begin:.1f} s, analysed in {ended - read:.1f} s; {used:.1f} s of processor time")
     print(f"  {ended - begin:.1f} s and {gib:.2f} GiB; goal: at most {GOAL_S} s and {GOAL_GIB} GiB")
     assert analysis.hosts is not None
-    print(f"  {len(analysis.hosts.each)} hosts, {[answer.verdict for answer in analysis.answers]}")
+    assert len(analysis.hosts.each) > 1
 
 
 def fill(path: Path, of_host: int, hosts: int) -> None:
@@ -164,4 +155,7 @@ def rows(table: str, planned: list[dict[str, Any]], blocks: int, hosts: int) -> 
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] and not sys.argv[1].isdigit():
+        analyse(Path(sys.argv[1]))
+    else:
+        measure(*map(int, sys.argv[1:]))

@@ -15,6 +15,7 @@ from assay.report.headline import headline
 from assay.report.hosts import disagreement, host_lines, rows_of_hosts, scope
 from assay.report.race import race_answer
 from assay.report.screen import print_screen
+from assay.store.types import StoredTrial
 from example_report import example_report, experiment_text
 
 NAMES = ("ant", "bee", "cow", "dog")
@@ -34,7 +35,7 @@ def report(effects: list[float]) -> Report:
         baseline='"base"',
     )
     one = example_report(text, speed)
-    trials = []
+    trials: list[StoredTrial] = []
     for number, effect in enumerate(effects):
         for trial in one.trials:
             factor = effect if trial.levels["subject"] == "other" else 1
