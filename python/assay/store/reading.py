@@ -48,14 +48,15 @@ class Unfit:
         return self.reason
 
 
-_BEYOND = re.compile(r"\d(?:\d{199}|[eE]\+?\d{3})")
-"""A number that a double cannot express has such digits; text may have them, too."""
+_BEYOND = re.compile(r"\d{299}")
+_LARGE = re.compile(r"e\+?\d{2}")
+"""A number that a double cannot express has such digits or such an exponent; text may have them, too."""
 
 
 def from_json(text: Any) -> Any:
     """Return the value of a JSON text; `Unfit` if it is not JSON, or has a number that is not finite."""
     with suppress(TypeError, ValueError):  # what this quick reader refuses, the others name or accept
-        if not _BEYOND.search(text):
+        if not (_BEYOND.search(text) or _LARGE.search(text) or "E" in text):
             return from_plain_json(text, allow_inf_nan=False)
     try:
         return (_SLOW_DECODER if _BEYOND.search(text) else _DECODER).decode(text)
