@@ -18,8 +18,12 @@ from assay.words import counted
 
 PERMUTATIONS = 999
 
-MOST_BLOCKS = 600
-"""At most this many blocks of all hosts are compared, spread evenly over each host's."""
+MOST_BLOCKS, LEAST_BLOCKS = 600, 20
+"""At most the first number of blocks of all hosts are compared, but this many of each host if it has them.
+They are spread evenly over the host's blocks."""
+
+MOST_NAMED = 10
+"""If more hosts are unlike the others, there is no typical host."""
 
 GATHERED = 1 << 20
 """Values of the kernel that are held at once."""
@@ -120,14 +124,14 @@ def unlike_others(blocks: Mapping[str, _Blocks], level: float) -> list[Unlike]:
         blocks: host -> its blocks, each with the same number of values.
         level: of each test.
     """
-    thin = max(2, MOST_BLOCKS // max(1, len(blocks)))
+    thin = max(LEAST_BLOCKS, MOST_BLOCKS // max(1, len(blocks)))
     left = {
         host: rows[np.unique(np.linspace(0, len(rows) - 1, min(thin, len(rows))).astype(int))]
         for host, rows in blocks.items()
     }
     found: list[Unlike] = []
     chance = np.random.default_rng(0)  # the same result each time
-    for _ in range((len(blocks) - 1) // 2):
+    for _ in range(min(MOST_NAMED, (len(blocks) - 1) // 2)):
         values = np.concatenate([*left.values()])
         ends = np.cumsum([len(rows) for rows in left.values()])
         kernel = _kernel(values)
