@@ -110,7 +110,7 @@ def hosts_differ(evidence: Evidence) -> Iterator[Finding]:
     differing = {name: of_host for name, of_host in values.items() if len({*of_host.values()}) > 1}
     if not differing:
         return
-    programs = [name for name in differing if ": " in name]
+    programs = [name for name in differing if ": " in name or name.startswith("library ")]
     where = [
         f"{name}: {_grouped(differing[name])}"
         for name in sorted(differing, key=lambda name: name not in programs)
