@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bisection_tables
+import host_tables
 import sensitivity_tables
 from alternatives import NEVER, exact_spending, martingale, student_interval, wilcoxon_interval
 from assay.analysis import (
@@ -235,6 +236,7 @@ def tables(campaigns: int) -> list[Table]:
         ),
         *sensitivity_tables.tables(campaigns),
         *bisection_tables.tables(campaigns),
+        *host_tables.tables(campaigns),
     ]
 
 

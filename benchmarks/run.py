@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+import hosts as many_hosts
 import race as beside_hyperfine
 import store
 from assay import programs
@@ -118,6 +119,7 @@ def main() -> None:
         layouts,
         fixtures,
         stores,
+        hosts,
         race,
         analysis,
     )
@@ -168,6 +170,11 @@ def started_s(program: str) -> float:
 def stores() -> None:
     """Print what a large store costs."""
     store.main()
+
+
+def hosts() -> None:
+    """Print how long it takes to analyse a million trials on 100 hosts, and how much memory."""
+    many_hosts.measure()
 
 
 def race() -> None:

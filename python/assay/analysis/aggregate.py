@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.pairs import NOT_RUN, Pair, Pairs, Sample, of_means, sample_of
+from assay.analysis.pairs import NOT_RUN, Pair, Pairs, Sample, Unit, of_means, sample_of
 from assay.analysis.types import Aggregate, Comparison, Estimate
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -67,27 +67,49 @@ def wholes(
     return result
 
 
+def samples_of(
+    chosen: Sequence[Pairs], together: Sequence[WorkloadGroup], *, by_difference: bool
+) -> list[Sample]:
+    """Return the sample of each comparison of a family, then of each aggregate."""
+    return [
+        *(pairs.sample(by_difference=by_difference) for pairs in chosen),
+        *(
+            by_block([chosen[index] for index in whole.members], whole.weights, by_difference=by_difference)[
+                0
+            ]
+            for whole in together
+        ),
+    ]
+
+
+def withheld_of(chosen: Sequence[Pairs], together: Sequence[WorkloadGroup]) -> list[str]:
+    """Return for each comparison of a family, then for each aggregate, why it has no verdict, or ""."""
+    return [*(pairs.withheld for pairs in chosen), *(whole.withheld(chosen) for whole in together)]
+
+
 def by_block(
     workloads: Sequence[Pairs], weights: Sequence[float], *, by_difference: bool
 ) -> tuple[Sample, Mapping[str, int]]:
     """Return the change in each block that has every workload, and why other blocks do not count.
+
+    Blocks of different hosts are kept apart, whatever their numbers.
 
     The change is the weighted mean of the workloads' log ratios. A workload whose group was repeated first
     gets the mean of its own. If a value is 0, the sample has the weighted sums of each side's values instead,
     each value divided by the mean over both sides of its workload. If there is no ratio, the change is the
     weighted mean of the differences. A block in which a workload has no pair does not count.
     """
-    of_blocks: list[dict[int, list[Pair]]] = []
-    lacking: dict[int, str] = {}
+    of_blocks: list[dict[Unit, list[Pair]]] = []
+    lacking: dict[Unit, str] = {}
     for workload in workloads:
-        of_block: dict[int, list[Pair]] = defaultdict(list)
+        of_block: dict[Unit, list[Pair]] = defaultdict(list)
         for pair in workload.counting:
-            of_block[pair.block].append(pair)
+            of_block[pair.unit].append(pair)
         of_blocks.append(of_block)
     blocks = {block for of_block in of_blocks for block in of_block}
     for workload, of_block in zip(workloads, of_blocks, strict=True):
-        reasons = {pair.block: pair.reason for pair in workload.pairs if pair.reason}
-        for block in {*reasons, *blocks} - of_block.keys():
+        reasons = {pair.unit: pair.reason for pair in workload.pairs if pair.reason}
+        for block in sorted({*reasons, *blocks} - of_block.keys()):
             lacking.setdefault(block, reasons.get(block, NOT_RUN))
     counting = [block for block in of_blocks[0] if block not in lacking]
     members = [
@@ -95,6 +117,7 @@ def by_block(
             [[pair.level for pair in of_block[block]] for block in counting],
             [[pair.baseline for pair in of_block[block]] for block in counting],
             by_difference=by_difference,
+            hosts=[block.host for block in counting],
         )
         for of_block in of_blocks
     ]
@@ -104,7 +127,8 @@ def by_block(
 def _together(members: Sequence[Sample], weights: Sequence[float], *, by_difference: bool) -> Sample:
     """Return the sample of all workloads from each workload's sample; all have the same blocks."""
     if all(member.scale == "logs" for member in members):
-        return Sample("logs", np.dot(weights, [member.changes for member in members]))
+        changes = np.dot(weights, [member.changes for member in members])
+        return Sample("logs", changes, hosts=members[0].hosts)
     zeros = tuple(sum(member.zeros[side] for member in members) for side in (0, 1))
     by_difference = by_difference or any(member.below_zero for member in members)
     as_they_are = by_difference or not any(member.baseline.any() for member in members)
@@ -114,7 +138,8 @@ def _together(members: Sequence[Sample], weights: Sequence[float], *, by_differe
         unit = 1 if as_they_are or not mean else mean
         level += weight * (member.level / unit)
         baseline += weight * (member.baseline / unit)
-    return of_means(level, baseline, (zeros[0], zeros[1]), by_difference=by_difference)
+    hosts = members[0].hosts
+    return of_means(level, baseline, (zeros[0], zeros[1]), by_difference=by_difference, hosts=hosts)
 
 
 def aggregate(

@@ -9,6 +9,8 @@ from itertools import chain
 import numpy as np
 
 from assay.analysis.busy import is_busy, lost, without_busy
+from assay.analysis.hosts import on_one_scale
+from assay.analysis.pairs import by_host
 from assay.analysis.sensitivity import Enough, Relative, Scale, Sensitivity, enough, relative, sensitivity
 from assay.analysis.summary import worse_than_share
 from assay.experiment import Experiment
@@ -112,7 +114,7 @@ def condition_sensitivities(
         rest = tuple(condition[name] for name in names)
         by_level = by_condition.setdefault(rest, defaultdict(dict))
         by_level[str(condition[PERTURBED])][condition[CONFIGURATION]] = []
-    for trial in without_busy(trials, experiment):
+    for trial in _on_one_scale(without_busy(trials, experiment), names, experiment.comparison.metric):
         rest = tuple(trial.levels[name] for name in names)
         by_condition[rest][str(trial.levels[PERTURBED])][trial.levels[CONFIGURATION]].append(trial)
     values: dict[_Levels, _Values] = {}
@@ -135,6 +137,31 @@ def condition_sensitivities(
 
 
 _Levels = tuple[Level, ...]
+
+
+def _on_one_scale(trials: Sequence[StoredTrial], names: Sequence[str], metric: str) -> Sequence[StoredTrial]:
+    """Return the trials of several hosts as if each host had the same median in a condition.
+
+    Configurations run on every host: how fast a host is must not count as what a configuration does.
+    """
+    if len(by_host(trials)) < 2:
+        return trials
+    by_condition: dict[_Levels, list[StoredTrial]] = defaultdict(list)
+    for trial in trials:
+        if trial.status == "valid" and _finite([trial], metric):
+            by_condition[tuple(trial.levels[name] for name in names)].append(trial)
+    scaled: dict[int, float] = {}
+    for members in by_condition.values():
+        hosts = by_host(members)
+        values = on_one_scale({host: _finite(there, metric) for host, there in hosts.items()})
+        ordinals = (trial.ordinal for there in hosts.values() for trial in there)
+        scaled |= zip(ordinals, values, strict=True)
+    return [
+        replace(trial, metrics={**trial.metrics, metric: scaled[trial.ordinal]})
+        if trial.ordinal in scaled
+        else trial
+        for trial in trials
+    ]
 
 
 class _Values:

@@ -22,8 +22,12 @@ SCATTER = 0.01
 MOVED = 0.1
 
 
-def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = False) -> ConditionSensitivity:
+def measured(
+    seed: int, *, valid: bool = True, busy: int = 0, counts: bool = False, hosts: int = 1
+) -> ConditionSensitivity:
     """Return what a campaign says whose key range moves the throughput, and whose stack does not.
+
+    Each block runs on the next host, which is twice as fast.
 
     The first `busy` configurations with everything perturbed lose half of their processor time in two
     of three replicates, which halves their throughput.
@@ -61,17 +65,28 @@ def measured(seed: int, *, valid: bool = True, busy: int = 0, counts: bool = Fal
                     started_at=datetime(2024, 1, 1, tzinfo=UTC),
                     wall_s=1,
                     metrics={
-                        "throughput": 1e6 * (1 - lost) * math.exp(offset + random.gauss(0, SCATTER)),
+                        "throughput": 1e6
+                        * 2 ** (block % hosts)
+                        * (1 - lost)
+                        * math.exp(offset + random.gauss(0, SCATTER)),
                         "lost_share": lost,
                     },
                     calibration_before={},
                     calibration_after={},
                     environment=None,
+                    ran_on=f"host {block % hosts}",
                 )
             )
     conditions = condition_sensitivities(trials, asked, {})
     assert [condition.levels for condition in conditions] == [{"subject": "base"}, {"subject": "other"}]
     return conditions[0]
+
+
+def test_how_fast_a_host_is_does_not_count_as_sensitivity() -> None:
+    alone, several = (measured(1, hosts=hosts).perturbed[EVERYTHING] for hosts in (1, 3))
+    assert alone is not None
+    assert several is not None
+    assert math.isclose(several.spread.deviation, alone.spread.deviation, rel_tol=0.1)
 
 
 def test_what_moves_the_metric_is_told_from_what_does_not() -> None:

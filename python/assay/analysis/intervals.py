@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import ceil, log2
+from math import ceil, exp, log2
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,11 @@ def median(values: ArrayLike) -> float:
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     low, high = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
     return low if low == high else low / 2 + high / 2
+
+
+def as_ratio(log_ratio: float) -> float:
+    """Return the ratio; it never overflows."""
+    return exp(min(max(log_ratio, -700), 700))
 
 
 def median_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interval | None:

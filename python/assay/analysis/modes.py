@@ -60,7 +60,8 @@ _Boundaries = Mapping[_Placement, float]
 def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostModes | None:
     """Return the modes of the host, and the mode in which each group ran.
 
-    A calibration depends on the placement (threads and pinning), so each placement has its own boundary.
+    A calibration depends on the placement (threads and pinning) and on the host, so each placement on each
+    host has its own boundary: two machines are not two modes.
     `centers` and `boundary` are those of the placement with the most calibrations among those with two modes.
     A group is "mixed" if two of its calibrations lie on different sides. It is "fast" or "slow" if every
     trial whose placement has a boundary was calibrated before and after, all on the same side. It is
@@ -177,17 +178,17 @@ def _spread(logs: NDArray[np.float64]) -> float:
 
 
 def _placements(experiment: Experiment) -> _PlacementOf:
-    """Return a function that gives a trial's placement; it computes each condition's placement once."""
+    """Return a function that gives a trial's placement and host; it computes each condition's once."""
 
     @cache
-    def of(*levels: tuple[str, Level]) -> _Placement:
+    def of(host: str | None, *levels: tuple[str, Level]) -> _Placement:
         settings = experiment.settings(dict(levels))
         threads = settings.get("threads")
         if threads == 1 and not experiment.is_command(settings.get("subject", "")):
             return ALONE  # a command has as many as it likes
-        return threads, str(settings.get("pinning"))
+        return threads, str(settings.get("pinning")), host or ""
 
-    return lambda trial: of(*trial.levels.items())
+    return lambda trial: of(trial.ran_on, *trial.levels.items())
 
 
 def _calibrations(trial: StoredTrial) -> list[float]:

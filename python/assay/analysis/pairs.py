@@ -21,8 +21,8 @@ from assay.store.types import StoredTrial
 
 Context = tuple[Level, ...]
 Groups = Mapping[int, Mapping[Level, StoredTrial]]
-Failures = Mapping[tuple[Context, Level], str]
-"""Context and level -> in words, how many of its trials are not valid, or how much time they lost."""
+Failures = Mapping[tuple[Context, Level, str], str]
+"""Context, level and host -> in words, how many of its trials are not valid, or how much time they lost."""
 
 HOST_CHANGED = "host changed"
 """Why a group whose calibrations disagree does not count."""
@@ -50,6 +50,7 @@ class Sample:
         changes: log ratios, the values at the level, or differences.
         level, baseline: the mean value of each pair on either side; empty if only log ratios are known.
         zeros: number of values that are 0, at the level and at the baseline.
+        hosts: the host of each pair; empty if all ran on one.
     """
 
     scale: Literal["logs", "means", "differences"]
@@ -57,6 +58,7 @@ class Sample:
     level: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     baseline: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     zeros: tuple[int, int] = (0, 0)
+    hosts: Sequence[str] = ()
 
     @property
     def below_zero(self) -> bool:
@@ -65,7 +67,11 @@ class Sample:
 
 
 def sample_of(
-    level: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]], *, by_difference: bool
+    level: Sequence[Sequence[float]],
+    baseline: Sequence[Sequence[float]],
+    *,
+    by_difference: bool,
+    hosts: Sequence[str] = (),
 ) -> Sample:
     """Return the sample of pairs, each with one or several values on either side."""
     sides = level, baseline
@@ -73,9 +79,10 @@ def sample_of(
     means = [np.array([sum(values) / len(values) for values in side]) for side in sides]
     if not by_difference and min(every, default=1.0) > 0:
         logs = [np.array([sum(map(math.log, values)) / len(values) for values in side]) for side in sides]
-        return Sample("logs", logs[0] - logs[1], means[0], means[1])
+        return Sample("logs", logs[0] - logs[1], means[0], means[1], hosts=hosts)
     zeros = [sum(value == 0 for values in side for value in values) for side in sides]
-    return of_means(means[0], means[1], (zeros[0], zeros[1]), by_difference=by_difference or min(every) < 0)
+    by_difference = by_difference or min(every) < 0
+    return of_means(means[0], means[1], (zeros[0], zeros[1]), by_difference=by_difference, hosts=hosts)
 
 
 def of_means(
@@ -84,13 +91,22 @@ def of_means(
     zeros: tuple[int, int],
     *,
     by_difference: bool,
+    hosts: Sequence[str] = (),
 ) -> Sample:
     """Return the sample of pairs with one mean on either side: the ratio of sums, if there is one."""
     if by_difference or not baseline.any():
         with np.errstate(over="ignore"):
             differences = np.nan_to_num(level - baseline)
-        return Sample("differences", differences, level, baseline, zeros)
-    return Sample("means", level, level, baseline, zeros)
+        return Sample("differences", differences, level, baseline, zeros, hosts)
+    return Sample("means", level, level, baseline, zeros, hosts)
+
+
+class Unit(NamedTuple):
+    """A block on a host: hosts number their blocks alike, and one may run blocks that another left."""
+
+    host: str
+    planned_for: int
+    block: int
 
 
 class Pair(NamedTuple):
@@ -101,6 +117,13 @@ class Pair(NamedTuple):
     level: float
     baseline: float
     reason: str = ""
+    host: str = ""
+    planned_for: int = 0
+
+    @property
+    def unit(self) -> Unit:
+        """The block in which it ran, which no other host has."""
+        return Unit(self.host, self.planned_for, self.block)
 
     @property
     def log_ratio(self) -> float:
@@ -116,12 +139,14 @@ class Pairs:
 
     Attributes:
         withheld: why no pair counts: how many trials of the level or the baseline are not valid.
+        withheld_on: host -> the same for its pairs, if none counts.
         host_independent: the host and its load do not influence the metric.
     """
 
     pairs: tuple[Pair, ...]
     withheld: str = ""
     host_independent: bool = False
+    withheld_on: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def counting(self) -> list[Pair]:
@@ -146,12 +171,22 @@ class Pairs:
             [[pair.level] for pair in self.counting],
             [[pair.baseline] for pair in self.counting],
             by_difference=by_difference,
+            hosts=[pair.host for pair in self.counting],
         )
 
     @property
     def dropped(self) -> dict[str, int]:
         """Reason -> number of groups that do not count for this reason."""
         return dict(Counter(pair.reason for pair in self.pairs if pair.reason))
+
+    def on(self, host: str) -> "Pairs":
+        """Return the pairs of one host."""
+        there = tuple(pair for pair in self.pairs if pair.host == host)
+        return replace(self, pairs=there, withheld=self.withheld_on.get(host, ""))
+
+    def without_host(self, host: str) -> "Pairs":
+        """Return the pairs of all other hosts."""
+        return replace(self, pairs=tuple(pair for pair in self.pairs if pair.host != host))
 
     def in_mode(self, modes: HostModes, mode: str) -> "Pairs":
         """Return the pairs of the groups that ran in one mode of the host."""
@@ -161,10 +196,20 @@ class Pairs:
     def without_mixed(self, modes: HostModes | None) -> "Pairs":
         """Return the pairs without those of groups whose calibrations disagree."""
         mixed = set() if modes is None or self.host_independent else {*modes.mixed}
+        if not mixed:
+            return self
         changed = [pair for pair in self.counting if pair.group in mixed]
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
         excluded = (pair._replace(reason=HOST_CHANGED) for pair in changed)
         return replace(self, pairs=(*others, *excluded))
+
+
+def by_host(trials: Iterable[StoredTrial]) -> dict[str, list[StoredTrial]]:
+    """Return name of host -> the trials that it ran, in the order of their first trial; "" if unknown."""
+    hosts: dict[str, list[StoredTrial]] = {}
+    for trial in trials:
+        hosts.setdefault(trial.ran_on or "", []).append(trial)
+    return hosts
 
 
 class PlannedComparison(NamedTuple):
@@ -212,7 +257,7 @@ def rungs(experiment: Experiment) -> list[PlannedComparison]:
 
 def condition_key(levels: Mapping[str, Level], experiment: Experiment) -> tuple[Level, ...]:
     """Return the levels of a condition in the order of the experiment's factors."""
-    return tuple(levels[factor] for factor in experiment.factors)
+    return tuple([levels[factor] for factor in experiment.changes])
 
 
 def value_of(trial: StoredTrial | None, metric: str) -> float | str:
@@ -247,7 +292,8 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
     are idle.
 
     Code that sometimes fails may always do wrong work, so every failure counts: also in a dropped group, or
-    after the look on which verdicts rest. No failure counts if the experiment accepts it.
+    after the look on which verdicts rest. No failure counts if the experiment accepts it. A trial that is
+    not valid counts on all hosts; lost time and idleness count on the host on which they occurred.
     """
     trials = list(trials)
     comparison = experiment.comparison
@@ -258,21 +304,22 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
         by_place[experiment.context(trial.levels), trial.levels[factor]].append(trial)
     counts_busy = experiment.design.busy == "count" or comparison.host_independent
     said = {}
-    for (context, level), members in by_place.items():
+    for (context, level), everywhere in by_place.items():
         whose = f"of {level}" if factor == "subject" else f"with {factor}={level}"
-        failed = not_valid(Counter(trial.status for trial in members), whose)
-        disturbed = lost(trial for trial in members if trial.ordinal in quiet)
-        idle = idleness(members, experiment)
-        said[context, level] = " and ".join(
-            filter(
-                None,
-                (
-                    "" if comparison.accept_invalid else failed,
-                    "" if counts_busy else disturbance(disturbed, whose),
-                    idle and f"trials {whose} measured {idle}",
-                ),
+        failed = not_valid(Counter(trial.status for trial in everywhere), whose)
+        for host, members in by_host(everywhere).items():
+            disturbed = lost(trial for trial in members if trial.ordinal in quiet)
+            idle = idleness(members, experiment)
+            said[context, level, host] = " and ".join(
+                filter(
+                    None,
+                    (
+                        "" if comparison.accept_invalid else failed,
+                        "" if counts_busy else disturbance(disturbed, whose),
+                        idle and f"trials {whose} measured {idle}",
+                    ),
+                )
             )
-        )
     return {place: text for place, text in said.items() if text}
 
 
@@ -296,17 +343,28 @@ def pairs(
 ) -> Pairs:
     """Return the values of a metric for a comparison, and why groups have none.
 
-    If a trial of the level or the baseline has failed in this context, no pair counts.
+    If a trial of the level or the baseline has failed in this context, no pair of that host counts; the
+    comparison is withheld if this is so on all hosts.
     """
-    places = [(target.key, target.level), (target.key, target.baseline)]
-    withheld = " and ".join(failed[place] for place in places if place in failed)
+    groups = contexts.get(target.key, {})
+    firsts = {number: next(iter(group.values())) for number, group in groups.items()}
+    withheld = {}
+    for host in by_host(firsts.values()) or {"": []}:
+        places = [(target.key, target.level, host), (target.key, target.baseline, host)]
+        withheld[host] = " and ".join(failed[place] for place in places if place in failed)
     of_groups = []
-    for number, group in contexts.get(target.key, {}).items():
-        values = [value_of(group.get(side), metric) for side in (target.level, target.baseline)]
-        reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld else "")
+    for number, group in groups.items():
+        sides = [group.get(side) for side in (target.level, target.baseline)]
+        values = [value_of(trial, metric) for trial in sides]
+        first = firsts[number]
+        host = first.ran_on or ""
+        reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld[host] else "")
+        if not reason and len({trial.ran_on for trial in sides if trial}) > 1:
+            reason = HOST_CHANGED  # a campaign that was resumed elsewhere within the group
         level, baseline = (math.nan, math.nan) if reason else map(float, values)
-        of_groups.append(Pair(number, next(iter(group.values())).block, level, baseline, reason))
-    return Pairs(tuple(of_groups), withheld, host_independent(metric))
+        of_groups.append(Pair(number, first.block, level, baseline, reason, host, first.host_number))
+    everywhere = "; ".join(dict.fromkeys(withheld.values())) if all(withheld.values()) else ""
+    return Pairs(tuple(of_groups), everywhere, host_independent(metric), withheld)
 
 
 def counting_pairs(

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.analysis.aa import binomial_interval
-from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE
+from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, as_ratio
 from assay.analysis.types import Interval, Pathology
-from assay.analysis.verdicts import Better, as_ratio
+from assay.analysis.verdicts import Better
 
 FEWEST = 6
 """Configurations that an interval takes, as elsewhere the fewest pairs that have one."""

@@ -6,15 +6,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
-from assay.analysis.aggregate import WorkloadGroup, aggregate, by_block, wholes
+from assay.analysis.aggregate import (
+    WorkloadGroup,
+    aggregate,
+    by_block,
+    samples_of,
+    wholes,
+    withheld_of,
+)
 from assay.analysis.busy import is_busy, lost, without_busy
+from assay.analysis.hosts import answers_of_hosts, on_one_scale, typical
 from assay.analysis.idle import idleness
-from assay.analysis.intervals import CONFIDENCE, median, median_interval
+from assay.analysis.intervals import CONFIDENCE, median
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import (
     Pairs,
     PlannedComparison,
     by_context,
+    by_host,
     condition_key,
     counted_trials,
     failures,
@@ -22,9 +31,9 @@ from assay.analysis.pairs import (
     planned_comparisons,
     rungs,
 )
+from assay.analysis.population import FEWEST_HOSTS
 from assay.analysis.sensitivity import pathological
 from assay.analysis.sequential import reached, sharing, waits
-from assay.analysis.shape import shape
 from assay.analysis.types import (
     Aggregate,
     Analysis,
@@ -48,6 +57,9 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     calibrations agree. If any trial is not valid, no comparison of its condition has a verdict, unless the
     experiment accepts it. Conditions are summarised from all trials; comparisons and the host's modes use the
     blocks of the current look. The order of `trials` does not matter.
+
+    If several hosts ran them, medians are of the hosts' medians, and modes are found on each host. From
+    `FEWEST_HOSTS` hosts on, the comparisons are about the population of hosts, else about these alone.
     """
     trials = sorted(trials, key=lambda trial: trial.ordinal)
     design = experiment.comparison
@@ -68,12 +80,21 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         return pairs(groups, target, of_metric, failed)
 
     conditions = _summarise_conditions(trials, experiment)
+    hosts = {host: len(members) for host, members in by_host(counted).items()}
     further = Question(
-        design.smallest_effect_percent, design.correction, look, waiting, campaigns=design.campaigns
+        design.smallest_effect_percent,
+        design.correction,
+        look,
+        waiting,
+        campaigns=design.campaigns,
+        population=len(hosts) >= FEWEST_HOSTS,
     )
     of_main = replace(further, smallest_effect=design.smallest_effect)
     question = replace(of_main, gate_percent=design.gate_percent)
-    comparisons, aggregates = _compare(main, together, pairs_of, question, modes)
+    comparisons, aggregates, chosen = _compare(main, together, pairs_of, question, modes)
+    of_hosts = None
+    if len(hosts) > 1:
+        of_hosts = answers_of_hosts(hosts, chosen, together, design.better, question)
     return Analysis(
         metric=design.metric,
         factor=design.factor,
@@ -81,6 +102,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         better=design.better,
         smallest_effect_percent=design.smallest_effect_percent,
         smallest_effect=design.smallest_effect,
+        hosts=of_hosts,
         confidence=CONFIDENCE,
         conditions=conditions,
         comparisons=comparisons,
@@ -128,20 +150,34 @@ def _summarise_condition(
 ) -> ConditionSummary:
     design = experiment.comparison
     valid = [trial for trial in trials if trial.status == "valid"]
-    values = _finite(valid, design.metric)
-    share, outcomes = design.pathological, _finite(representative(valid), design.metric)
+    hosts = by_host(trials)
+    of_host = {host: _finite(members, design.metric) for host, members in by_host(valid).items()}
+    values = [value for members in of_host.values() for value in members]
+    center, interval, of_shape = typical(of_host)
+    share = design.pathological
+    shares = [lost(trial for trial in members if trial.ordinal in counting) for members in hosts.values()]
+    idle = (idleness(members, experiment) for members in hosts.values())
     return ConditionSummary(
         levels=levels,
         counts=dict(Counter(trial.status for trial in trials)),
         values=len(values),
         missing=len(valid) - len(values),
-        median=median(values) if values else None,
-        interval=median_interval(values),
-        shape=shape(values),
-        lost=lost(trial for trial in trials if trial.ordinal in counting),
-        pathological=None if share is None else worse_than_share(outcomes, share, design.better),
-        idle=idleness(valid, experiment),
+        median=center,
+        interval=interval,
+        shape=of_shape,
+        lost=max((share for share in shares if share is not None), default=None),
+        pathological=None
+        if share is None
+        else worse_than_share(_outcomes(valid, design.metric), share, design.better),
+        idle=next(filter(None, idle), ""),
+        of_host={host: median(found) for host, found in of_host.items() if found} if len(hosts) > 1 else {},
     )
+
+
+def _outcomes(valid: Sequence[StoredTrial], metric: str) -> list[float]:
+    """Return the values that may be pathological, as if all hosts were equally fast."""
+    hosts = by_host(representative(valid))
+    return on_one_scale({host: _finite(members, metric) for host, members in hosts.items()})
 
 
 def worse_than_share(values: Sequence[float], share: float, better: Better) -> Pathology | None:
@@ -174,30 +210,22 @@ def _compare(
     pairs_of: Callable[[PlannedComparison, str], Pairs],
     question: Question,
     modes: HostModes | None,
-) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...]]:
-    """Return the comparisons of a family, each with its metric, and the aggregates that combine some."""
+) -> tuple[tuple[Comparison, ...], tuple[Aggregate, ...], list[Pairs]]:
+    """Return the comparisons of a family, the aggregates that combine some, and the pairs that count."""
     better = [better for *_, better in family]
     better += [better[whole.members[0]] for whole in together]
     by_difference = question.smallest_effect is not None
 
     def estimated(chosen: Sequence[Pairs]) -> list[Estimate]:
         """Return the estimates of the family from some of its pairs."""
-        samples = [
-            by_block([chosen[index] for index in whole.members], whole.weights, by_difference=by_difference)[
-                0
-            ]
-            for whole in together
-        ]
-        samples = [*(pairs.sample(by_difference=by_difference) for pairs in chosen), *samples]
+        samples = samples_of(chosen, together, by_difference=by_difference)
         return decide(samples, better, question, withheld)
 
     all_pairs = [pairs_of(target, metric) for target, metric, _ in family]
-    withheld = [
-        *(of_level.withheld for of_level in all_pairs),
-        *(whole.withheld(all_pairs) for whole in together),
-    ]
+    withheld = withheld_of(all_pairs, together)
     counted = [of_level.without_mixed(modes) for of_level in all_pairs]
-    decided, all_groups = estimated(counted), estimated(all_pairs)
+    decided = estimated(counted)
+    all_groups = decided if counted == all_pairs else estimated(all_pairs)
     in_mode: dict[HostMode, list[Estimate]] = {}
     if modes is not None:
         in_mode = {
@@ -230,4 +258,4 @@ def _compare(
         )
         for index, whole in enumerate(together, len(family))
     )
-    return comparisons, aggregates
+    return comparisons, aggregates, counted

@@ -81,6 +81,8 @@ class ConditionSummary:
         lost: the mean share of processor time that its trials lost to other work; None if unknown.
         pathological: None if the experiment names no bound, or no value is above zero.
         idle: what a typical trial measured if practically nothing happened in it, else empty.
+        of_host: name of host -> its median, if several ran trials. `median` is then the median of these,
+            `shape` is judged on each host, and `lost` is of the host that lost most.
     """
 
     levels: Mapping[str, Level]
@@ -93,6 +95,7 @@ class ConditionSummary:
     lost: float | None = None
     pathological: Pathology | None = None
     idle: str = ""
+    of_host: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,56 @@ class HostModes:
 
 
 @dataclass(frozen=True)
+class OddHost:
+    """How far a host is from being like the others.
+
+    Attributes:
+        distance: the squared maximum mean discrepancy between its blocks and those of the others.
+        p: of the permutation test that all hosts are alike, corrected for the number of hosts.
+        without: what `Analysis.answers` would be without this host.
+    """
+
+    distance: float
+    p: float
+    without: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class HostAnswers:
+    """What one host says by itself.
+
+    Attributes:
+        trials: number of its trials in the blocks that count.
+        answers: in the order of `Analysis.answers`; all answers of all hosts are one family.
+        odd: None if it is not unlike the others.
+    """
+
+    name: str
+    trials: int
+    answers: tuple[Estimate, ...]
+    odd: OddHost | None = None
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The hosts of a campaign that ran on several.
+
+    Attributes:
+        population: the verdicts are about the population of hosts, of which these are a sample; else about
+            these hosts alone.
+        each: by the order of their first trials.
+    """
+
+    population: bool
+    each: tuple[HostAnswers, ...]
+
+    @property
+    def odd(self) -> tuple[HostAnswers, ...]:
+        """The hosts that are not like the others."""
+        return tuple(host for host in self.each if host.odd is not None)
+
+
+@dataclass(frozen=True)
 class Analysis:
     """The results of a campaign.
 
@@ -250,6 +303,7 @@ class Analysis:
         gate_percent: a level fails if it is worse than the baseline by more than this; None without a gate.
         rungs: comparisons of each level of a ladder with the level before it, for the main metric; a separate
             family.
+        hosts: what each host says; None if one host ran all trials.
     """
 
     metric: str
@@ -269,6 +323,7 @@ class Analysis:
     gate_percent: float | None = None
     rungs: tuple[Comparison, ...] = ()
     smallest_effect: float | None = None
+    hosts: Hosts | None = None
 
     @property
     def answers(self) -> tuple[LevelEffect, ...]:

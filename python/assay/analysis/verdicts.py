@@ -12,8 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
+from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, as_ratio, sign_flips
 from assay.analysis.pairs import Sample
+from assay.analysis.population import population as of_population
 from assay.analysis.sequential import NOT_YET
 from assay.analysis.types import Estimate, Gate, Interval, Look, Verdict
 from assay.experiment.metrics import TIME
@@ -39,6 +40,7 @@ class Question:
         waits: why there has been no look yet.
         gate_percent: a level that is worse by more fails; None without a gate.
         campaigns: number of campaigns that share the error of 5%.
+        population: the answers are about the population of hosts, and not about the hosts that ran trials.
     """
 
     smallest_effect_percent: float
@@ -48,6 +50,7 @@ class Question:
     gate_percent: float | None = None
     campaigns: int = 1
     smallest_effect: float | None = None
+    population: bool = False
 
     @property
     def confidence(self) -> float:
@@ -124,11 +127,13 @@ def decide(
     level = 1 - question.confidence
     share = sharing * (1 - CONFIDENCE) / level
     reasons = withheld or [""] * len(samples)
-    together = _estimates(samples, level / sharing)
+    together = _estimates(samples, level / sharing, population=question.population)
     alone = together
     if question.gate_percent is not None:
         # From the same flips, so that the one interval lies in the other.
-        alone = _estimates(samples, level / question.campaigns, sharing // question.campaigns)
+        alone = _estimates(
+            samples, level / question.campaigns, sharing // question.campaigns, population=question.population
+        )
     decided = []
     for estimate, by_itself, direction, reason in zip(together, alone, better, reasons, strict=True):
         gate: Gate | None = None if question.gate_percent is None else "undecided"
@@ -149,7 +154,7 @@ def decide(
             passes_by = None if gate == shown else by_itself.interval
         why = reason
         if word == "undecided" and not reason:
-            why = _why_undecided(estimate, question.confidence, sharing)
+            why = estimate.reason or _why_undecided(estimate, question.confidence, sharing)
         p_adjusted = None if estimate.p is None else min(1.0, estimate.p * share)
         decided.append(
             replace(estimate, verdict=word, p_adjusted=p_adjusted, reason=why, gate=gate, by_itself=passes_by)
@@ -168,13 +173,19 @@ def side_of_gate(interval: Interval | None, better: Better, gate_percent: float)
     return "failed" if interval.low > worst else "passed" if interval.high < worst else "undecided"
 
 
-def _estimates(samples: Sequence[Sample], level: float, family: int = 1) -> list[Estimate]:
+def _estimates(
+    samples: Sequence[Sample], level: float, family: int = 1, *, population: bool = False
+) -> list[Estimate]:
     """Return an estimate without a verdict for each sample; equal sizes and scales are tested together.
 
     Args:
         level: the confidence of each interval.
         family: number of comparisons that share the level elsewhere; see `sign_flips`.
+        population: the estimates are about the population of hosts.
     """
+    if population:
+        nothing = Estimate(None, None, None, "undecided", 0)
+        return [of_population(sample, level) if len(sample.changes) else nothing for sample in samples]
     same_kind: dict[tuple[int, str], list[int]] = defaultdict(list)
     for index, sample in enumerate(samples):
         same_kind[len(sample.changes), sample.scale].append(index)
@@ -230,8 +241,3 @@ def fewest_pairs(family: int, confidence: float) -> int:
     The smallest p-value is 2 / 2**pairs, and the comparisons share the level.
     """
     return ceil(log2(2 * family / (1 - confidence)) - NEGLIGIBLE)
-
-
-def as_ratio(log_ratio: float) -> float:
-    """Return the ratio; it never overflows."""
-    return math.exp(min(max(log_ratio, -700), 700))

@@ -41,6 +41,7 @@ def audit(
     analysis: Analysis | None = None,
     environments: Mapping[str, Any] | None = None,
     texts: Mapping[int, Mapping[str, Sequence[str]]] | None = None,
+    programs: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Finding]:
     """Return the findings about a campaign: the most severe first, then in the order of the rules.
 
@@ -51,8 +52,10 @@ def audit(
         analysis: the result of `summarise` for the trials, if it exists already.
         environments: digest -> what trials report about machine and program, from `Store.environments`.
         texts: trial -> name -> the texts that it reports, from `Store.texts`.
+        programs: subject -> host -> the program that it ran there, if several hosts ran trials.
     """
-    return findings_of(RULES, Evidence(experiment, trials, host, analysis, environments, texts=texts))
+    evidence = Evidence(experiment, trials, host, analysis, environments, texts=texts, programs=programs)
+    return findings_of(RULES, evidence)
 
 
 def audit_experiment(experiment: Experiment, host: Mapping[str, Any]) -> list[Finding]:

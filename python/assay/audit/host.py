@@ -9,6 +9,7 @@ from typing import Any
 from assay.analysis import HostModes, median
 from assay.analysis.busy import is_busy
 from assay.analysis.configurations import condition_sensitivities
+from assay.analysis.pairs import by_host
 from assay.audit.limits import limited
 from assay.audit.sources import ANOMALIES, BENCHMARKING, RANDOMNESS, STABILIZER, WRONG_DATA
 from assay.audit.types import Evidence, numbers, of_places, rule
@@ -142,6 +143,8 @@ def busy_host(evidence: Evidence) -> Iterator[Finding]:
     disturbed = {name: share for name, share in shares.items() if name not in busy}
     severity: Severity = "error"
     effect = "Verdicts are withheld"
+    if evidence.analysis.hosts is not None:
+        effect = "What a busy host measured is left out"
     if evidence.experiment.design.busy == "count":
         effect = "Verdicts may be wrong"
     elif evidence.experiment.varied:
@@ -196,12 +199,14 @@ def campaign_drift(evidence: Evidence) -> dict[str, float]:
     """Return name of condition -> the share by which its results drift, if it is more than chance."""
     metric = evidence.experiment.comparison.metric
     series: dict[str, list[float]] = {}
-    for name, trials in evidence.valid_by_condition.items():
-        in_time = sorted(trials, key=lambda trial: trial.started_at)  # repetitions come last in plans
-        known = [trial.metrics.get(metric, 0) for trial in in_time]
-        values = [value for value in known if 0 < value < float("inf")]
-        if len(values) >= _FEWEST:
-            series[name] = values
+    for name, of_condition in evidence.valid_by_condition.items():
+        hosts = by_host(of_condition)
+        for host, trials in hosts.items():
+            in_time = sorted(trials, key=lambda trial: trial.started_at)  # repetitions come last in plans
+            known = [trial.metrics.get(metric, 0) for trial in in_time]
+            values = [value for value in known if 0 < value < float("inf")]
+            if len(values) >= _FEWEST:
+                series[f"{name}, on {host}" if len(hosts) > 1 else name] = values
     changes = {}
     for name, values in series.items():
         third = len(values) // 3
@@ -224,6 +229,8 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
             settings = evidence.settings(trial)
             # what has flaws runs in a program of its own
             subject = f"{settings['subject']}{', flawed on purpose' if flaws_of(settings) else ''}"
+            if evidence.analysis.hosts is not None:
+                subject = f"{subject} on {trial.ran_on}"
             environments[subject][_environment(evidence, trial, settings)].append(trial)
     changed = {
         subject: sorted(trials_of.values(), key=len, reverse=True)
@@ -250,25 +257,30 @@ def environment_changed(evidence: Evidence) -> Iterator[Finding]:
 
 @rule("host-settings", "The host's settings changed", f"{BENCHMARKING}, system configuration")
 def host_settings(evidence: Evidence) -> Iterator[Finding]:
-    """Find trials that ran with different settings of the host."""
-    by_host: dict[str, list[StoredTrial]] = defaultdict(list)
-    for trial in evidence.valid:
+    """Find trials that ran with different settings of the host; see `hosts-differ` for several hosts."""
+    for trials in by_host(evidence.valid).values():
+        yield from _settings_changed(evidence, trials)
+
+
+def _settings_changed(evidence: Evidence, of_host: Sequence[StoredTrial]) -> Iterator[Finding]:
+    settings: dict[str, list[StoredTrial]] = defaultdict(list)
+    for trial in of_host:
         if trial.host is not None and trial.host in evidence.environments:
-            by_host[trial.host].append(trial)
-    if len(by_host) < 2:
+            settings[trial.host].append(trial)
+    if len(settings) < 2:
         return
-    by_size = sorted(by_host.values(), key=len, reverse=True)
+    by_size = sorted(settings.values(), key=len, reverse=True)
     mixed = [
         group
         for group in evidence.groups.values()
-        if len({trial.host for trial in group if trial.status == "valid"} & {*by_host}) > 1
+        if len({trial.host for trial in group if trial.status == "valid"} & {*settings}) > 1
     ]
-    if _as_designed(evidence, by_host):
+    if _as_designed(evidence, settings):
         yield Finding(
             "Verdicts are about settings of the host, too: each condition ran under its own of"
-            f" {len(by_host)}, which its program made.",
-            _different_hosts(evidence, by_host),
-            {"settings": len(by_host), "groups": 0},
+            f" {len(settings)}, which its program made.",
+            _different_hosts(evidence, settings),
+            {"settings": len(settings), "groups": 0},
             "Nothing need be done, if that is what the experiment compares.",
             "note",
         )
@@ -279,9 +291,9 @@ def host_settings(evidence: Evidence) -> Iterator[Finding]:
         else "Medians may mix settings of the host; the verdicts hold, as none changed within a group"
     )
     yield Finding(
-        f"{effect}: the valid trials ran under {len(by_host)} different ones.",
-        _different_hosts(evidence, by_host),
-        {"settings": len(by_host), "groups": len(mixed)},
+        f"{effect}: the valid trials ran under {len(settings)} different ones.",
+        _different_hosts(evidence, settings),
+        {"settings": len(settings), "groups": len(mixed)},
         "Run the campaign again under one: `assay run --tuned` holds them, `assay host check` shows them.",
         "error" if mixed else "warning",
         numbers(trial for trials in by_size[1:] for trial in trials),

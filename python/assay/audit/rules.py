@@ -1,6 +1,6 @@
 """All rules. `guide/ID.md` explains each one: what it finds, why it matters, what to do."""
 
-from assay.audit import design, flaws, host, results, trials, validations, workload
+from assay.audit import design, flaws, host, hosts, results, trials, validations, workload
 from assay.audit.types import Evidence, Rule
 
 DESIGN_RULES: tuple[Rule[Evidence], ...] = (
@@ -27,12 +27,16 @@ RULES: tuple[Rule[Evidence], ...] = (
     trials.less_than_a_cycle,
     host.unoptimised_build,
     *DESIGN_RULES,
+    hosts.hosts_disagree,
+    hosts.odd_host,
     results.verdicts_differ_by_mode,
     results.subject_against,
     host.busy_host,
     host.host_changed,
     host.environment_changed,
     host.host_settings,
+    hosts.hosts_differ,
+    hosts.fewer_trials,
     host.different_builds,
     host.missing_calibration,
     results.several_clusters,

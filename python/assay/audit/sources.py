@@ -9,3 +9,5 @@ STABILIZER = "Curtsinger & Berger, Stabilizer: Statistically Sound Performance E
 TYPICAL_VALUES = "Hartigan, Using Subsample Values as Typical Values, 1969"
 WARMUP = "Barrett et al., Virtual Machine Warmup Blows Hot and Cold, 2017"
 WRONG_DATA = "Mytkowicz et al., Producing Wrong Data Without Doing Anything Obviously Wrong, 2009"
+HOSTS_DIFFER = "Maricq et al., Taming Performance Variability, OSDI 2018"
+MANY_HOSTS = "Duplyakin et al., In Datacenter Performance, The Only Constant Is Change, CCGrid 2020"

@@ -66,6 +66,7 @@ class Evidence:
         environments: Mapping[str, Any] | None = None,
         *,
         texts: Mapping[int, Mapping[str, Sequence[str]]] | None = None,
+        programs: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.experiment = experiment
         self.has_run = trials is not None
@@ -73,6 +74,7 @@ class Evidence:
         self.host = host
         self.environments = environments or {}
         self.texts = texts or {}
+        self.programs = programs or {}
         self._analysis = analysis
 
     @cached_property

@@ -50,7 +50,10 @@ class Report:
         is not known.
 
         What is withheld can never be decided, and blocks that the plan still has are not looked at before.
+        About a population of hosts it is not known: more blocks on the same hosts need not help.
         """
+        if self.analysis.hosts is not None and self.analysis.hosts.population:
+            return None
         open_ = any(of.gate == "undecided" and not of.withheld for of in self.analysis.answers)
         if self.analysis.look is None or not open_:
             return None
@@ -83,6 +86,23 @@ class Report:
         return {name: level for name, level in summary.levels.items() if name != self.analysis.factor}
 
 
+def _programs(
+    store: Store, trials: Iterable[StoredTrial], experiment: Experiment
+) -> dict[str, dict[str, str]]:
+    """Return subject -> host -> the file that its first trial there ran: its build id, or its digest."""
+    firsts: dict[tuple[str, str], int] = {}
+    for trial in trials:
+        if trial.status == "valid":
+            subject = str(experiment.settings(trial.levels)["subject"])
+            firsts.setdefault((subject, trial.ran_on or ""), trial.id)
+    programs: dict[str, dict[str, str]] = {}
+    for (subject, host), record in zip(firsts, store.records_of(firsts.values()), strict=True):
+        programs.setdefault(subject, {})[host] = str(
+            record.get("build_id") or record.get("program_sha256") or ""
+        )
+    return programs
+
+
 def gather(store: Store, campaign_id: int, analysis: Analysis | None = None) -> Report:
     """Analyse and audit a campaign; its `analysis` is given if its trials have been analysed already.
 
@@ -106,6 +126,7 @@ def gather(store: Store, campaign_id: int, analysis: Analysis | None = None) -> 
             analysis=analysis,
             environments=store.environments(campaign_id),
             texts=store.texts(trials, experiment),
+            programs=_programs(store, trials, experiment) if analysis.hosts else {},
         ),
         numbers={
             tuple(condition.values()): number

@@ -10,6 +10,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.report import words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
+from assay.report.hosts import scope
 from assay.report.metrics import name_of_metric
 from assay.report.sensitivity import sentence
 from assay.words import counted, listed
@@ -22,7 +23,7 @@ CONTEXTS_AT_MOST = 3
 
 def headline(report: Report) -> str:
     """Return the result, after a sentence that says whether trials mislead on purpose."""
-    result = _result(report)
+    result = " ".join(filter(None, [_result(report), scope(report)]))
     mark = report.experiment.mark
     return f"{mark[:1].upper()}{mark[1:]}. {result}" if mark else result
 

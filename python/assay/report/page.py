@@ -15,6 +15,7 @@ from assay.audit import RULES
 from assay.report import charts, sensitivity, words
 from assay.report.gather import Report
 from assay.report.headline import headline
+from assay.report.hosts import disagreement, medians_of_hosts, rows_of_hosts
 from assay.report.markdown import summary
 from assay.report.meaning import section
 from assay.report.metrics import anchor_of, measured, unit_in
@@ -28,7 +29,7 @@ from assay.words import condition_name, number
 
 LISTED_AT_MOST = 50
 """Places, trials or decisions that a campaign's page names one by one; there may be thousands."""
-UNFOLDED = ("medians", "charts")
+UNFOLDED = ("hosts", "medians", "charts")
 """The sections of charts that are open from the start."""
 PANELS_AT_MOST = 12
 """Contexts of the first picture that are open from the start."""
@@ -66,6 +67,9 @@ def campaign_files(
         ],
         **charts.page_content(drawn),
         headline=headline(report),
+        disagreement=disagreement(report),
+        by_host=list(rows_of_hosts(report)),
+        host_medians=medians_of_hosts(report),
         sensitivity=[
             {
                 "name": sensitivity.name_of(condition),

@@ -12,6 +12,7 @@ from assay.report import words
 from assay.report.aligned import aligned
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
+from assay.report.hosts import disagreement, host_lines, scope
 from assay.report.metrics import plain_name, unit_in
 from assay.report.trust import trust
 from assay.words import counted, elapsed, in_unit, printable, whole_percent
@@ -29,6 +30,11 @@ def race_answer(report: Report, took_s: float) -> Iterator[str]:
             if answer.verdict == "undecided" and answer.ratio is not None and not holds_1:
                 yield printable(f"  why: {answer.reason}")
         yield from _medians(report, context.rows)
+    if said := scope(report):
+        yield printable(said)
+    if (disagree := disagreement(report)) is not None:
+        yield printable(disagree.message)
+        yield from map(printable, host_lines(report))
     yield from trust(report).lines(f"{elapsed(took_s)}; {counted(report.blocks, 'block')}")
 
 

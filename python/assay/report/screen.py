@@ -16,7 +16,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.experiment import Experiment
 from assay.experiment.events import SIMULATION_S
 from assay.plan.types import Level, Status
-from assay.report import sensitivity, words
+from assay.report import hosts, sensitivity, words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.report.terminal import SEVERITY_STYLES, STYLES
@@ -32,6 +32,7 @@ _GAP = 2
 _HEADING_AT_MOST = 40
 _OVERALL = "over all"
 _ZEROS_AT_MOST = 3
+_HOST_LINES_AT_MOST = 7
 _RELATIONS_AT_MOST = 3
 _DEGREE_STYLES: dict[Degree, str] = {
     "with confidence": "bold green",
@@ -51,6 +52,7 @@ def print_screen(report: Report, console: Console) -> None:
             *_beginning(report),
             *_idle(report, width),
             *_table(report, marks, width),
+            *_by_host(report, width),
             *_end(report, marks, width),
         )
     for line in lines:
@@ -80,6 +82,10 @@ def _beginning(report: Report) -> Iterator[Text]:
     if not report.experiment.varied:
         ratio = f"{analysis.metric} as a ratio to {analysis.baseline}; {analysis.better} is better"
         yield Text(printable(ratio))
+    for line in wrap(printable(hosts.scope(report)), WIDTH):
+        yield Text(line)
+    if disagree := hosts.disagreement(report):
+        yield from (Text(line, "bold red") for line in wrap(printable(disagree.message), WIDTH))
     yield Text()
 
 
@@ -88,6 +94,19 @@ def _idle(report: Report, width: int) -> Iterator[Text]:
     if said := words.idle(report.analysis):
         yield from (Text(line, "bold red") for line in wrap(printable(said), width))
         yield Text()
+
+
+def _by_host(report: Report, width: int) -> Iterator[Text]:
+    """Yield a line for each host if they disagree: those of the first answers, which fit the screen."""
+    if hosts.disagreement(report) is None:
+        return
+    said = list(hosts.host_lines(report))
+    for line in said[:_HOST_LINES_AT_MOST]:
+        text = Text(printable(line))
+        text.truncate(width, overflow="ellipsis")
+        yield text
+    if len(said) > _HOST_LINES_AT_MOST:
+        yield Text(f"  and {len(said) - _HOST_LINES_AT_MOST} more lines: see --verbose")
 
 
 def _end(report: Report, marks: Mapping[Verdict, str], width: int) -> Iterator[Text]:

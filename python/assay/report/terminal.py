@@ -12,7 +12,7 @@ from rich.text import Text
 from assay.analysis import median
 from assay.analysis.aa import false_alarms
 from assay.findings import Finding, Severity
-from assay.report import sensitivity, words
+from assay.report import hosts, sensitivity, words
 from assay.report.answers import AnswerRow
 from assay.report.gather import Report
 from assay.words import condition_name, counted, number, printable
@@ -53,14 +53,14 @@ def print_report(report: Report, console: Console) -> None:
     )
     console.print(_text(words.look(analysis, report.experiment)))
     console.print(_text(words.layout(report.experiment)))
-    for line in (f"Stopped: {campaign.stopped}." * bool(campaign.stopped), report.gate):
+    for line in (hosts.scope(report), f"Stopped: {campaign.stopped}." * bool(campaign.stopped), report.gate):
         if line:
             console.print(_text(line))
     for context in report.answers.contexts:
         console.print(_text(context.name, "italic"))
         _print_verdicts(report, context.rows, console)
     alarms = [false_alarms(analysis).summary] if report.experiment.identical else []
-    for line in (*_further(report), *alarms):
+    for line in (*_further(report), *hosts.host_lines(report), *alarms):
         console.print(Padding(_text(line), (0, 0, 0, 2)))
     _print_pathological(report, console)
     if rows := list(_inside(report)):

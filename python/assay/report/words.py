@@ -254,6 +254,12 @@ def estimate(value: Estimate, metric: str, unit: str = "", effects: Effects | No
     return f"{word}, {size(value)}{with_ends}, {counted(value.pairs, 'pair')}{gate}{some}"
 
 
+def place(analysis: Analysis, answer: LevelEffect) -> str:
+    """Return what an answer is about: the level and the context, and over which workloads."""
+    over = f", over {workloads(answer)}" if isinstance(answer, Aggregate) else ""
+    return condition_name({analysis.factor: answer.level, **answer.context}) + over
+
+
 def beside(comparison: Comparison, modes: Iterable[HostMode]) -> list[Estimate | None]:
     """Return what every group says, then what the groups of each of some modes say; None without pairs."""
     estimates = [comparison.all_groups, *(comparison.modes.get(mode) for mode in modes)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.report.charts.chart import TRIALS_HEADING, own
-from assay.report.charts.comparison import medians, ratios
+from assay.report.charts.comparison import hosts, medians, ratios
 from assay.report.charts.defaults import cost, inside
 from assay.report.charts.drawn import Figure, Specification
 from assay.report.charts.latency import latency
@@ -26,6 +26,11 @@ SECTIONS: Mapping[str, tuple[Callable[[Panels], Iterable[Figure]], str, str]] = 
         ratios,
         "Ratios to the baseline",
         "Over the band of the smallest effect, with 95% intervals. A page shows them as its first picture.",
+    ),
+    "hosts": (
+        hosts,
+        "Host by host",
+        "What each host says by itself, under what all say together.",
     ),
     "medians": (
         medians,

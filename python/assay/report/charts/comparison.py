@@ -8,17 +8,17 @@ from typing import Any
 
 import altair as alt
 
-from assay.analysis.types import Aggregate, LevelEffect
+from assay.analysis.types import Aggregate, Estimate, LevelEffect
 from assay.plan.types import Level
 from assay.report import words
 from assay.report.charts.axes import Across, Up, drawable
 from assay.report.charts.defaults import over_threads
 from assay.report.charts.drawings import ENDS, table, tooltip
 from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
-from assay.report.charts.panels import Condition, Panels
+from assay.report.charts.panels import NAME_CHARACTERS, Condition, Panels
 from assay.report.charts.style import GREY, VERDICTS, to_dict
 from assay.report.metrics import measured
-from assay.words import condition_name, counted, listed
+from assay.words import condition_name, counted, listed, shortened
 
 MANY = 15  # conditions in a panel, beyond which their rows are drawn closer
 CAP = 9  # length of the caps of an interval, pixels
@@ -91,20 +91,50 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def hosts(panels: Panels) -> Iterator[Figure]:
+    """Yield the ratio of all hosts together and of each host, the largest first, for each answer."""
+    analysis = panels.report.analysis
+    figures = []
+    for index, answer in enumerate(analysis.answers if analysis.hosts else ()):
+        assert analysis.hosts is not None
+        each = [(host, host.answers[index]) for host in analysis.hosts.each]
+        each.sort(key=lambda pair: (-(pair[1].ratio or 0), pair[0].name))
+        odd = [host.name for host, _ in each if host.odd]
+        rows = [_estimate_row("all together", answer, "")]
+        rows += [
+            _estimate_row(shortened(host.name, NAME_CHARACTERS), estimate, f"{host.trials} trials")
+            for host, estimate in each
+        ]
+        note = noted(
+            "Intervals of hosts hold together among themselves.",
+            f"Not like the others: {listed(odd)}." * bool(odd),
+        )
+        place = words.place(analysis, answer)
+        figures.append(Figure("hosts", f"Ratios of {analysis.metric} by host: {place}", rows, note))
+    most = max((len(figure.rows) for figure in figures), default=0)
+    yield from together(figures, partial(_forest, panels, 17 if most > MANY else 26))
+
+
 def _ratio_row(panels: Panels, threads: Level | None, answer: LevelEffect) -> Row:
+    """Return the row of an answer."""
+    level = panels.names[panels.factor][answer.level]
+    about = condition_name(answer.context) if answer.context else ""
+    return _estimate_row(level if threads is None else f"{threads} · {level}", answer, about)
+
+
+def _estimate_row(name: str, answer: Estimate, about: str) -> Row:
     """Return a ratio with its interval, each None where a logarithmic axis has no place for it."""
     shown = answer.ratio if answer.ratio and drawable(answer.ratio) else None
     ends = (answer.interval.low, answer.interval.high) if answer.interval and shown else ()
     low, high = ends if ends and ends[0] > 0 and all(map(drawable, ends)) else (None, None)
-    level = panels.names[panels.factor][answer.level]
     return {
-        "row": level if threads is None else f"{threads} · {level}",
+        "row": name,
         "ratio": shown,
         "low": low,
         "high": high,
         "series": answer.verdict,
         "pairs": answer.pairs,
-        "about": condition_name(answer.context) if answer.context else "",
+        "about": about,
     }
 
 

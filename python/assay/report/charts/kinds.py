@@ -30,6 +30,7 @@ from assay.report.charts.panels import (
     Condition,
     Panels,
     in_order,
+    of_hosts,
     quartiles,
     steps,
     summary,
@@ -92,11 +93,11 @@ class Drawing:
 
 def _medians(drawing: Drawing, condition: Condition) -> Iterator[Row]:
     chart, series = drawing.chart, drawing.of(condition)
-    median = summary(drawing.values(condition, chart.y))
+    median = summary(of_hosts(condition.values(str(chart.y))))
     if drawing.x is not None:
         x, names = drawing.name(chart.x, condition), drawing.series.names
         at = drawing.x.at(condition.levels[chart.x], names.index(series), len(names))
-    elif over := summary(drawing.values(condition, chart.x)):
+    elif over := summary(of_hosts(condition.values(str(chart.x)))):
         x, at = f"{over['value']:.5g}", over["value"]
     else:
         return

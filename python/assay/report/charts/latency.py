@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from assay.report.charts import drawings
 from assay.report.charts.axes import Across, Up
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
-from assay.report.charts.panels import Panels, summary
+from assay.report.charts.panels import Panels, of_hosts, summary
 
 PERCENTILES = {
     "p50": "50%",
@@ -52,7 +52,7 @@ def _of(panels: Panels, kind: str, stems: list[str]) -> list[Figure]:
                 for percentile, share in PERCENTILES.items():
                     metric = f"{stem}{percentile}_ns"
                     values = condition.values(metric)
-                    median = summary([value for value, _ in values])
+                    median = summary(of_hosts(values))
                     if median and median["value"] > 0:
                         if median["low"] is not None and median["low"] <= 0:  # which has no logarithm
                             median = {**median, "low": None, "high": None}

@@ -111,8 +111,11 @@ def _calibration(panels: Panels, metric: str, what: str) -> list[Figure]:
     unit, time = clock(report)
     modes = report.analysis.host_modes
     modes = modes if modes is not None and modes.metric == metric else None
-    boundary = None if modes is None else modes.boundary
+    hosts = report.analysis.hosts
+    boundary = None if modes is None or hosts else modes.boundary  # each host has a boundary of its own
     series = ONE if boundary is None else SIDES
+    if hosts is not None:
+        series = Series.of("host", [host.name for host in hosts.each])
     calibrated = [
         trial for trial in report.trials if metric in {**trial.calibration_before, **trial.calibration_after}
     ]
@@ -122,7 +125,7 @@ def _calibration(panels: Panels, metric: str, what: str) -> list[Figure]:
             "time": time(trial),
             "value": value,
             "when": when,
-            "series": series.names[boundary is not None and value > boundary],
+            "series": trial.ran_on if hosts else series.names[boundary is not None and value > boundary],
             "trial": trial.id,
         }
         for trial in kept
@@ -138,7 +141,9 @@ def _calibration(panels: Panels, metric: str, what: str) -> list[Figure]:
         return _drawing(up, unit, series, about=about, boundary=boundary, height=180)
 
     thinning = f" Calibrations of every {every}th trial are drawn." if every > 1 else ""
-    return together([Figure(metric, what, rows, f"{_modes(modes)}{thinning}".strip())], specification)
+    return together(
+        [Figure(metric, what, rows, f"{'' if hosts else _modes(modes)}{thinning}".strip())], specification
+    )
 
 
 def _modes(modes: HostModes | None) -> str:

@@ -194,6 +194,14 @@ def metric(trial: StoredTrial, name: str) -> float | None:
         return inf if value > 0 else -inf
 
 
+def of_hosts(values: Sequence[tuple[float, StoredTrial]]) -> list[float]:
+    """Return the values that a median is of: if several hosts ran the trials, each host's own median."""
+    hosts: dict[str | None, list[float]] = {}
+    for value, trial in values:
+        hosts.setdefault(trial.ran_on, []).append(value)
+    return [value for value, _ in values] if len(hosts) < 2 else [median(each) for each in hosts.values()]
+
+
 def summary(values: Sequence[float]) -> Row:
     """Return median, ends of its 95% interval (None with too few values) and their number, if any."""
     if not values:

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.busy import without_busy
-from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, sign_flips
+from assay.analysis.intervals import CONFIDENCE, NEGLIGIBLE, as_ratio, sign_flips
 from assay.analysis.pairs import (
     Pairs,
     PlannedComparison,
+    Unit,
     by_context,
     counted_trials,
     failures,
@@ -27,7 +28,6 @@ from assay.analysis.pairs import (
     planned_comparisons,
 )
 from assay.analysis.types import Analysis, Interval
-from assay.analysis.verdicts import as_ratio
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -248,7 +248,7 @@ def _ratios(
     """Return the log ratios by block and context, and the contexts that are left out."""
     groups = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
     failed = failures(trials, experiment)
-    together: dict[tuple[Level, Level], list[tuple[PlannedComparison, Mapping[int, float]]]] = defaultdict(
+    together: dict[tuple[Level, Level], list[tuple[PlannedComparison, Mapping[Unit, float]]]] = defaultdict(
         list
     )
     left_out: list[str] = []
@@ -269,11 +269,11 @@ def _ratios(
     return result, left_out
 
 
-def _means_by_block(of_level: Pairs) -> dict[int, float]:
+def _means_by_block(of_level: Pairs) -> dict[Unit, float]:
     """Return block -> mean log ratio."""
-    of_block: dict[int, list[float]] = defaultdict(list)
+    of_block: dict[Unit, list[float]] = defaultdict(list)
     for pair in of_level.counting:
-        of_block[pair.block].append(pair.log_ratio)
+        of_block[pair.unit].append(pair.log_ratio)
     return {block: sum(log_ratios) / len(log_ratios) for block, log_ratios in of_block.items()}
 
 
