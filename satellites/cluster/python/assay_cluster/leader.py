@@ -155,6 +155,8 @@ class _Run:
         self._resume()
         offer(store, number)
         for crew in self.crews:
+            if crew.unit.note:
+                self.led.reporter.show(crew.unit.note)
             crew.start()
         gone_since: float | None = None
         while any(self.left.values()):

@@ -19,6 +19,7 @@ class LocalUnit:
     """A worker on this machine."""
 
     hosts = 1
+    note = ""
 
     def __init__(self) -> None:
         self.name = platform.node()

@@ -30,6 +30,8 @@ class SlurmUnit:
 
     name = "slurm"
 
+    note = ""
+
     def __init__(self, table: Slurm) -> None:
         self.hosts = table.hosts
         self._table = table

@@ -30,6 +30,7 @@ class SshUnit:
     """The worker of a host that ssh reaches."""
 
     hosts = 1
+    note = ""
 
     def __init__(self, name: str, python: str, place: dict[str, Any]) -> None:
         """Take its name, the path of its Python and options of asyncssh."""

@@ -35,6 +35,7 @@ class ProcessUnit:
     started: int = 0
     environment: dict[str, str] = field(default_factory=dict)
     hosts: int = 1
+    note: str = ""
     process: subprocess.Popen[bytes] | None = None
     _said: IO[bytes] | None = None
 

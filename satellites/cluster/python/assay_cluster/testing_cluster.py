@@ -108,6 +108,15 @@ class Cluster:
         """Bring a host's network back."""
         _run("ip", "link", "set", f"to-{host}", "up")
 
+    def environment(self, **variables: str) -> None:
+        """Set variables of all that ssh starts from now on."""
+        file = self.folder / "sshd_config"
+        words = " ".join(f"{name}={value}" for name, value in variables.items())
+        file.write_text(f"{_SSHD.format(folder=self.folder)}SetEnv {words}\n")
+        for host in self.names:
+            self.kill(host)
+            self.boot(host)
+
     def kill(self, host: str) -> None:
         """Kill everything on a host at once, as a cut of its power does."""
         booted = self._booted.pop(host)

@@ -27,10 +27,12 @@ class Unit(Protocol):
     Attributes:
         name: for messages; of a host, the name in the hosts' file.
         hosts: number of hosts.
+        note: what a user should know of it, "" if nothing.
     """
 
     name: str
     hosts: int
+    note: str
 
     def start(self, work: Work) -> None:
         """Start its workers: `python -m assay_cluster.worker` on each of its hosts.

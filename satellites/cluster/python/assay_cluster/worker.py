@@ -169,7 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     except Interrupted as interrupted:
         return 128 + interrupted.signum
     except AssayError as error:
-        print(error, file=sys.stderr)
+        _say(str(error))
         return 2
 
 
@@ -287,7 +287,8 @@ def _tuned(*, isolated: bool) -> Iterator[None]:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    with suppress(OSError):  # nobody reads it where the leader was killed
+        print(line, file=sys.stderr, flush=True)
 
 
 def _cache() -> Path:
