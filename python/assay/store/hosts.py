@@ -12,7 +12,7 @@ again has the number that it had; a new one gets a number that none has, or that
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -35,7 +35,7 @@ class CampaignHost:
         unit: what it was started with: itself, or an allocation of several hosts.
         worker: the process that runs its trials, or did.
         message: why it was refused or lost, or ended early; for a person.
-        changed_at: when its state changed, by the clock of the store.
+        changed_at: when its state changed, or its worker was last heard of, by the clock of the store.
     """
 
     number: int
@@ -100,6 +100,29 @@ def works(store: Store, campaign: int, number: int, worker: str) -> bool:
     """Return whether a worker is still the one of its host: not dismissed, and not replaced by another."""
     mine = (campaign_host.c.worker == worker) & (campaign_host.c.state == "working")
     return bool(store.rows(campaign, select(campaign_host.c.number).where(_of(campaign, number), mine)))
+
+
+def tell(store: Store, campaign: int, number: int, worker: str) -> None:
+    """Tell the leader that a worker still runs."""
+    with store.write("try again") as connection:
+        mine = (campaign_host.c.worker == worker) & (campaign_host.c.state == "working")
+        changed = update(campaign_host).where(_of(campaign, number), mine)
+        connection.execute(changed.values(_state(connection, "working", "")))
+
+
+def silent(store: Store, campaign: int, for_s: float) -> list[CampaignHost]:
+    """Return the hosts whose workers have not been heard of for some time."""
+    before = store.now() - timedelta(seconds=for_s)
+    return [
+        host for host in hosts_of(store, campaign) if host.state == "working" and host.changed_at < before
+    ]
+
+
+def give_up_host(store: Store, campaign: int, number: int, message: str) -> None:
+    """Let the other hosts take the groups of a host, which is lost."""
+    with store.write("try again") as connection:
+        changed = update(campaign_host).where(_of(campaign, number))
+        connection.execute(changed.values(_state(connection, "lost", message)))
 
 
 def give_up(store: Store, campaign: int, unit: str, message: str) -> None:

@@ -24,15 +24,24 @@ from assay.plan.types import PlannedTrial
 from assay.store import Store
 from assay.store.claims import end_leases, ended_groups, expire, offer, replace
 from assay.store.database import ServerGoneError
-from assay.store.hosts import CampaignHost, dismiss, give_up, hosts_of, keep_files
+from assay.store.hosts import (
+    CampaignHost,
+    dismiss,
+    give_up,
+    give_up_host,
+    hosts_of,
+    keep_files,
+    silent,
+)
 from assay.store.names import Server
 from assay.words import agreed, counted, duration
 from assay_cluster.files import needed
-from assay_cluster.units import Unit, Work
+from assay_cluster.units import LEASE_S, Unit, Work
 
 POLL_S = 0.5
 STARTS = 3
 """How often in a row a unit may end without having recorded a trial, before it is given up."""
+_SILENT = f"its worker has not been heard of for {duration(LEASE_S)}"
 GONE_S = 600.0
 """How long the leader waits for a server that is gone."""
 ENDING_S = 20.0
@@ -244,7 +253,8 @@ class _Run:
         ended = [
             (crew, why) for crew in self.crews if crew.over is None and (why := crew.ended()) is not None
         ]
-        hosts = hosts_of(store, number) if ended else []
+        hosts = hosts_of(store, number)
+        self._watch_allocations(hosts)
         for crew, why in ended:
             crew.starting = None
             crew.not_before = time.monotonic() + 2.0**crew.fruitless
@@ -261,6 +271,18 @@ class _Run:
                 f"no host is left ({every}); what has ended is kept: once that is corrected,"
                 f" `assay resume --campaign {number} --on ...` goes on"
             )
+
+    def _watch_allocations(self, hosts: Sequence[CampaignHost]) -> None:
+        """Give up the hosts of an allocation that cannot go on; the allocation goes on without them."""
+        store, number = self.led.store, self.led.number
+        several = {crew.unit.name for crew in self.crews if crew.unit.hosts > 1}
+        over = {host.number: host.message for host in hosts if host.state == "refused"}
+        over |= {host.number: _SILENT for host in silent(store, number, LEASE_S)}
+        for host in hosts:
+            if host.unit in several and host.number in over:
+                end_leases(store, number, host.worker)
+                give_up_host(store, number, host.number, over[host.number])
+                self.led.reporter.show(f"{host.name} is given up: {over[host.number]}; the others go on")
 
     def _judge(self, crew: _Crew, hosts: Sequence[CampaignHost], why: str) -> None:
         """Decide whether a unit that has ended is started again."""

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+LEASE_S = 90.0
+"""How long a group stays with a worker that is not heard of."""
+
 
 @dataclass(frozen=True)
 class Work:

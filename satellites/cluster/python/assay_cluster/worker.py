@@ -12,10 +12,12 @@ standard error, and exits with 2.
 """
 
 import argparse
-import fcntl
+import errno
 import os
 import platform
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -34,7 +36,6 @@ from assay.experiment import check
 from assay.experiment.types import Experiment
 from assay.host.journal import journal_folder
 from assay.host.priority import awake
-from assay.host.private import open_private
 from assay.host.system import System
 from assay.host.tune import chosen, tuned
 from assay.runner.local import LocalExecutor
@@ -45,11 +46,11 @@ from assay.runner.types import Outcome
 from assay.store import Store, store_name
 from assay.store.claims import Claim, end_leases, record, renew, take
 from assay.store.database import ServerGoneError
-from assay.store.hosts import HostState, files_of, join, leave, works
+from assay.store.hosts import HostState, files_of, join, leave, tell, works
 from assay.words import counted, duration
 from assay_cluster.files import facts, fetch, placed
+from assay_cluster.units import LEASE_S
 
-LEASE_S = 90.0
 RENEW_S = 20.0
 LEADERLESS_S = 60.0
 """A worker ends when nobody has led its campaign for this long: a killed leader may be back before."""
@@ -87,9 +88,12 @@ class Worker:
 
     def work(self, executor: LocalExecutor, places: dict[str, str]) -> tuple[HostState, str]:
         """Run groups until there is a reason to end; return the state of the host, and the reason."""
-        led_at = time.monotonic()
+        led_at = told_at = time.monotonic()
         while True:
             self.stop.check()
+            if time.monotonic() - told_at > RENEW_S:
+                self._insist(lambda: tell(self.store, self.campaign, self.number, self.worker))
+                told_at = time.monotonic()
             if not self._insist(lambda: works(self.store, self.campaign, self.number, self.worker)):
                 return "ended", ""
             if self._insist(lambda: self.store.is_led(self.campaign)):
@@ -134,6 +138,7 @@ class Worker:
         def keep() -> None:
             while not done.wait(RENEW_S):
                 with suppress(ServerGoneError):
+                    tell(self.store, self.campaign, self.number, self.worker)
                     if not renew(self.store, claim, LEASE_S) and not done.is_set():
                         self._lost.set()
                         os.kill(os.getpid(), signal.SIGTERM)
@@ -245,35 +250,43 @@ def check_host(store: Store, campaign: int, experiment: Experiment) -> None:
 
 @contextmanager
 def alone_on_this_host(stop: StopSignals) -> Iterator[None]:
-    """Keep other workers of this user from running trials on this host, whatever store they write.
+    """Keep other workers from running trials on this host, whatever user they have and store they write.
 
-    The lock vanishes with its owner, also where the network is cut.
+    The name of a socket, which belongs to one process of this network, is the lock: the kernel frees it with
+    its owner, also where the network is cut.
 
     Raises:
         AssayError: another worker goes on for too long.
     """
-    path = Path(f"/tmp/assay-worker-{os.getuid()}-{platform.node()}.lock")  # noqa: S108 - private to this user
-    held = open_private(path, os.O_RDWR | os.O_CREAT)
-    try:
-        until = time.monotonic() + LONELY_S
+    name = f"\0assay worker {platform.node()}"
+    until = time.monotonic() + LONELY_S
+    with socket.socket(socket.AF_UNIX) as lock:
         while True:
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    owner = os.pread(held, 100, 0).decode(errors="replace").strip()
-                    raise AssayError(
-                        f"another worker ({owner}) runs trials on {platform.node()}: wait until it ends"
-                    ) from None
+                lock.bind(name)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
             else:
                 break
+            if time.monotonic() > until:
+                raise AssayError(
+                    f"another worker{_owner(name)} runs trials on {platform.node()}: wait until it ends, or"
+                    " end it"
+                )
             stop.check()
             threading.Event().wait(IDLE_S)
-        os.ftruncate(held, 0)
-        os.pwrite(held, f"process {os.getpid()}\n".encode(), 0)
+        lock.listen()
         yield
-    finally:
-        os.close(held)
+
+
+def _owner(name: str) -> str:
+    """Return which process listens at a socket, in words; "" if it has just ended."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(name)
+        process, _, _ = struct.unpack("3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return f" (process {process})"
+    return ""
 
 
 @contextmanager
