@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,23 +61,23 @@ def quiet() -> None:
     """What our part on a host costs while a trial runs: the worker, and what waits for the trial."""
     print("a worker while a trial runs, a second (goals: at most 1 ms and 2 switches)")
     with running_server() as server, tempfile.TemporaryDirectory() as folder:
-        unit = ProcessUnit("lab1")
+        unit, url = ProcessUnit("lab1"), server.create()
         pid = os.fork()
         if pid == 0:
             with StopSignals() as stop:
                 long = experiment(Path(folder), f"touch {folder}/begun; sleep {WINDOWS * WINDOW_S + 20}", 1)
                 hosts = Leader([unit])
-                run_campaign(store_name(server.create()), long, stop, Reporter(quiet=True), on=hosts)
+                run_campaign(store_name(url), long, stop, Reporter(quiet=True), on=hosts)
             os._exit(0)
         try:
             while not Path(folder, "begun").exists():
                 time.sleep(0.1)
             time.sleep(1)
-            before = _used(folder)
+            before = _used(url)
             took_ms, switches = [], []
             for _ in range(WINDOWS):
                 time.sleep(WINDOW_S)
-                now = _used(folder)
+                now = _used(url)
                 took_ms.append((now[0] - before[0]) / 1e6 / WINDOW_S)
                 switches.append((now[1] - before[1]) / WINDOW_S)
                 before = now
@@ -88,20 +88,26 @@ def quiet() -> None:
             os.waitpid(pid, 0)
 
 
-def _used(folder: str) -> tuple[int, int]:
-    """Return the ns that workers and meters have run, and how often they were switched."""
-    ns = switches = 0
+def _used(url: str) -> tuple[int, int]:
+    """Return the ns that the worker of a store and its meter have run, and how often they were switched."""
+    workers, meters = [], []
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            if b"assay_cluster.worker" not in words and not words[0].endswith(b"assay-meter"):
-                continue
-            for thread in process.glob("task/*"):
-                ns += int((thread / "schedstat").read_text().split()[0])
-                lines = (thread / "status").read_text().splitlines()
-                switches += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
-        except OSError:
-            continue
+        with suppress(OSError, IndexError):
+            words = (process / "cmdline").read_text().split("\0")
+            if "assay_cluster.worker" in words and url in words:
+                workers.append(process)
+            elif words[0].endswith("assay-meter"):
+                meters.append(process)
+    parents = {worker.name for worker in workers}
+    ours = [
+        *workers,
+        *(meter for meter in meters if (meter / "stat").read_text().rpartition(")")[2].split()[1] in parents),
+    ]
+    ns = switches = 0
+    for thread in (thread for process in ours for thread in process.glob("task/*")):
+        ns += int((thread / "schedstat").read_text().split()[0])
+        lines = (thread / "status").read_text().splitlines()
+        switches += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
     return ns, switches
 
 
