@@ -77,8 +77,6 @@ class Leader:
             raise AssayError(
                 f"--on: hosts cannot write {store.name}: name a server, --store postgresql://USER@HOST/DATABASE"
             )
-        if experiment.perturb.layout:
-            raise AssayError("--on: layouts are linked on one machine; leave out `layout` in [perturb]")
         for name, program in experiment.programs.items():
             if program.prepare:
                 raise AssayError(

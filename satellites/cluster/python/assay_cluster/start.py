@@ -80,9 +80,9 @@ class QuietWorker:
     def __await__(self) -> Generator[None, None, None]:
         """Become the worker."""
         yield from ()
-        # Dask waits for the first line, and `SshUnit` for the second one.
-        print(f"worker at: {platform.node()}\n{os.getpid()}", file=sys.stderr, flush=True)
-        if self._log:
+        if not self._log:  # Dask waits for the first line, and `SshUnit` for the second one
+            print(f"worker at: {platform.node()}\n{os.getpid()}", file=sys.stderr, flush=True)
+        else:
             os.setsid()  # the terminal's Ctrl-C is for the leader
             os.dup2(os.open(self._log, os.O_WRONLY | os.O_APPEND), 2)
         os.dup2(2, 1)  # which nobody reads
