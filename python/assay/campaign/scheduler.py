@@ -91,6 +91,13 @@ class Scheduler:
         self._say = say
         self._pilot = pilot
         self._planned_for = store.experiment(campaign).revisions if experiment.revisions else None
+        self._began = clock()
+        self.read()
+        self._before_s = _took_s(self._ended)
+
+    def read(self) -> None:
+        """Take the campaign's state from the store: at the start, and after a write of which nobody knows."""
+        store, campaign, experiment = self._store, self._campaign, self._experiment
         pending = store.pending(campaign)
         self._ended = sorted(store.trials(campaign), key=lambda trial: trial.id)
         ended = {trial.ordinal for trial in self._ended}  # hosts may have recorded some in between
@@ -100,8 +107,6 @@ class Scheduler:
         design = experiment.design
         self._looks = {look.blocks for look in looks(design)} if design.end is not None else set()
         self._next_forecast = FEWEST_PAIRS  # blocks
-        self._began = clock()
-        self._before_s = _took_s(self._ended)
         compared = {experiment.comparison.metric, *experiment.comparison.also}
         # Subjects whose trials report every compared metric. If a later trial lacks one, the audit says so.
         self._complete = {

@@ -141,6 +141,29 @@ def give_up(store: Store, campaign: int, unit: str, message: str) -> None:
                 )
 
 
+def prepare(store: Store, campaign: int, units: Mapping[str, int]) -> None:
+    """Give up the hosts that a run does not have: of other units, and those for which there are too few.
+
+    Args:
+        store: where the campaign is.
+        campaign: its number.
+        units: what the run starts -> number of its hosts.
+    """
+    with store.write("try again") as connection:
+        others = campaign_host.c.unit.not_in(units)
+        changed = update(campaign_host).where(_of(campaign), others)
+        connection.execute(changed.values(_state(connection, "lost", "this run does not have it")))
+        rows = connection.execute(select(campaign_host).where(_of(campaign))).all()
+        taken = {row.number for row in rows}
+        free = [number for number in range(planned_hosts(connection, campaign)) if number not in taken]
+        to_come = sum(units.values()) - sum(row.unit in units for row in rows)
+        for number in free[max(0, to_come) :]:
+            nobody = f"host {number}, which no run had"
+            row = {"campaign_id": campaign, "number": number, "name": nobody, "unit": nobody, "worker": ""}
+            state = _state(connection, "lost", "no run had so many hosts")
+            connection.execute(insert(campaign_host), row | state)
+
+
 def dismiss(store: Store, campaign: int) -> None:
     """Tell the workers of a campaign to end: they do after the group that they run."""
     with store.write("try again") as connection:

@@ -43,6 +43,10 @@ _NOTICES_A_CUT = {
     "tcp_user_timeout": 20_000,  # ms
 }
 """A connection whose network was cut is lost after about 25 s; without, it would wait for hours."""
+_SERVER_NOTICES = " ".join(
+    f"-c tcp_{name}" for name in ("keepalives_idle=10", "keepalives_interval=5", "keepalives_count=3")
+)
+"""The same for the server, which holds the locks of a process until it knows that it is gone."""
 LONGEST_S = 60
 """The most seconds that a query may run."""
 
@@ -265,7 +269,7 @@ class PostgresqlDatabase(Database):
         try:
             self._led.execute("SELECT 1")
         except psycopg.Error as error:
-            raise AssayError(
+            raise ServerGoneError(
                 f"the connection to {self._server} was lost, and with it the right to run the campaign; all"
                 f" that was recorded is there: {go_on}"
             ) from error
@@ -315,9 +319,10 @@ def connected(server: Server) -> Connected:
         **_NOTICES_A_CUT,
         "application_name": f"process {os.getpid()} on {socket.gethostname()}, assay"[:63],
     }
+    options = " ".join(filter(None, [_SERVER_NOTICES, str(given.get("options") or "")]))
     missing: dict[str, Any] = {name: value for name, value in defaults.items() if name not in given}
     try:
-        return psycopg.connect(make_conninfo(server.url, **missing, client_encoding="UTF8"))
+        return psycopg.connect(make_conninfo(server.url, **missing, options=options, client_encoding="UTF8"))
     except psycopg.OperationalError as error:
         raise _cannot_connect(error, server) from error
 

@@ -865,6 +865,7 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
             trial.c.status,
             trial.c.started_at,
             trial.c.wall_s,
+            trial.c.ran_on,
             *_columns(PlannedTrial, planned_trial),
             record.c.outcome,
             record.c.environment,
@@ -893,6 +894,7 @@ def _record(row: RowMapping) -> dict[str, Any]:
             reading.OBJECT.validate_python(outcome.get("result"))
             outcome["result"]["environment"] = content
         values["host"] = values["host"] or {}
+        values["ran_on"] = values["ran_on"] or ""
         reading.OUTCOME.validate_python(outcome | values)
         reading.check_result(outcome.get("result"))
         reading.TEXT.validate_python(values["experiment"])

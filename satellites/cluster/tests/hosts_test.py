@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from assay.errors import AssayError
 from assay.experiment import load
 from assay.runner.process import StopSignals
 from assay.store import Store, store_name
+from assay.store.database import ServerGoneError
+from assay.store.postgresql import PostgresqlDatabase
 from assay.store.testing import TestServer, running_server
 from assay_cluster.leader import Leader
 from assay_cluster.testing import ProcessUnit, machine_name
@@ -95,8 +98,8 @@ def rows(url: str, sql: str) -> list[tuple[Any, ...]]:
         return store.query(sql)[1]
 
 
-def check_exactly_once(url: str, groups: int) -> None:
-    """Check that every group has counted whole once, on one host, and that no two ran side by side."""
+def check_whole(url: str, groups: int) -> None:
+    """Check that every group has counted whole once, on one host."""
     counted = rows(
         url,
         "select coalesce(p.repeats, p.group), p.group, count(*), count(distinct t.ran_on) from trial t"
@@ -106,6 +109,11 @@ def check_exactly_once(url: str, groups: int) -> None:
     assert whole == [*range(groups)]
     assert {hosts for *_, hosts in counted} == {1}
     assert rows(url, "select distinct state from claim where state not in ('done', 'replaced')") == []
+
+
+def check_exactly_once(url: str, groups: int) -> None:
+    """Check in addition that no two trials ran side by side on a host."""
+    check_whole(url, groups)
     began: dict[str, str] = {}
     for host, what, _ in map(str.split, Path("log").read_text().splitlines()):
         # A killed trial has no end, so that one may begin after another; but none ends after another began.
@@ -243,3 +251,69 @@ def test_a_second_leader_is_refused(folder: Path, url: str) -> None:
 def test_a_file_cannot_be_written_by_hosts(folder: Path) -> None:
     with pytest.raises(AssayError, match=r"--on: hosts cannot write .*name a server"):
         run("assay.sqlite", [ProcessUnit("lab1")])
+
+
+def test_fewer_hosts_go_on_with_a_campaign_for_more(folder: Path, url: str) -> None:
+    with StopSignals() as stop:
+        hosts = Leader([ProcessUnit("lab1", unreachable=True), ProcessUnit("lab2", unreachable=True)])
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(AssayError, match="no host is left"):
+            patch.setattr("assay_cluster.leader.STARTS", 1)
+            run_campaign(store_name(url), load(Path("x.toml")), stop, Reporter(), on=hosts)
+    assert run(url, [ProcessUnit("other")], campaign=1).report is not None
+    assert rows(url, "select ran_on, count(*) from trials group by 1") == [("other", 32)]
+    check_exactly_once(url, 16)
+
+
+def test_a_host_on_which_no_trial_is_valid_is_given_up_with_the_reason(folder: Path, url: str) -> None:
+    for name in "ab":
+        (folder / name).write_text("#!/bin/sh\necho no such file: data >&2\nexit 1\n")
+    with pytest.raises(AssayError, match=r"none of the first 6 trials here was valid.*no such file: data"):
+        run(url, [ProcessUnit("lab1")])
+    assert rows(url, "select status, count(*) from trials group by 1") == [("crashed", 6)]
+
+
+def test_one_machine_cannot_be_two_hosts(
+    folder: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = f"one-{os.getpid()}"
+    monkeypatch.setattr("assay_cluster.testing.machine_name", lambda _: machine)
+    result = run(url, [ProcessUnit("lab1"), ProcessUnit("lab2")])
+    assert result.report is not None
+    assert "this is the same machine as lab" in capsys.readouterr().err
+    check_whole(url, 16)
+
+
+@pytest.mark.parametrize("number", range(0, 40, 3))
+def test_a_server_that_is_gone_at_any_call_of_the_leader_costs_nothing(
+    folder: Path, url: str, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The leader sees its connection end before or after a write; workers go on."""
+    (folder / "x.toml").write_text(EXPERIMENT.replace("BLOCKS", "3"))
+    calls = count()
+    write = PostgresqlDatabase.write
+
+    @contextmanager
+    def failing(self: PostgresqlDatabase, remedy: str) -> Iterator[Any]:
+        call = next(calls) - number - 6  # the campaign has begun
+        if call == 0:
+            raise ServerGoneError("it is gone before")
+        with write(self, remedy) as connection:
+            yield connection
+        if call == 1:
+            raise ServerGoneError("it is gone after")
+
+    monkeypatch.setattr(PostgresqlDatabase, "write", failing)
+    unit = ProcessUnit("lab1")
+    killer = threading.Thread(target=_kill_once_begun, args=(unit,))
+    killer.start()
+    result = run(url, [unit])
+    killer.join()
+    assert result.report is not None
+    check_whole(url, 3)
+
+
+def _kill_once_begun(unit: ProcessUnit) -> None:
+    while not _has_begun(unit.name):
+        threading.Event().wait(0.01)
+    if unit.process is not None:
+        unit.process.kill()

@@ -66,14 +66,22 @@ def fetch(store: Store, campaign: int, files: Iterable[NeededFile], folder: Path
     places = {}
     for file in files:
         here = Path(file.path)
-        if not (here.is_file() and _digest(here) == file.sha256):
+        if not _holds(here, file.sha256):
             here = folder / file.sha256 / here.name
-            if not (here.is_file() and _digest(here) == file.sha256):
+            if not _holds(here, file.sha256):
                 _write(here, content_of(store, campaign, file.sha256), executable=file.executable)
         if file.executable:
             _check_program(here)
         places[file.path] = str(here)
     return places
+
+
+def _holds(path: Path, sha256: str) -> bool:
+    """Return whether a file is there with this content, and this user may read it."""
+    try:
+        return path.is_file() and _digest(path) == sha256
+    except OSError:
+        return False
 
 
 def _digest(path: Path) -> str:

@@ -6,10 +6,12 @@ heard of for the time of its lease, is planned anew as a whole. A host whose wor
 given up: the other hosts run its groups.
 """
 
+import math
 import select
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +33,7 @@ from assay.store.hosts import (
     give_up_host,
     hosts_of,
     keep_files,
+    prepare,
     silent,
 )
 from assay.store.names import Server
@@ -42,6 +45,8 @@ POLL_S = 0.5
 STARTS = 3
 """How often in a row a unit may end without having recorded a trial, before it is given up."""
 _SILENT = f"its worker has not been heard of for {duration(LEASE_S)}"
+AGAIN_S = 60.0
+"""After how long a unit that was given up is tried again."""
 GONE_S = 600.0
 """How long the leader waits for a server that is gone."""
 ENDING_S = 20.0
@@ -109,6 +114,7 @@ class _Crew:
         over: why it is not started again; None while it may be.
         not_before: the moment of the monotonic clock from which it may be started again.
         recorded: number of trials that its hosts had recorded when it last ended.
+        begun: it has been started once.
     """
 
     unit: Unit
@@ -119,6 +125,7 @@ class _Crew:
     over: str | None = None
     not_before: float = 0.0
     recorded: int = 0
+    begun: bool = False
 
     def start(self) -> None:
         """Start the unit, in a thread."""
@@ -158,40 +165,65 @@ class _Run:
 
     def run(self) -> None:
         """Run the campaign to its end."""
-        store, number = self.led.store, self.led.number
-        self._resume()
-        offer(store, number)
-        for crew in self.crews:
-            if crew.unit.note:
-                self.led.reporter.show(crew.unit.note)
-            crew.start()
         gone_since: float | None = None
-        while any(self.left.values()):
+        known = False
+        while True:
             try:
-                store.keep_leading(number)
-                if not self._take_up():
+                self.led.store.keep_leading(self.led.number)
+                if known:
+                    goes_on = self._take_up()
+                else:
+                    goes_on = self._read()
+                    known = True
+                    self._start()
+                if not goes_on or not any(self.left.values()):
                     return
                 self._plan_lost_groups()
                 self._watch()
                 gone_since = None
             except ServerGoneError as error:
-                gone_since = gone_since or time.monotonic()
+                # Nobody knows whether the last write was kept: the state is what the store says.
+                known = False
+                if gone_since is None:
+                    gone_since = time.monotonic()
+                    said = f"{error}; waiting for it, for {duration(GONE_S)} at most"
+                    self.led.reporter.show(said)
                 if time.monotonic() - gone_since > GONE_S:
                     raise
-                self.led.reporter.show(f"{error}; waiting for it, for {duration(GONE_S)} at most")
             self.led.stop.check()
             select.select([self.led.stop.wakes], [], [], POLL_S)
 
-    def _resume(self) -> None:
-        """Decide what follows from trials of earlier runs, which may have been killed before they did."""
-        earlier = {trial.group: trial.block for trial in self.led.store.trials(self.led.number)}
+    def _start(self) -> None:
+        """Start all units that have not been started."""
+        for crew in self.crews:
+            if not crew.begun:
+                crew.begun = True
+                if crew.unit.note:
+                    self.led.reporter.show(crew.unit.note)
+                crew.start()
+
+    def _read(self) -> bool:
+        """Take the campaign's state from the store; return whether the campaign goes on.
+
+        What follows from the trials that have ended is decided anew: an earlier run, or a lost connection,
+        may have come between.
+        """
+        store, number = self.led.store, self.led.number
+        prepare(store, number, {crew.unit.name: crew.unit.hosts for crew in self.crews})
+        self.scheduler.read()
+        self.planned.clear()
+        self.left.clear()
+        earlier = {trial.group: trial.block for trial in store.trials(number)}
         self._add(self.scheduler.pending)
         begun = set().union(*self.left.values())
-        first = min(self.left, default=0)
+        first = min(self.left, default=1 + max(earlier.values(), default=-1))
         self.taken_up = earlier.keys() - begun
         for group in sorted(self.taken_up):
-            if earlier[group] >= first:
+            if earlier[group] >= first - 1:
                 self._add(self.scheduler.repetition(group))
+        offer(store, number)
+        ended = bool(first) and not self.left.get(first - 1)
+        return not ended or self.scheduler.block_ended(first - 1, self.progress)
 
     def _add(self, trials: Sequence[PlannedTrial]) -> None:
         for trial in trials:
@@ -253,6 +285,11 @@ class _Run:
         ]
         hosts = hosts_of(store, number)
         self._watch_allocations(hosts)
+        working = {host.unit for host in hosts if host.state == "working"}
+        for crew in self.crews:
+            if crew.over is not None and crew.unit.name in working:
+                self.led.reporter.show(f"{crew.unit.name} is back")
+                crew.over, crew.fruitless = None, 0
         for crew, why in ended:
             crew.starting = None
             crew.not_before = time.monotonic() + 2.0**crew.fruitless
@@ -261,8 +298,8 @@ class _Run:
                 end_leases(store, number, host.worker)
             self._judge(crew, mine, why)
         for crew in self.crews:
-            if crew.over is None and crew.starting is None and time.monotonic() >= crew.not_before:
-                crew.start()
+            if crew.starting is None and time.monotonic() >= crew.not_before:
+                crew.start()  # one that was given up, too: its network may be back
         if all(crew.over is not None for crew in self.crews):
             every = "; ".join(f"{crew.unit.name}: {crew.over}" for crew in self.crews)
             raise AssayError(
@@ -293,11 +330,15 @@ class _Run:
         crew.fruitless = 0 if recorded > crew.recorded else crew.fruitless + 1
         crew.recorded = recorded
         if refusals or crew.fruitless >= STARTS:
-            crew.over = refusals[0] if refusals else reason
-            give_up(self.led.store, self.led.number, name, crew.over)
+            over = refusals[0] if refusals else reason
+            give_up(self.led.store, self.led.number, name, over)
+            said_before = crew.over is not None
+            crew.over = over
+            crew.not_before = math.inf if refusals else time.monotonic() + AGAIN_S
             left = [other for other in self.crews if other.over is None]
             others = f"; {counted(left, 'other')} {agreed(left, 'goes', 'go')} on" if left else ""
-            self.led.reporter.show(f"{name} is given up: {crew.over}{others}")
+            if not said_before:
+                self.led.reporter.show(f"{name} is given up: {over}{others}")
         else:
             self.led.reporter.show(f"{name}: {reason}; starting it again")
 
@@ -306,14 +347,19 @@ class _Run:
         dismiss(self.led.store, self.led.number)
         until = time.monotonic() + ENDING_S
         while time.monotonic() < until and any(
-            crew.over is None and crew.starting is not None and crew.ended() is None for crew in self.crews
+            crew.starting is not None and crew.ended() is None for crew in self.crews
         ):
             self.led.stop.check()
             select.select([self.led.stop.wakes], [], [], POLL_S / 5)
 
     def end(self) -> None:
         """End what still runs."""
+        futures.wait([crew.starting for crew in self.crews if crew.starting is not None])
         with suppress(AssayError):
+            self.led.store.keep_leading(self.led.number)  # another leader's workers go on
             dismiss(self.led.store, self.led.number)
         for crew in self.crews:
-            crew.unit.close()
+            try:
+                crew.unit.close()
+            except Exception as error:  # of Dask or asyncssh; the others are closed all the same
+                self.led.reporter.show(f"{crew.unit.name}: its worker may still run: {error}")

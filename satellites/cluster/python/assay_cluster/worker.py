@@ -13,6 +13,7 @@ standard error, and exits with 2.
 
 import argparse
 import errno
+import math
 import os
 import platform
 import signal
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -43,7 +45,7 @@ from assay.runner.machine import present_machine
 from assay.runner.process import Interrupted, StopSignals
 from assay.runner.simulate import simulation_plan
 from assay.runner.types import Outcome
-from assay.store import Store, store_name
+from assay.store import Store, runner_lock, store_name
 from assay.store.claims import Claim, end_leases, record, renew, take
 from assay.store.database import ServerGoneError
 from assay.store.hosts import HostState, files_of, join, leave, tell, works
@@ -57,7 +59,9 @@ LEADERLESS_S = 60.0
 GONE_S = 600.0
 """How long a worker keeps an outcome that it cannot record, because the server is gone."""
 LONELY_S = 120.0
-"""How long a worker waits for another one to end that runs trials on its host."""
+"""How long a worker waits for one of another campaign to end that runs trials on its host."""
+FIRST = 6
+"""If this many trials have run on a host and none was valid, the host is refused: it may lack a file."""
 IDLE_S = 0.5
 ALLOCATION_SPARE_S = 30.0
 CLOCK_S = 60.0
@@ -83,12 +87,15 @@ class Worker:
     worker: str
     number: int = 0
     ends_at: float | None = None
+    _active: StopSignals | None = None
+    _statuses: Counter[str] = field(default_factory=Counter)
     _lost: threading.Event = field(default_factory=threading.Event)
     _longest_s: float = 0.0
 
     def work(self, executor: LocalExecutor, places: dict[str, str]) -> tuple[HostState, str]:
         """Run groups until there is a reason to end; return the state of the host, and the reason."""
-        led_at = told_at = time.monotonic()
+        told_at = time.monotonic()
+        led_at = -math.inf  # one that starts when its leader has gone does nothing
         while True:
             self.stop.check()
             if time.monotonic() - told_at > RENEW_S:
@@ -118,6 +125,7 @@ class Worker:
         group = [placed(trial, places) for trial in claim.trials]
         # A signal that ends a trial whose group is lost does not end the worker.
         with StopSignals() as executor.stop, self._renewing(claim):
+            self._active = executor.stop
             try:
                 for planned, trial, outcome in zip(claim.trials, group, executor.execute(group), strict=True):
                     self._record(claim, planned.ordinal, with_derived(outcome, trial))
@@ -125,9 +133,18 @@ class Worker:
             except Interrupted:
                 if not self._lost.is_set():
                     raise
+            finally:
+                self._active = None
 
     def _record(self, claim: Claim, ordinal: int, outcome: Outcome) -> None:
         self._insist(lambda: record(self.store, claim, ordinal, outcome))
+        self._statuses[outcome.status] += 1
+        if self._statuses.total() == FIRST and not self._statuses["valid"]:
+            raise AssayError(
+                f"none of the first {FIRST} trials here was valid; the last was"
+                f" {outcome.status.replace('_', ' ')} ({outcome.reason}). Hosts have the programs of an"
+                " experiment, their inputs and files of keys, and nothing else of its folder"
+            )
 
     @contextmanager
     def _renewing(self, claim: Claim) -> Iterator[None]:
@@ -161,7 +178,7 @@ class Worker:
             except ServerGoneError:
                 if time.monotonic() > until:
                     raise
-            self.stop.check()
+            (self._active or self.stop).check()
             threading.Event().wait(2)
 
 
@@ -183,11 +200,12 @@ def _join(store: Store, options: argparse.Namespace, stop: StopSignals) -> int:
     me = f"process {os.getpid()} on {platform.node()}, since {time.time():.0f}"
     worker = Worker(store, options.campaign, name, stop, me, ends_at=allocation_ends())
     worker.number, former = join(store, options.campaign, name, options.unit, me)
-    state: HostState = "refused"
+    state: HostState = "ended"
     message = ""
     try:
         with ExitStack() as stack:
-            stack.enter_context(alone_on_this_host(stop))
+            stack.enter_context(alone_on_this_host(stop, options))
+            stack.enter_context(_locked(store, stop))
             end_leases(store, options.campaign, former)  # it has ended, whatever became of it
             experiment = store.experiment(options.campaign)
             check_host(store, options.campaign, experiment)
@@ -207,16 +225,16 @@ def _join(store: Store, options: argparse.Namespace, stop: StopSignals) -> int:
                 name=name,
                 facts=facts(places.values()),
             )
-            state = "ended"
             state, message = worker.work(executor, places)
     except Interrupted as interrupted:
         state, message = "ended", f"it was stopped by {signal.Signals(interrupted.signum).name}"
         raise
     except AssayError as error:
+        state = "ended" if isinstance(error, ServerGoneError) else "refused"
         message = str(error)
         raise
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
+    except Exception as error:  # a mistake of ours; the leader tries again
+        state, message = "ended", f"{type(error).__name__}: {error}"
         raise
     finally:
         with suppress(AssayError):
@@ -238,7 +256,7 @@ def check_host(store: Store, campaign: int, experiment: Experiment) -> None:
             f"the clock is {duration(abs(ahead_s))} {way} the store's: set it, as by `chronyc makestep`"
         )
     machine = present_machine()
-    most = max(trial.request.get("threads", 1) for trial in store.pending(campaign))
+    most = max((trial.request.get("threads", 1) for trial in store.pending(campaign)), default=1)
     leader_has = store.campaign(campaign).host.get("processors", 0)
     if len(machine.processors) < most <= leader_has:
         raise AssayError(
@@ -249,14 +267,15 @@ def check_host(store: Store, campaign: int, experiment: Experiment) -> None:
 
 
 @contextmanager
-def alone_on_this_host(stop: StopSignals) -> Iterator[None]:
+def alone_on_this_host(stop: StopSignals, options: argparse.Namespace) -> Iterator[None]:
     """Keep other workers from running trials on this host, whatever user they have and store they write.
 
     The name of a socket, which belongs to one process of this network, is the lock: the kernel frees it with
-    its owner, also where the network is cut.
+    its owner, also where the network is cut. The former worker of this host ends after its group, however
+    long that takes; another campaign's is waited for a while.
 
     Raises:
-        AssayError: another worker goes on for too long.
+        AssayError: another campaign goes on, or this host takes part under another name.
     """
     name = f"\0assay worker {platform.node()}"
     until = time.monotonic() + LONELY_S
@@ -269,10 +288,14 @@ def alone_on_this_host(stop: StopSignals) -> Iterator[None]:
                     raise
             else:
                 break
-            if time.monotonic() > until:
+            process, words = _owner(name)
+            ours = {options.store, str(options.campaign)} <= {*words}
+            if ours and options.unit not in words:
+                other = words[words.index("--unit") + 1]
+                raise AssayError(f"this is the same machine as {other}, which takes part already; keep one")
+            if not ours and time.monotonic() > until:
                 raise AssayError(
-                    f"another worker{_owner(name)} runs trials on {platform.node()}: wait until it ends, or"
-                    " end it"
+                    f"another worker{process} runs trials on {platform.node()}: wait until it ends, or end it"
                 )
             stop.check()
             threading.Event().wait(IDLE_S)
@@ -280,13 +303,38 @@ def alone_on_this_host(stop: StopSignals) -> Iterator[None]:
         yield
 
 
-def _owner(name: str) -> str:
-    """Return which process listens at a socket, in words; "" if it has just ended."""
+def _owner(name: str) -> tuple[str, list[str]]:
+    """Return which process listens at a socket, in words, and its command line; empty if it has ended."""
     with suppress(OSError), socket.socket(socket.AF_UNIX) as asking:
         asking.connect(name)
         process, _, _ = struct.unpack("3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        return f" (process {process})"
-    return ""
+        with suppress(OSError):
+            words = Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")
+            return f" (process {process})", words
+        return f" (process {process})", []
+    return "", []
+
+
+@contextmanager
+def _locked(store: Store, stop: StopSignals) -> Iterator[None]:
+    """Keep `assay run` on this host out of the store, which has the lock of the former worker for a while.
+
+    Raises:
+        AssayError: it runs trials here for too long.
+    """
+    until = time.monotonic() + LONELY_S
+    while True:
+        try:
+            lock = runner_lock(store.name)
+        except AssayError:
+            if time.monotonic() > until:
+                raise
+        else:
+            break
+        stop.check()
+        threading.Event().wait(IDLE_S)
+    with lock:
+        yield
 
 
 @contextmanager
@@ -310,8 +358,9 @@ def _cache() -> Path:
 
 def _folder(wanted: Path) -> Path:
     """Return the folder in which a command runs: that of the experiment, or one of ours on other hosts."""
-    if wanted.is_dir():
-        return wanted
+    with suppress(OSError):  # the leader's home, say
+        if wanted.is_dir():
+            return wanted
     folder = _cache() / "commands"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
