@@ -17,6 +17,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    RowMapping,
     Select,
     Table,
     delete,
@@ -900,7 +901,7 @@ def _select_records(trial_ids: Sequence[int]) -> Select[Any]:
     )
 
 
-def _record(row: Mapping[str, Any]) -> dict[str, Any]:
+def _record(row: RowMapping) -> dict[str, Any]:
     """Return a row of `_select_records` as values that JSON can express."""
     values = dict(row)
     outcome, digest, content = (values.pop(name) for name in ("outcome", "environment", "content"))
