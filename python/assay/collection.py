@@ -10,7 +10,7 @@ def paused() -> Iterator[None]:
     """Let no garbage be collected that refers to itself; it decorates a function that makes many objects.
 
     The collector visits all objects whenever their number has grown by a quarter: of a million trials, that
-    takes half of the time.
+    takes a third of the time.
     """
     running = gc.isenabled()
     gc.disable()
