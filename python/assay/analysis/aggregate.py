@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.pairs import NOT_RUN, Pair, Pairs, Sample, Unit, of_means, sample_of
+from assay.analysis.pairs import NOT_RUN, Pairs, Sample, Unit, of_means, sample_of
 from assay.analysis.types import Aggregate, Comparison, Estimate
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -99,13 +99,8 @@ def by_block(
     each value divided by the mean over both sides of its workload. If there is no ratio, the change is the
     weighted mean of the differences. A block in which a workload has no pair does not count.
     """
-    of_blocks: list[dict[Unit, list[Pair]]] = []
+    of_blocks = [workload.of_block for workload in workloads]
     lacking: dict[Unit, str] = {}
-    for workload in workloads:
-        of_block: dict[Unit, list[Pair]] = defaultdict(list)
-        for pair in workload.counting:
-            of_block[pair.unit].append(pair)
-        of_blocks.append(of_block)
     blocks = {block for of_block in of_blocks for block in of_block}
     for workload, of_block in zip(workloads, of_blocks, strict=True):
         reasons = {pair.unit: pair.reason for pair in workload.pairs if pair.reason}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.aggregate import WorkloadGroup, samples_of, withheld_of
 from assay.analysis.intervals import NEGLIGIBLE, median, median_interval
-from assay.analysis.pairs import Pairs, Unit
+from assay.analysis.pairs import Pair, Pairs
 from assay.analysis.population import FEWEST_HOSTS
 from assay.analysis.shape import shape
 from assay.analysis.types import Estimate, HostAnswers, Hosts, Interval, OddHost, Shape
@@ -87,20 +87,22 @@ def _blocks(chosen: Sequence[Pairs]) -> dict[str, _Blocks]:
 
     A change is 2 (y - x) / (y + x): for small ones the log ratio, and finite if a value is 0.
     """
-    changes: list[dict[Unit, list[float]]] = []
-    for pairs in chosen:
-        of_block: dict[Unit, list[float]] = {}
-        for pair in pairs.counting:
-            size = abs(pair.level) / 2 + abs(pair.baseline) / 2
-            of_block.setdefault(pair.unit, []).append((pair.level - pair.baseline) / size if size else 0.0)
-        if of_block:
-            changes.append(of_block)
+    compared = [pairs.of_block for pairs in chosen if pairs.of_block]
     blocks: dict[str, list[list[float]]] = {}
-    for unit in changes[0] if changes else ():
-        row = [of_block.get(unit, []) for of_block in changes]
+    for unit in compared[0] if compared else ():
+        row = [of_block.get(unit, []) for of_block in compared]
         if all(row):
-            blocks.setdefault(unit.host, []).append([sum(values) / len(values) for values in row])
+            blocks.setdefault(unit.host, []).append([_change(of_unit) for of_unit in row])
     return {host: np.array(rows) for host, rows in blocks.items()}
+
+
+def _change(pairs: Sequence[Pair]) -> float:
+    """Return the mean change of some pairs."""
+    changes = []
+    for pair in pairs:
+        size = abs(pair.level) / 2 + abs(pair.baseline) / 2
+        changes.append((pair.level - pair.baseline) / size if size else 0.0)
+    return sum(changes) / len(changes)
 
 
 class Unlike(NamedTuple):

@@ -153,6 +153,21 @@ class Pairs:
         """The pairs in which both trials have values."""
         return [pair for pair in self.pairs if not pair.reason]
 
+    @cached_property
+    def of_block(self) -> dict[Unit, list[Pair]]:
+        """Block -> its pairs that count."""
+        blocks: dict[Unit, list[Pair]] = defaultdict(list)
+        for pair in self.counting:
+            blocks[pair.unit].append(pair)
+        return dict(blocks)
+
+    @cached_property
+    def _of_host(self) -> dict[str, list[Pair]]:
+        hosts: dict[str, list[Pair]] = defaultdict(list)
+        for pair in self.pairs:
+            hosts[pair.host].append(pair)
+        return dict(hosts)
+
     @property
     def log_ratios(self) -> NDArray[np.float64]:
         """The log ratios of the pairs that count; empty if a value is not above zero."""
@@ -181,8 +196,8 @@ class Pairs:
 
     def on(self, host: str) -> "Pairs":
         """Return the pairs of one host."""
-        there = tuple(pair for pair in self.pairs if pair.host == host)
-        return replace(self, pairs=there, withheld=self.withheld_on.get(host, ""))
+        there = self._of_host.get(host, ())
+        return replace(self, pairs=tuple(there), withheld=self.withheld_on.get(host, ""))
 
     def without_host(self, host: str) -> "Pairs":
         """Return the pairs of all other hosts."""

@@ -251,13 +251,11 @@ def test_a_block_takes_from_start_to_start_whatever_happened_between_two_trials(
 def test_repeats_cost_time() -> None:
     trials = campaign(10, noisy(0.02))
     again = [
-        StoredTrial(
-            **vars(trial)
-            | {
-                "group": trial.group + 100,
-                "repeats": trial.group,
-                "started_at": trial.started_at + timedelta(hours=1),
-            }
+        replace(
+            trial,
+            group=trial.group + 100,
+            repeats=trial.group,
+            started_at=trial.started_at + timedelta(hours=1),
         )
         for trial in trials
         if trial.block < 5

@@ -45,11 +45,13 @@ from assay.analysis.types import (
     Pathology,
 )
 from assay.analysis.verdicts import Better, Question, decide
+from assay.collection import paused
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
 from assay.store.types import StoredTrial, representative
 
 
+@paused()
 def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis:
     """Summarise the compared metric of every condition, and compare levels with the baseline.
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NoReturn
@@ -55,9 +55,11 @@ _LARGE = re.compile(r"e\+?\d{2}")
 
 def from_json(text: Any) -> Any:
     """Return the value of a JSON text; `Unfit` if it is not JSON, or has a number that is not finite."""
-    with suppress(TypeError, ValueError):  # what this quick reader refuses, the others name or accept
+    try:  # what this quick reader refuses, the others name or accept; `suppress` would take as long
         if not (_BEYOND.search(text) or _LARGE.search(text) or "E" in text):
             return from_plain_json(text, allow_inf_nan=False)
+    except (TypeError, ValueError):
+        pass
     try:
         return (_SLOW_DECODER if _BEYOND.search(text) else _DECODER).decode(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -127,6 +129,7 @@ class _Verdict:
 
 PLANNED = TypeAdapter(PlannedTrial)
 TRIAL = TypeAdapter(StoredTrial)
+TRIALS = TypeAdapter(list[StoredTrial])
 DECISION = TypeAdapter(Decision)
 SUMMARY = TypeAdapter(CampaignSummary)
 OUTCOME = TypeAdapter(Outcome)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -99,6 +99,17 @@ class Json(JsonText):
         return lambda text: None if text is None else from_json(convert(text))
 
 
+class RepeatedJson(Json):
+    """A JSON value that many rows have: it is decoded once, so it must not be changed."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Processor:
+        """Decode a text that was not among the latest."""
+        decode = super().result_processor(dialect, coltype)
+        return decode and lru_cache(maxsize=1000)(decode)
+
+
 class _SqliteJson(Text):
     """The type of a text in a column that SQLite calls JSON."""
 
@@ -188,10 +199,10 @@ class PlannedTrialColumns(TypedColumns):
     ordinal = Column(Whole, primary_key=True)
     block = Column(Whole, nullable=False)
     group = Column(Whole, nullable=False)
-    levels: Column[Mapping[str, Level]] = Column(Json, nullable=False)
+    levels: Column[Mapping[str, Level]] = Column(RepeatedJson, nullable=False)
     request: Column[Mapping[str, Any]] = Column(Json, nullable=False)
     program = Column(AnyText, nullable=False)
-    perturbation: Column[Mapping[str, int | float | str]] = Column(Json, nullable=False)
+    perturbation: Column[Mapping[str, int | float | str]] = Column(RepeatedJson, nullable=False)
     timeout_s = Column(Float, nullable=False)
     memory_limit_mb = Column(Whole, nullable=False)
     arguments: Column[list[str]] = Column(Json, nullable=False)

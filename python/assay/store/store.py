@@ -5,7 +5,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
+from assay.collection import paused
 from assay.errors import AssayError
 from assay.experiment.types import Experiment
 from assay.plan.types import Plan, PlannedTrial, Status
@@ -188,7 +189,7 @@ class Store:
             ) from error
         return resolved.altered(source=row["source"])
 
-    def head(self, campaign_id: int) -> RowMapping:
+    def head(self, campaign_id: int) -> dict[str, Any]:
         """Return the experiment of a campaign, its text and its host."""
         columns = (campaign.c.resolved, campaign.c.source, campaign.c.host)
         (row,) = self.rows(campaign_id, select(*columns).where(campaign.c.id == campaign_id))
@@ -406,6 +407,7 @@ class Store:
                 counts.setdefault(number, {})[status] = count
         return [_summary({**row, "counts": counts.get(row["id"], {})}) for row in rows]
 
+    @paused()
     def trials(self, campaign_id: int) -> list[StoredTrial]:
         """Return the ended trials of a campaign in the order of its plan, without their raw records."""
         return list(self.each_trial(campaign_id))
@@ -423,10 +425,8 @@ class Store:
             .outerjoin(record, record.c.trial_id == trial.c.id)
             .where(trial.c.campaign_id == campaign_id, *conditions)
         )
-        for row in self.each(campaign_id, statement, trial.c.ordinal):
-            if row["trial_id"] is None:
-                raise DamagedError(campaign_id, f"trial {row['id']} has no record")
-            yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
+        for rows in self._some(campaign_id, statement, trial.c.ordinal):
+            yield from _checked_trials(campaign_id, rows)
 
     def environments(self, campaign_id: int) -> dict[str, Any]:
         """Return digest -> content: what trials report about machine and program, and hosts' settings."""
@@ -612,22 +612,30 @@ class Store:
         rows = self.each(campaign_id, statement, planned_trial.c.ordinal)
         return (_checked_plan(campaign_id, row) for row in rows)
 
-    def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[RowMapping]:
+    def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> list[dict[str, Any]]:
         """Return the rows of a statement on a campaign; raise an AssayError if there is no such campaign."""
         with self._database.read() as connection:
             experiment_of(connection, campaign_id)
-            return connection.execute(statement).mappings().all()
+            result = connection.execute(statement)
+            names = [*result.keys()]
+            return [dict(zip(names, row, strict=True)) for row in result]
 
     def each(
         self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
-    ) -> Iterator[RowMapping]:
-        """Yield the rows of a statement on a campaign, some at a time, ordered by a unique number."""
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a statement on a campaign, ordered by a unique number."""
+        return chain.from_iterable(self._some(campaign_id, statement, number))
+
+    def _some(
+        self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield some rows at a time of a statement on a campaign, ordered by a unique number."""
         ordered = statement.order_by(number).limit(_ROWS_AT_ONCE)
         rows = self.rows(campaign_id, ordered)
         while rows:
-            yield from rows
+            yield rows
             last = rows[-1][number.name]
-            rows = self.rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else ()
+            rows = self.rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else []
 
 
 def experiment_of(connection: Connection, campaign_id: int) -> int:
@@ -828,13 +836,24 @@ def _summary(values: dict[str, Any]) -> CampaignSummary:
     return summary
 
 
-def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: RowMapping) -> Any:
+def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: dict[str, Any]) -> Any:
     """Return a row of a campaign as a type; raise a DamagedError if it does not fit."""
     with row_of(campaign_id, name):
-        return kind.validate_python(dict(row))
+        return kind.validate_python(row)
 
 
-def _checked_plan(campaign_id: int, row: RowMapping) -> PlannedTrial:
+def _checked_trials(campaign_id: int, rows: Sequence[dict[str, Any]]) -> Iterator[StoredTrial]:
+    if all(row["trial_id"] is not None for row in rows):
+        with suppress(ValidationError):
+            yield from reading.TRIALS.validate_python(rows)
+            return
+    for row in rows:  # one is damaged: which?
+        if row["trial_id"] is None:
+            raise DamagedError(campaign_id, f"trial {row['id']} has no record")
+        yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
+
+
+def _checked_plan(campaign_id: int, row: dict[str, Any]) -> PlannedTrial:
     planned: PlannedTrial = _checked(PLANNED, campaign_id, f"the planned trial {row['ordinal']}", row)
     return planned
 

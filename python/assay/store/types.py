@@ -12,7 +12,7 @@ from assay.plan.types import Level, Status
 Number = int | FiniteFloat
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredTrial:
     """One ended trial, without its raw record.
 

@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
 from pathlib import PurePath
+from typing import Any
 
 from msgspec import ValidationError, json
 from msgspec.structs import replace
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, func, select
 
 from assay.errors import AssayError
 from assay.store import DamagedError, Store
@@ -108,7 +109,7 @@ def _benchmarks(store: Store, campaign_id: int) -> Iterator[Benchmark]:
         .outerjoin(record, record.c.trial_id == trial.c.id)
         .where(planned_trial.c.campaign_id == campaign_id)
     )
-    processes: list[RowMapping] = []
+    processes: list[dict[str, Any]] = []
     for row in chain(store.each(campaign_id, statement, planned_trial.c.ordinal), [None]):
         if processes and (row is None or row["block"] == 0):
             first = processes[0]["ordinal"]
