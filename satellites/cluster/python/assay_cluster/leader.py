@@ -96,7 +96,7 @@ class Leader:
         keep_files(led.store, led.number, needed(as_stored, scheduler.pending))
         with ThreadPoolExecutor(len(self.units)) as threads:
             crews = [_Crew(unit, work, threads) for unit in self.units]
-            run = _Run(led, scheduler, progress, crews)
+            run = Led(led, scheduler, progress, crews)
             try:
                 run.run()
                 run.let_end()
@@ -144,7 +144,7 @@ class _Crew:
 
 
 @dataclass
-class _Run:
+class Led:
     """One run of a campaign on hosts.
 
     Attributes:
@@ -344,7 +344,8 @@ class _Run:
 
     def let_end(self) -> None:
         """Let the workers end by themselves: they may still run a group, if the campaign ends early."""
-        dismiss(self.led.store, self.led.number)
+        with suppress(ServerGoneError):  # then `end` ends them
+            dismiss(self.led.store, self.led.number)
         until = time.monotonic() + ENDING_S
         while time.monotonic() < until and any(
             crew.starting is not None and crew.ended() is None for crew in self.crews
