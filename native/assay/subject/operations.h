@@ -576,7 +576,8 @@ struct visit_range {
   static void until_beyond(Map& map, const question& asked, auto visit, auto visit_all) {
     using types = std::remove_reference_t<Map>;
     using K = typename types::key_type;
-    const K& last = map.last_key(asked.last);
+    // A copy: the next key is encoded in the same bytes.
+    const K last(map.last_key(asked.last));  // NOLINT(performance-unnecessary-copy-initialization)
     bool is_over = false;
     const bool came_to_end = visit_all([&](const K& key, const typename types::value_type& value) {
       if (is_over || !(last < key)) visit(key, value);
@@ -598,7 +599,9 @@ struct visit_all {
     }
   {
     using types = std::remove_reference_t<decltype(map)>;
-    const typename types::key_type& first = map.key(asked.key);
+    // A copy: the next key is encoded in the same bytes.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
+    const typename types::key_type first(map.key(asked.key));
     const auto from_first = [&](const auto& key, const auto& value) {
       if (!(key < first)) visit(key, value);
     };
