@@ -138,7 +138,7 @@ def sign_flips(
         else:
             same = 1
             below, above = _subset_ratios(data[rows], divisors[rows], generators)
-        fewer = np.minimum((below <= same).sum(axis=1), (above >= same).sum(axis=1))
+        fewer = np.minimum(np.count_nonzero(below <= same, axis=1), np.count_nonzero(above >= same, axis=1))
         p[rows] = np.minimum(1, 2 * (1 + fewer) / order)
         if k > 0:
             low[rows] = np.partition(below, k - 1, axis=1)[:, k - 1]
@@ -191,13 +191,16 @@ def _subset_means(data: NDArray[np.float64], generators: int) -> NDArray[np.floa
     of g have their signs turned. The latter, for all g at once, is the Walsh-Hadamard transform of the data
     laid out by code; its time does not depend on the number of pairs.
     """
-    return _subset_sums(data, generators) / _layout(data.shape[1], generators)[1]
+    means = _subset_sums(data, generators)
+    means /= _layout(data.shape[1], generators)[1]
+    return means
 
 
 def _subset_sums(data: NDArray[np.float64], generators: int) -> NDArray[np.float64]:
     codes, _ = _layout(data.shape[1], generators)
-    signed = signed_sums(data, codes, generators)[:, 1:]
-    sums: NDArray[np.float64] = (data.sum(axis=1, keepdims=True) - signed) / 2
+    sums = signed_sums(data, codes, generators)[:, 1:]
+    np.subtract(data.sum(axis=1, keepdims=True), sums, out=sums)
+    sums /= 2
     return sums
 
 
@@ -227,25 +230,31 @@ def _layout(pairs: int, generators: int) -> tuple[NDArray[np.uint32], NDArray[np
 
 
 def signed_sums(data: NDArray[np.float64], codes: NDArray[np.uint32], generators: int) -> NDArray[np.float64]:
-    """Return the sum over all pairs with the signs of each subset turned, the empty set first."""
-    order = 1 << generators
-    laid_out = np.zeros((len(data), order))
-    for start in range(0, len(codes), order // 2):  # up to here codes are distinct
-        columns = slice(start, start + order // 2)
-        laid_out[:, codes[columns]] += data[:, columns]
-    return _walsh_hadamard(laid_out)
+    """Return the sum over all pairs with the signs of each subset turned, the empty set first.
+
+    A code has odd weight, so its other bits give the lowest one: the transform is of half the size, for the
+    subsets g without this bit. The complement of such a subset turns the other signs.
+    """
+    half = 1 << (generators - 1)
+    laid_out = np.zeros((len(data), half))
+    for start in range(0, len(codes), half):  # up to here codes are distinct
+        columns = slice(start, start + half)
+        laid_out[:, codes[columns] >> 1] += data[:, columns]
+    signed = _walsh_hadamard(laid_out)
+    return np.concatenate((signed, -signed), axis=1)
 
 
 def _walsh_hadamard(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the product of each row with the matrix (-1)**(number of bits that row and column share).
 
     Each step adds and subtracts neighbours; the results are the two halves of the next step (Pease 1968).
+    The values are overwritten.
     """
     half = values.shape[1] // 2
-    step = values
+    step, following = values, np.empty_like(values)
     for _ in range(values.shape[1].bit_length() - 1):
         even, odd = step[:, ::2], step[:, 1::2]
-        step = np.empty_like(values)
-        np.add(even, odd, out=step[:, :half])
-        np.subtract(even, odd, out=step[:, half:])
+        np.add(even, odd, out=following[:, :half])
+        np.subtract(even, odd, out=following[:, half:])
+        step, following = following, step
     return step
