@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.pairs import NOT_RUN, Pairs, Sample, Unit, of_means, sample_of
+from assay.analysis.pairs import NOT_RUN, Pairs, Sample, Unit, common_blocks, of_means, sample_of_sides
 from assay.analysis.types import Aggregate, Comparison, Estimate
 from assay.experiment.types import Experiment
 from assay.plan.types import Level
@@ -74,9 +74,7 @@ def samples_of(
     return [
         *(pairs.sample(by_difference=by_difference) for pairs in chosen),
         *(
-            by_block([chosen[index] for index in whole.members], whole.weights, by_difference=by_difference)[
-                0
-            ]
+            by_block([chosen[index] for index in whole.members], whole.weights, by_difference=by_difference)
             for whole in together
         ),
     ]
@@ -87,10 +85,8 @@ def withheld_of(chosen: Sequence[Pairs], together: Sequence[WorkloadGroup]) -> l
     return [*(pairs.withheld for pairs in chosen), *(whole.withheld(chosen) for whole in together)]
 
 
-def by_block(
-    workloads: Sequence[Pairs], weights: Sequence[float], *, by_difference: bool
-) -> tuple[Sample, Mapping[str, int]]:
-    """Return the change in each block that has every workload, and why other blocks do not count.
+def by_block(workloads: Sequence[Pairs], weights: Sequence[float], *, by_difference: bool) -> Sample:
+    """Return the change in each block that has every workload.
 
     Blocks of different hosts are kept apart, whatever their numbers.
 
@@ -99,24 +95,25 @@ def by_block(
     each value divided by the mean over both sides of its workload. If there is no ratio, the change is the
     weighted mean of the differences. A block in which a workload has no pair does not count.
     """
-    of_blocks = [workload.of_block for workload in workloads]
-    lacking: dict[Unit, str] = {}
-    blocks = {block for of_block in of_blocks for block in of_block}
-    for workload, of_block in zip(workloads, of_blocks, strict=True):
-        reasons = {pair.unit: pair.reason for pair in workload.pairs if pair.reason}
-        for block in sorted({*reasons, *blocks} - of_block.keys()):
-            lacking.setdefault(block, reasons.get(block, NOT_RUN))
-    counting = [block for block in of_blocks[0] if block not in lacking]
+    indices = common_blocks(workloads)
+    hosts = [block.host for block in indices]
     members = [
-        sample_of(
-            [[pair.level for pair in of_block[block]] for block in counting],
-            [[pair.baseline for pair in of_block[block]] for block in counting],
-            by_difference=by_difference,
-            hosts=[block.host for block in counting],
-        )
-        for of_block in of_blocks
+        sample_of_sides(*workload.in_blocks(indices), by_difference=by_difference, hosts=hosts)
+        for workload in workloads
     ]
-    return _together(members, weights, by_difference=by_difference), dict(Counter(lacking.values()))
+    return _together(members, weights, by_difference=by_difference)
+
+
+def dropped_blocks(workloads: Sequence[Pairs]) -> dict[str, int]:
+    """Return reason -> number of blocks in which a workload has no pair for this reason."""
+    lacking: dict[Unit, str] = {}
+    of_workloads = [{*workload.units} for workload in workloads]
+    blocks = set[Unit]().union(*of_workloads)
+    for workload, having in zip(workloads, of_workloads, strict=True):
+        reasons = {pair.unit: pair.reason for pair in workload.pairs if pair.reason}
+        for block in sorted({*reasons, *blocks} - having):
+            lacking.setdefault(block, reasons.get(block, NOT_RUN))
+    return dict(Counter(lacking.values()))
 
 
 def _together(members: Sequence[Sample], weights: Sequence[float], *, by_difference: bool) -> Sample:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.aggregate import WorkloadGroup, samples_of, withheld_of
 from assay.analysis.intervals import NEGLIGIBLE, median, median_interval
-from assay.analysis.pairs import Pair, Pairs
+from assay.analysis.pairs import Pairs, Side, common_blocks
 from assay.analysis.population import FEWEST_HOSTS
 from assay.analysis.shape import shape
 from assay.analysis.types import Estimate, HostAnswers, Hosts, Interval, OddHost, Shape
@@ -87,22 +87,23 @@ def _blocks(chosen: Sequence[Pairs]) -> dict[str, _Blocks]:
 
     A change is 2 (y - x) / (y + x): for small ones the log ratio, and finite if a value is 0.
     """
-    compared = [pairs.of_block for pairs in chosen if pairs.of_block]
-    blocks: dict[str, list[list[float]]] = {}
-    for unit in compared[0] if compared else ():
-        row = [of_block.get(unit, []) for of_block in compared]
-        if all(row):
-            blocks.setdefault(unit.host, []).append([_change(of_unit) for of_unit in row])
-    return {host: np.array(rows) for host, rows in blocks.items()}
+    compared = [pairs for pairs in chosen if pairs.units]
+    if not compared:
+        return {}
+    indices = common_blocks(compared)
+    changes = np.column_stack([_changes(*pairs.in_blocks(indices)) for pairs in compared])
+    hosts: dict[str, list[int]] = {}
+    for block, index in indices.items():
+        hosts.setdefault(block.host, []).append(index)
+    return {host: changes[of_host] for host, of_host in hosts.items()}
 
 
-def _change(pairs: Sequence[Pair]) -> float:
-    """Return the mean change of some pairs."""
-    changes = []
-    for pair in pairs:
-        size = abs(pair.level) / 2 + abs(pair.baseline) / 2
-        changes.append((pair.level - pair.baseline) / size if size else 0.0)
-    return sum(changes) / len(changes)
+def _changes(level: Side, baseline: Side) -> NDArray[np.float64]:
+    """Return the mean change of each block's pairs."""
+    sizes = np.abs(level.values) / 2 + np.abs(baseline.values) / 2
+    with np.errstate(over="ignore"):
+        differences = level.values - baseline.values
+    return level.means(np.divide(differences, sizes, out=np.zeros_like(sizes), where=sizes > 0))
 
 
 class Unlike(NamedTuple):

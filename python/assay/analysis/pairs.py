@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -66,22 +66,61 @@ class Sample:
         return bool((self.level < 0).any() or (self.baseline < 0).any())
 
 
+@dataclass(frozen=True)
+class Side:
+    """The values on one side of pairs; a pair has one or several.
+
+    Attributes:
+        values: of all pairs.
+        logs: their logarithms; NaN if a value is not above 0.
+        pair: the index of each value's pair.
+        pairs: number of pairs.
+    """
+
+    values: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    pair: NDArray[np.intp]
+    pairs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Side":
+        """Return the side of pairs with one value each."""
+        # NumPy's logarithms depend on the processor.
+        logs = [math.log(value) if value > 0 else math.nan for value in values]
+        return cls(np.array(values, float), np.array(logs, float), np.arange(len(values)), len(values))
+
+    def in_blocks(self, block: NDArray[np.intp], blocks: int) -> "Side":
+        """Return the side of blocks, given the index of each value's block; -1 leaves it out."""
+        kept = block >= 0
+        return Side(self.values[kept], self.logs[kept], block[kept], blocks)
+
+    def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of each pair, given a number for each value."""
+        means: NDArray[np.float64] = np.bincount(self.pair, values, self.pairs) / np.bincount(self.pair)
+        return means
+
+
 def sample_of(
-    level: Sequence[Sequence[float]],
-    baseline: Sequence[Sequence[float]],
-    *,
-    by_difference: bool,
-    hosts: Sequence[str] = (),
+    level: Sequence[Sequence[float]], baseline: Sequence[Sequence[float]], *, by_difference: bool
 ) -> Sample:
     """Return the sample of pairs, each with one or several values on either side."""
+    sides = []
+    for side in (level, baseline):
+        pair = [index for index, values in enumerate(side) for _ in values]
+        sides.append(Side.of([*chain.from_iterable(side)]).in_blocks(np.array(pair, np.intp), len(side)))
+    return sample_of_sides(*sides, by_difference=by_difference)
+
+
+def sample_of_sides(level: Side, baseline: Side, *, by_difference: bool, hosts: Sequence[str] = ()) -> Sample:
+    """Return the sample of pairs."""
     sides = level, baseline
-    every = [value for side in sides for values in side for value in values]
-    means = [np.array([sum(values) / len(values) for values in side]) for side in sides]
-    if not by_difference and min(every, default=1.0) > 0:
-        logs = [np.array([sum(map(math.log, values)) / len(values) for values in side]) for side in sides]
+    least = min(side.values.min(initial=math.inf) for side in sides)
+    means = [side.means(side.values) for side in sides]
+    if not by_difference and least > 0:
+        logs = [side.means(side.logs) for side in sides]
         return Sample("logs", logs[0] - logs[1], means[0], means[1], hosts=hosts)
-    zeros = [sum(value == 0 for values in side for value in values) for side in sides]
-    by_difference = by_difference or min(every) < 0
+    zeros = [int(np.count_nonzero(side.values == 0)) for side in sides]
+    by_difference = by_difference or bool(least < 0)
     return of_means(means[0], means[1], (zeros[0], zeros[1]), by_difference=by_difference, hosts=hosts)
 
 
@@ -154,12 +193,21 @@ class Pairs:
         return [pair for pair in self.pairs if not pair.reason]
 
     @cached_property
-    def of_block(self) -> dict[Unit, list[Pair]]:
-        """Block -> its pairs that count."""
-        blocks: dict[Unit, list[Pair]] = defaultdict(list)
-        for pair in self.counting:
-            blocks[pair.unit].append(pair)
-        return dict(blocks)
+    def units(self) -> list[Unit]:
+        """The block of each pair that counts."""
+        return [pair.unit for pair in self.counting]
+
+    @cached_property
+    def sides(self) -> tuple[Side, Side]:
+        """The values of the pairs that count: at the level, and at the baseline."""
+        level = Side.of([pair.level for pair in self.counting])
+        return level, Side.of([pair.baseline for pair in self.counting])
+
+    def in_blocks(self, indices: Mapping[Unit, int]) -> tuple[Side, Side]:
+        """Return the values of some blocks, each of which has an index and at least one pair."""
+        block = np.array([indices.get(unit, -1) for unit in self.units], np.intp)
+        level, baseline = self.sides
+        return level.in_blocks(block, len(indices)), baseline.in_blocks(block, len(indices))
 
     @cached_property
     def _of_host(self) -> dict[str, list[Pair]]:
@@ -182,12 +230,8 @@ class Pairs:
 
     def sample(self, *, by_difference: bool) -> Sample:
         """Return the sample of the pairs that count."""
-        return sample_of(
-            [[pair.level] for pair in self.counting],
-            [[pair.baseline] for pair in self.counting],
-            by_difference=by_difference,
-            hosts=[pair.host for pair in self.counting],
-        )
+        hosts = [pair.host for pair in self.counting]
+        return sample_of_sides(*self.sides, by_difference=by_difference, hosts=hosts)
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -217,6 +261,13 @@ class Pairs:
         others = [pair for pair in self.pairs if pair.reason or pair.group not in mixed]
         excluded = (pair._replace(reason=HOST_CHANGED) for pair in changed)
         return replace(self, pairs=(*others, *excluded))
+
+
+def common_blocks(of_all: Sequence[Pairs]) -> dict[Unit, int]:
+    """Return the blocks in which every comparison has a pair that counts, with their indices."""
+    first, *others = (pairs.units for pairs in of_all)
+    common = {*first}.intersection(*others)
+    return dict(zip((block for block in dict.fromkeys(first) if block in common), count()))
 
 
 def by_host(trials: Iterable[StoredTrial]) -> dict[str, list[StoredTrial]]:
@@ -362,19 +413,21 @@ def pairs(
     comparison is withheld if this is so on all hosts.
     """
     groups = contexts.get(target.key, {})
-    firsts = {number: next(iter(group.values())) for number, group in groups.items()}
     withheld = {}
-    for host in by_host(firsts.values()) or {"": []}:
+    firsts = [next(iter(group.values())) for group in groups.values()]
+    for host in dict.fromkeys(first.ran_on or "" for first in firsts) or [""]:
         places = [(target.key, target.level, host), (target.key, target.baseline, host)]
         withheld[host] = " and ".join(failed[place] for place in places if place in failed)
     of_groups = []
-    for number, group in groups.items():
-        sides = [group.get(side) for side in (target.level, target.baseline)]
-        values = [value_of(trial, metric) for trial in sides]
-        first = firsts[number]
+    for (number, group), first in zip(groups.items(), firsts, strict=True):
+        sides = group.get(target.level), group.get(target.baseline)
+        values = value_of(sides[0], metric), value_of(sides[1], metric)
+        reasons = [value for value in values if isinstance(value, str)]
         host = first.ran_on or ""
-        reason = next((reason for reason in _REASONS if reason in values), WITHHELD if withheld[host] else "")
-        if not reason and len({trial.ran_on for trial in sides if trial}) > 1:
+        reason = WITHHELD if withheld[host] else ""
+        if reasons:
+            reason = min(reasons, key=_REASONS.index)
+        elif not reason and sides[0] and sides[1] and sides[0].ran_on != sides[1].ran_on:
             reason = HOST_CHANGED  # a campaign that was resumed elsewhere within the group
         level, baseline = (math.nan, math.nan) if reason else map(float, values)
         of_groups.append(Pair(number, first.block, level, baseline, reason, host, first.host_number))

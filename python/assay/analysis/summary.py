@@ -9,7 +9,7 @@ from itertools import count
 from assay.analysis.aggregate import (
     WorkloadGroup,
     aggregate,
-    by_block,
+    dropped_blocks,
     samples_of,
     wholes,
     withheld_of,
@@ -253,9 +253,7 @@ def _compare(
             whole,
             comparisons,
             decided[index],
-            by_block(
-                [counted[member] for member in whole.members], whole.weights, by_difference=by_difference
-            )[1],
+            dropped_blocks([counted[member] for member in whole.members]),
             withheld=bool(withheld[index]),
         )
         for index, whole in enumerate(together, len(family))
