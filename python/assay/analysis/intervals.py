@@ -138,11 +138,15 @@ def sign_flips(
         else:
             same = 1
             below, above = _subset_ratios(data[rows], divisors[rows], generators)
-        fewer = np.minimum(np.count_nonzero(below <= same, axis=1), np.count_nonzero(above >= same, axis=1))
-        p[rows] = np.minimum(1, 2 * (1 + fewer) / order)
+        fewer = [
+            min(map(np.count_nonzero, sides)) for sides in zip(below <= same, above >= same, strict=True)
+        ]
+        p[rows] = np.minimum(1, 2 * (1 + np.array(fewer)) / order)
         if k > 0:
-            low[rows] = np.partition(below, k - 1, axis=1)[:, k - 1]
-            high[rows] = np.partition(above, order - 1 - k, axis=1)[:, order - 1 - k]
+            below.partition(k - 1, axis=1)
+            low[rows] = below[:, k - 1]
+            above.partition(order - 1 - k, axis=1)
+            high[rows] = above[:, order - 1 - k]
     center = data.mean(axis=1) if divisors is None else data.sum(axis=1) / divisors.sum(axis=1)
     if k == 0:
         return SignFlips(center, None, None, p, 0)

@@ -79,12 +79,12 @@ def host_modes(trials: Sequence[StoredTrial], experiment: Experiment) -> HostMod
     if not values:
         return None
     boundaries = _boundaries(values)
+    if not boundaries:
+        return HostModes(METRIC, {}, None, dict.fromkeys((trial.group for trial in trials), "unknown"))
     sides: dict[int, list[HostMode | None]] = defaultdict(list)
     for trial in trials:
         sides[trial.group] += _sides(trial, placement_of, boundaries)
     of_group = {group: _mode(of_trials) for group, of_trials in sides.items()}
-    if not boundaries:
-        return HostModes(METRIC, {}, None, of_group)
     shown = max(boundaries, key=lambda placement: (len(values[placement]), repr(placement)))
     boundary = boundaries[shown]
     centers: dict[HostMode, float] = {

@@ -348,12 +348,56 @@ def by_context(trials: Iterable[StoredTrial], experiment: Experiment) -> Mapping
     """Return context -> group -> level of the compared factor -> trial."""
     contexts: dict[Context, dict[int, dict[Level, StoredTrial]]] = defaultdict(lambda: defaultdict(dict))
     compared = experiment.comparison.factor
+    others = [factor for factor in experiment.changes if factor != compared]
     for trial in trials:
-        contexts[experiment.context(trial.levels)][trial.group][trial.levels[compared]] = trial
+        levels = trial.levels
+        contexts[tuple([levels[factor] for factor in others])][trial.group][levels[compared]] = trial
     return contexts
 
 
-def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
+@dataclass(frozen=True)
+class OnHost:
+    """What is known of the trials of a condition on one host.
+
+    Attributes:
+        lost: the mean share of processor time that they lost, less disturbed groups that were repeated.
+        idle: what they measured if practically nothing happened in them.
+    """
+
+    lost: float | None
+    idle: str
+
+
+@dataclass(frozen=True)
+class OfCondition:
+    """The trials of a condition, in their order, and name of host -> what is known of those that it ran."""
+
+    trials: Sequence[StoredTrial]
+    hosts: Mapping[str, OnHost]
+
+
+def by_condition(
+    trials: Sequence[StoredTrial], experiment: Experiment
+) -> dict[tuple[Level, ...], OfCondition]:
+    """Return the levels of each condition, as `condition_key` has them -> its trials."""
+    factors = [*experiment.changes]
+    conditions: dict[tuple[Level, ...], list[StoredTrial]] = defaultdict(list)
+    for trial in trials:
+        levels = trial.levels
+        conditions[tuple([levels[factor] for factor in factors])].append(trial)
+    quiet = {trial.ordinal for trial in without_busy(trials, experiment)}
+
+    def on_host(members: Sequence[StoredTrial]) -> OnHost:
+        share = lost(trial for trial in members if trial.ordinal in quiet)
+        return OnHost(share, idleness(members, experiment))
+
+    return {
+        key: OfCondition(members, {host: on_host(there) for host, there in by_host(members).items()})
+        for key, members in conditions.items()
+    }
+
+
+def failures(conditions: Iterable[OfCondition], experiment: Experiment) -> Failures:
     """Return the levels whose trials do not count: one is not valid, or all lost too much processor time or
     are idle.
 
@@ -361,28 +405,23 @@ def failures(trials: Iterable[StoredTrial], experiment: Experiment) -> Failures:
     after the look on which verdicts rest. No failure counts if the experiment accepts it. A trial that is
     not valid counts on all hosts; lost time and idleness count on the host on which they occurred.
     """
-    trials = list(trials)
     comparison = experiment.comparison
     factor = comparison.factor
-    quiet = {trial.ordinal for trial in without_busy(trials, experiment)}
-    by_place: dict[tuple[Context, Level], list[StoredTrial]] = defaultdict(list)
-    for trial in trials:
-        by_place[experiment.context(trial.levels), trial.levels[factor]].append(trial)
     counts_busy = experiment.design.busy == "count" or comparison.host_independent
     said = {}
-    for (context, level), everywhere in by_place.items():
+    for condition in conditions:
+        levels = condition.trials[0].levels
+        context, level = experiment.context(levels), levels[factor]
         whose = f"of {level}" if factor == "subject" else f"with {factor}={level}"
-        failed = not_valid(Counter(trial.status for trial in everywhere), whose)
-        for host, members in by_host(everywhere).items():
-            disturbed = lost(trial for trial in members if trial.ordinal in quiet)
-            idle = idleness(members, experiment)
+        failed = not_valid(Counter(trial.status for trial in condition.trials), whose)
+        for host, there in condition.hosts.items():
             said[context, level, host] = " and ".join(
                 filter(
                     None,
                     (
                         "" if comparison.accept_invalid else failed,
-                        "" if counts_busy else disturbance(disturbed, whose),
-                        idle and f"trials {whose} measured {idle}",
+                        "" if counts_busy else disturbance(there.lost, whose),
+                        there.idle and f"trials {whose} measured {there.idle}",
                     ),
                 )
             )
@@ -445,7 +484,7 @@ def counting_pairs(
     """
     trials = list(trials)
     contexts = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
-    failed = failures(trials, experiment)
+    failed = failures(by_condition(trials, experiment).values(), experiment)
     of_comparisons = (
         pairs(contexts, target, analysis.metric, failed) for target in planned_comparisons(experiment)
     )

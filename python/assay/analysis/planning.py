@@ -18,6 +18,7 @@ from assay.analysis.intervals import NEGLIGIBLE, sign_flips
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import (
     PlannedComparison,
+    by_condition,
     by_context,
     condition_key,
     failures,
@@ -333,7 +334,11 @@ def _samples(
     it.
     """
     parts = [
-        (by_context(trials, experiment), host_modes(trials, experiment), failures(trials, experiment))
+        (
+            by_context(trials, experiment),
+            host_modes(trials, experiment),
+            failures(by_condition(trials, experiment).values(), experiment),
+        )
         for trials in campaigns
     ]
     for target in planned_comparisons(experiment):

@@ -1,10 +1,11 @@
 """From a campaign's trials to medians and verdicts."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from operator import attrgetter
 
 from assay.analysis.aggregate import (
     WorkloadGroup,
@@ -14,14 +15,15 @@ from assay.analysis.aggregate import (
     wholes,
     withheld_of,
 )
-from assay.analysis.busy import is_busy, lost, without_busy
+from assay.analysis.busy import is_busy, without_busy
 from assay.analysis.hosts import answers_of_hosts, on_one_scale, typical
-from assay.analysis.idle import idleness
 from assay.analysis.intervals import CONFIDENCE, median
 from assay.analysis.modes import host_modes
 from assay.analysis.pairs import (
+    OfCondition,
     Pairs,
     PlannedComparison,
+    by_condition,
     by_context,
     by_host,
     condition_key,
@@ -63,26 +65,32 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     If several hosts ran them, medians are of the hosts' medians, and modes are found on each host. From
     `FEWEST_HOSTS` hosts on, the comparisons are about the population of hosts, else about these alone.
     """
-    trials = sorted(trials, key=lambda trial: trial.ordinal)
+    trials = sorted(trials, key=attrgetter("ordinal"))
+    conditions = by_condition(trials, experiment)
     design = experiment.comparison
     main = [(target, design.metric, design.better) for target in planned_comparisons(experiment)]
     also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
     of_ladders = [(target, design.metric, design.better) for target in rungs(experiment)]
     together = wholes([(target.context, target.level) for target, *_ in main], experiment)
-    complete = _complete_blocks(trials, experiment)
+    complete = _complete_blocks(conditions.values(), experiment)
     look = reached(experiment.design, complete, sharing(design, experiment.design, len(main) + len(together)))
     waiting = waits(experiment.design, complete) if look is None else ""
     counting = without_busy(trials, experiment)
     counted = counted_trials(counting, look)
     modes = host_modes(counted, experiment)
     groups = by_context(counted, experiment)
-    failed = failures(trials, experiment)
+    failed = failures(conditions.values(), experiment)
 
     def pairs_of(target: PlannedComparison, of_metric: str) -> Pairs:
         return pairs(groups, target, of_metric, failed)
 
-    conditions = _summarise_conditions(trials, experiment)
-    hosts = {host: len(members) for host, members in by_host(counted).items()}
+    summaries = tuple(
+        _summarise_condition(
+            levels, conditions.get(condition_key(levels, experiment), OfCondition([], {})), experiment
+        )
+        for levels in experiment.conditions()
+    )
+    hosts = dict(Counter(trial.ran_on or "" for trial in counted))
     further = Question(
         design.smallest_effect_percent,
         design.correction,
@@ -106,7 +114,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         smallest_effect=design.smallest_effect,
         hosts=of_hosts,
         confidence=CONFIDENCE,
-        conditions=conditions,
+        conditions=summaries,
         comparisons=comparisons,
         also=_compare(also, [], pairs_of, further, modes)[0],
         aggregates=aggregates,
@@ -115,50 +123,34 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         waits=waiting,
         busy=experiment.design.busy != "count"
         and not design.host_independent
-        and any(is_busy(condition.lost) for condition in conditions),
+        and any(is_busy(condition.lost) for condition in summaries),
         gate_percent=design.gate_percent,
         rungs=_compare(of_ladders, [], pairs_of, of_main, modes)[0],
     )
 
 
-def _complete_blocks(trials: Iterable[StoredTrial], experiment: Experiment) -> int:
+def _complete_blocks(conditions: Iterable[OfCondition], experiment: Experiment) -> int:
     """Return how many blocks, counted from the first, have a trial of every condition on every host."""
-    seen: dict[int, set[tuple[int, tuple[Level, ...]]]] = defaultdict(set)
-    hosts = set()
-    for trial in trials:
-        seen[trial.block].add((trial.host_number, condition_key(trial.levels, experiment)))
-        hosts.add(trial.host_number)
+    seen: Counter[int] = Counter()
+    hosts: set[int] = set()
+    for condition in conditions:
+        places = {(trial.host_number, trial.block) for trial in condition.trials}
+        hosts.update(host for host, _ in places)
+        seen.update(block for _, block in places)
     complete = max(1, len(hosts)) * len(experiment.conditions())
-    return next(block for block in count() if len(seen[block]) < complete)
-
-
-def _summarise_conditions(
-    trials: Sequence[StoredTrial], experiment: Experiment
-) -> tuple[ConditionSummary, ...]:
-    by_condition: dict[tuple[Level, ...], list[StoredTrial]] = defaultdict(list)
-    for trial in trials:
-        by_condition[condition_key(trial.levels, experiment)].append(trial)
-    counting = {trial.ordinal for trial in without_busy(trials, experiment)}
-    return tuple(
-        _summarise_condition(
-            condition, by_condition[condition_key(condition, experiment)], experiment, counting
-        )
-        for condition in experiment.conditions()
-    )
+    return next(block for block in count() if seen[block] < complete)
 
 
 def _summarise_condition(
-    levels: Mapping[str, Level], trials: Sequence[StoredTrial], experiment: Experiment, counting: Set[int]
+    levels: Mapping[str, Level], condition: OfCondition, experiment: Experiment
 ) -> ConditionSummary:
     design = experiment.comparison
+    trials, hosts = condition.trials, condition.hosts.values()
     valid = [trial for trial in trials if trial.status == "valid"]
-    hosts = by_host(trials)
     of_host = {host: _finite(members, design.metric) for host, members in by_host(valid).items()}
     values = [value for members in of_host.values() for value in members]
     center, interval, of_shape = typical(of_host)
     share = design.pathological
-    shares = [lost(trial for trial in members if trial.ordinal in counting) for members in hosts.values()]
-    idle = (idleness(members, experiment) for members in hosts.values())
     return ConditionSummary(
         levels=levels,
         counts=dict(Counter(trial.status for trial in trials)),
@@ -167,11 +159,11 @@ def _summarise_condition(
         median=center,
         interval=interval,
         shape=of_shape,
-        lost=max((share for share in shares if share is not None), default=None),
+        lost=max((there.lost for there in hosts if there.lost is not None), default=None),
         pathological=None
         if share is None
         else worse_than_share(_outcomes(valid, design.metric), share, design.better),
-        idle=next(filter(None, idle), ""),
+        idle=next((there.idle for there in hosts if there.idle), ""),
         of_host={host: median(found) for host, found in of_host.items() if found} if len(hosts) > 1 else {},
     )
 

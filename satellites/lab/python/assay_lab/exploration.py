@@ -21,6 +21,7 @@ from assay.analysis.pairs import (
     Pairs,
     PlannedComparison,
     Unit,
+    by_condition,
     by_context,
     counted_trials,
     failures,
@@ -247,7 +248,7 @@ def _ratios(
 ) -> tuple[list[LogRatios], list[str]]:
     """Return the log ratios by block and context, and the contexts that are left out."""
     groups = by_context(counted_trials(without_busy(trials, experiment), analysis.look), experiment)
-    failed = failures(trials, experiment)
+    failed = failures(by_condition(trials, experiment).values(), experiment)
     together: dict[tuple[Level, Level], list[tuple[PlannedComparison, Mapping[Unit, float]]]] = defaultdict(
         list
     )
