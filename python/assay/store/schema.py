@@ -95,7 +95,9 @@ class Json(JsonText):
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Processor:
         """Decode a text; a row that is missing has none."""
-        convert = super().result_processor(dialect, coltype) or (lambda text: text)
+        convert = super().result_processor(dialect, coltype)
+        if convert is None:
+            return lambda text: None if text is None else from_json(text)
         return lambda text: None if text is None else from_json(convert(text))
 
 
@@ -149,7 +151,7 @@ def _moment(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
     try:
-        return datetime.fromisoformat(value).replace(tzinfo=UTC)
+        return datetime.fromisoformat(value + "+00:00")
     except (TypeError, ValueError):
         return Unfit(f"{shortened(repr(value))}, which is no moment")
 

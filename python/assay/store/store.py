@@ -12,11 +12,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import ArgsKwargs, PydanticSerializationError
 from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Row,
     RowMapping,
     Select,
     Table,
@@ -614,28 +615,31 @@ class Store:
 
     def rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> list[dict[str, Any]]:
         """Return the rows of a statement on a campaign; raise an AssayError if there is no such campaign."""
+        return [row._asdict() for row in self._rows(campaign_id, statement)]
+
+    def _rows(self, campaign_id: int, statement: Select[*tuple[Any, ...]]) -> Sequence[Row[*tuple[Any, ...]]]:
         with self._database.read() as connection:
             experiment_of(connection, campaign_id)
-            result = connection.execute(statement)
-            names = [*result.keys()]
-            return [dict(zip(names, row, strict=True)) for row in result]
+            return connection.execute(statement).all()
 
     def each(
         self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of a statement on a campaign, ordered by a unique number."""
-        return chain.from_iterable(self._some(campaign_id, statement, number))
+        for rows in self._some(campaign_id, statement, number):
+            yield from (row._asdict() for row in rows)
 
     def _some(
         self, campaign_id: int, statement: Select[*tuple[Any, ...]], number: Column[int]
-    ) -> Iterator[list[dict[str, Any]]]:
+    ) -> Iterator[Sequence[Row[*tuple[Any, ...]]]]:
         """Yield some rows at a time of a statement on a campaign, ordered by a unique number."""
         ordered = statement.order_by(number).limit(_ROWS_AT_ONCE)
-        rows = self.rows(campaign_id, ordered)
+        rows = self._rows(campaign_id, ordered)
         while rows:
             yield rows
-            last = rows[-1][number.name]
-            rows = self.rows(campaign_id, ordered.where(number > last)) if len(rows) == _ROWS_AT_ONCE else []
+            last = rows[-1]._mapping[number.name]
+            more = ordered.where(number > last)
+            rows = self._rows(campaign_id, more) if len(rows) == _ROWS_AT_ONCE else []
 
 
 def experiment_of(connection: Connection, campaign_id: int) -> int:
@@ -842,15 +846,16 @@ def _checked(kind: TypeAdapter[Any], campaign_id: int, name: str, row: dict[str,
         return kind.validate_python(row)
 
 
-def _checked_trials(campaign_id: int, rows: Sequence[dict[str, Any]]) -> Iterator[StoredTrial]:
-    if all(row["trial_id"] is not None for row in rows):
+def _checked_trials(campaign_id: int, rows: Sequence[Row[*tuple[Any, ...]]]) -> Iterator[StoredTrial]:
+    """Yield trials from rows with their fields, in order, and the number of their record."""
+    if all(row[-1] is not None for row in rows):
         with suppress(ValidationError):
-            yield from reading.TRIALS.validate_python(rows)
+            yield from reading.TRIALS.validate_python([ArgsKwargs(tuple(row[:-1])) for row in rows])
             return
     for row in rows:  # one is damaged: which?
-        if row["trial_id"] is None:
-            raise DamagedError(campaign_id, f"trial {row['id']} has no record")
-        yield _checked(reading.TRIAL, campaign_id, f"trial {row['id']}", row)
+        if row.trial_id is None:
+            raise DamagedError(campaign_id, f"trial {row.id} has no record")
+        yield _checked(reading.TRIAL, campaign_id, f"trial {row.id}", row._asdict())
 
 
 def _checked_plan(campaign_id: int, row: dict[str, Any]) -> PlannedTrial:
