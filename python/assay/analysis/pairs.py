@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -267,7 +267,8 @@ def common_blocks(of_all: Sequence[Pairs]) -> dict[Unit, int]:
     """Return the blocks in which every comparison has a pair that counts, with their indices."""
     first, *others = (pairs.units for pairs in of_all)
     common = {*first}.intersection(*others)
-    return dict(zip((block for block in dict.fromkeys(first) if block in common), count()))
+    blocks = (block for block in dict.fromkeys(first) if block in common)
+    return {block: index for index, block in enumerate(blocks)}
 
 
 def by_host(trials: Iterable[StoredTrial]) -> dict[str, list[StoredTrial]]:
