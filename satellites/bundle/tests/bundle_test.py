@@ -228,7 +228,8 @@ def test_a_bundle_has_a_campaign_on_several_hosts_as_it_was(hosts: Path, tmp_pat
     for part in (
         "Measured on 2 hosts (lab0 and lab1)\n",
         "runs the plan of one of them",
-        "- quick against slow, throughput: undecided",
+        "- quick against slow, throughput: undecided 1.00 0.",
+        "(faster on lab0; slower on lab1)\n",
         "- Time: a minute of yours, and a few seconds of",
     ):
         assert part in text, text

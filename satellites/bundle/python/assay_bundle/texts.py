@@ -111,7 +111,7 @@ file first. The programs are those of whoever made this file, and run as you: re
 | `plan.json` | every trial with all that was drawn at random |
 | `store.sqlite` | every result: `assay report --store store.sqlite` |
 | `site/index.html` | the report, for a browser |
-| `host.json` | what is known of the machine |
+| `host.json` | what is known of each machine |
 | `programs/`, `project/` | what was measured |
 | `sources/` | the sources at their commits, with the lock files |
 | `python/`, `lib*/`, `bin/`, `usr/` | Assay, Python and the shared libraries that they need |

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from assay.report import Report
 from assay.report.answers import AnswerRow
 from assay.report.hosts import HostRow, rows_of_hosts
+from assay.words import listed_briefly
 
 Holds = Literal["confirmed", "contradicted", "undecided"]
 
@@ -48,18 +49,30 @@ class Replayed:
 def replayed(then: Report, now: Report) -> list[Replayed]:
     """Return every comparison of a campaign, with what its replay says."""
     again = dict(_rows(now))
-    alone = {
-        id(answer): rows[1:]
-        for answer, (_, rows) in zip(then.analysis.answers, rows_of_hosts(then), strict=False)
-    }
+    alone = _alone(then)
     return [
         _replayed(_name(key), row, again.get(key), alone.get(id(row.answer), ())) for key, row in _rows(then)
     ]
 
 
 def claims(report: Report) -> list[str]:
-    """Return every comparison of a campaign with its verdict, in the words of a replay."""
-    return [f"{_name(key)}: {row.word} {_size(row)}".strip() for key, row in _rows(report)]
+    """Return every comparison of a campaign with its verdict, and with what its hosts say by themselves."""
+    alone = _alone(report)
+    return [_claim(_name(key), row, alone.get(id(row.answer), ())) for key, row in _rows(report)]
+
+
+def _claim(name: str, row: AnswerRow, hosts: Sequence[HostRow]) -> str:
+    by_word: dict[str, list[str]] = {}
+    for of in hosts:
+        by_word.setdefault(of.word, []).append(of.host)
+    alone = "; ".join(f"{word} on {listed_briefly(names)}" for word, names in by_word.items())
+    return f"{name}: {row.word} {_size(row)}".strip() + f" ({alone})" * bool(alone)
+
+
+def _alone(report: Report) -> dict[int, Sequence[HostRow]]:
+    """Return what each host says by itself, by the identity of the answer of all together."""
+    rows = zip(report.analysis.answers, rows_of_hosts(report), strict=False)  # of one host, there are no rows
+    return {id(answer): of_hosts for answer, (_, [_, *of_hosts]) in rows}
 
 
 def _replayed(name: str, then: AnswerRow, now: AnswerRow | None, hosts: Sequence[HostRow]) -> Replayed:

@@ -301,7 +301,9 @@ class Led:
             if crew.starting is None and time.monotonic() >= crew.not_before:
                 crew.start()  # one that was given up, too: its network may be back
         if all(crew.over is not None for crew in self.crews):
-            every = "; ".join(f"{crew.unit.name}: {crew.over}" for crew in self.crews)
+            reasons = [f"{crew.unit.name}: {crew.over}" for crew in self.crews]
+            others = [counted(reasons[2:], "other")] if reasons[2:] else []
+            every = "; ".join([*reasons[:2], *others])
             raise AssayError(
                 f"no host is left ({every}); what has ended is kept: once that is corrected,"
                 f" `assay resume --campaign {number} --on ...` goes on"
