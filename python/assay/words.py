@@ -140,9 +140,9 @@ def listed(parts: Sequence[str], conjunction: str = "and") -> str:
 
 
 def listed_briefly(parts: Sequence[str], most: int = 4) -> str:
-    """Return parts as in a sentence, and how many others there are: `a, b and 3 others`."""
+    """Return parts as in a sentence, and how many others there are, if not one: `a, b and 3 others`."""
     more = len(parts) - most
-    return listed([*parts[:most], counted(more, "other")] if more > 0 else parts)
+    return listed([*parts[:most], counted(more, "other")] if more > 1 else parts)
 
 
 def runs(noun: str, numbers: Iterable[int]) -> str:

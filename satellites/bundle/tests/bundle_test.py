@@ -30,8 +30,9 @@ from assay_bundle import archive
 from assay_bundle import contents as gathering
 from assay_bundle.alone import plan_of
 from assay_bundle.contents import contents
-from assay_bundle.inside import lines, replay_here
+from assay_bundle.inside import Result, lines, replay_here
 from assay_bundle.tree import Tree
+from assay_bundle.verdicts import Difference, OfHost, Replayed
 from conftest import Assay, assay_in
 
 VALIDATOR = Path(__file__).parents[3] / ".venv" / "roc-validator" / "bin" / "python"
@@ -205,6 +206,18 @@ def test_the_verdicts_of_each_host_and_of_all_are_beside_those_of_the_replay(
     ):
         assert part in said, said
     assert {of.name for of in result.differences} == {"setting kernel", "setting quota"}
+
+
+def test_of_many_hosts_a_replay_says_how_many_it_confirms_and_that_it_is_one_more_itself() -> None:
+    names = [f"lab{number}" for number in range(10)]
+    alone = [OfHost(name, "contradicted" if name > "lab1" else "confirmed", "faster", "2") for name in names]
+    verdict = Replayed("a against b", "contradicted", "faster", "slower", "2", "0.5", hosts=alone)
+    others = [Difference("setting governor", "powersave", "performance", names[:6])]
+    said = lines(Result("x", names, True, others, [verdict], {"valid": 4}))
+    assert "then on 10 hosts, lab0, lab1, lab2, lab3 and 6 others; this machine runs" in said[1]
+    assert "    by host: 2 confirmed, 8 contradicted" in said
+    assert "all hosts like those then, which one host alone does not refute" in "\n".join(said)
+    assert "powersave on lab0, lab1, lab2, lab3 and 2 others" in said[-1]
 
 
 @pytest.mark.usefixtures("without_python")

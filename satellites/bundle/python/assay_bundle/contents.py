@@ -83,7 +83,14 @@ def contents(store: Store, number: int, folder: Path) -> tuple[Tree, list[str]]:
         "experiment.toml": experiment.source,
         "host.json": _json(known),
         "plan.json": _json({"seed": summary.seed, "trials": plan}),
-        "README.md": readme(report, hosts, threads, size, platform.machine(), lacking),
+        "README.md": readme(
+            report,
+            hosts=hosts,
+            threads=threads,
+            size=size,
+            architecture=platform.machine(),
+            lacking=lacking,
+        ),
         "replay": replay_script(tree),
         str(inside.path).lstrip("/"): experiment.source,
     }

@@ -55,7 +55,13 @@ def replay_script(tree: Tree) -> str:
 
 
 def readme(
-    report: Report, hosts: Sequence[str], threads: int, size: int, architecture: str, lacking: Sequence[str]
+    report: Report,
+    *,
+    hosts: Sequence[str],
+    threads: int,
+    size: int,
+    architecture: str,
+    lacking: Sequence[str],
 ) -> str:
     """Return the README of a bundle.
 
