@@ -65,7 +65,10 @@ def _claim(name: str, row: AnswerRow, hosts: Sequence[HostRow]) -> str:
     by_word: dict[str, list[str]] = {}
     for of in hosts:
         by_word.setdefault(of.word, []).append(of.host)
-    alone = "; ".join(f"{word} on {listed_briefly(names)}" for word, names in by_word.items())
+    alone = "; ".join(
+        f"{word} on {listed_briefly(names) if len(by_word) > 1 else 'each host'}"
+        for word, names in by_word.items()
+    )
     return f"{name}: {row.word} {_size(row)}".strip() + f" ({alone})" * bool(alone)
 
 
