@@ -139,6 +139,12 @@ def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     return f" {conjunction} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
+def listed_briefly(parts: Sequence[str], most: int = 4) -> str:
+    """Return parts as in a sentence, and how many others there are, if not one: `a, b and 3 others`."""
+    more = len(parts) - most
+    return listed([*parts[:most], counted(more, "other")] if more > 1 else parts)
+
+
 def runs(noun: str, numbers: Iterable[int]) -> str:
     """Return whole numbers in words, runs of them as such: `bits 0 to 3 and 7`."""
     ordered = sorted(set(numbers))

@@ -93,7 +93,7 @@ class Scheduler:
         self._planned_for = store.experiment(campaign).revisions if experiment.revisions else None
         self._began = clock()
         self.read()
-        self._before_s = _took_s(self._ended)
+        self._before_s = took_s(self._ended)
 
     def read(self) -> None:
         """Take the campaign's state from the store: at the start, and after a write of which nobody knows."""
@@ -371,7 +371,7 @@ def with_derived(outcome: Outcome, trial: PlannedTrial) -> Outcome:
     return replace(outcome, derived={**outcome.derived, **derive(outcome.result, trial.request)})
 
 
-def _took_s(trials: Sequence[StoredTrial]) -> float:
+def took_s(trials: Sequence[StoredTrial]) -> float:
     """Return how long the processes of trials ran, with calibrations and simulations, seconds.
 
     Two trials share a calibration if the second began before the first and its calibrations could have ended.

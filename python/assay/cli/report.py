@@ -112,7 +112,7 @@ def _cite(name: "StoreName", campaign: int | None, as_json: bool) -> None:
 
     with Store.open(name, create=False) as store:
         summary = store.campaign(campaign)
-    cited = citation(summary)
+        cited = citation(summary, store.hosts_that_ran(summary.id))
     if as_json:
         print_json({"campaign": summary.id, "text": cited.text, "bibtex": cited.bibtex})
     else:

@@ -37,6 +37,14 @@ def test_it_says_what_was_measured_when_where_and_from_which_seed() -> None:
         assert part in text, part
 
 
+def test_it_names_the_hosts_that_ran_it_and_not_the_one_that_led_it() -> None:
+    assert "on 2 hosts (a and b), seed" in citation(campaign(), ["a", "b"]).text
+    many = citation(campaign(), list("abcdefg")).text
+    assert "on 7 hosts (a, b, c, d and 3 others), seed" in many
+    assert "on a, seed" in citation(campaign(), ["a"]).text
+    assert "on vm (2 processors" in citation(campaign(), ["vm"]).text
+
+
 def test_an_imported_campaign_names_its_tool() -> None:
     foreign = {"tool": "hyperfine", "version": "1", "file": "x.json", "sha256": "0"}
     assert "with hyperfine," in citation(campaign(foreign=foreign)).text

@@ -9,9 +9,7 @@ from assay.analysis.verdicts import verdict_word
 from assay.findings import Finding
 from assay.report import words
 from assay.report.gather import Report
-from assay.words import condition_name, counted, listed, number
-
-NAMED_AT_MOST = 4
+from assay.words import condition_name, counted, listed_briefly, number
 
 
 class HostRow(NamedTuple):
@@ -31,8 +29,7 @@ def scope(report: Report) -> str:
     if hosts is None:
         return ""
     names = [host.name or "a host without a name" for host in hosts.each]
-    more = len(names) - NAMED_AT_MOST
-    named = listed([*names[:NAMED_AT_MOST], counted(more, "other")] if more > 0 else names)
+    named = listed_briefly(names)
     if hosts.population:
         return f"The verdicts are about all hosts like these {len(names)}: {named}."
     return f"The verdicts are about {named} alone: it takes {FEWEST_HOSTS} hosts to speak of others."

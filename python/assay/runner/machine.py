@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -52,6 +53,17 @@ def present_machine() -> Machine:
 def host() -> dict[str, object]:
     """Return what Assay itself knows of the machine: `processors` are those that it may use."""
     return {"name": platform.node(), "processors": len(os.sched_getaffinity(0)), "kernel": platform.release()}
+
+
+def machine_facts() -> dict[str, str]:
+    """Return what may differ between machines that run the same programs: kernel, processor, microcode."""
+    found = {"kernel": platform.release(), "machine": platform.machine()}
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if (fact := {"model name": "processor", "microcode": "microcode"}.get(name.strip())) is not None:
+                found.setdefault(fact, value.strip())
+    return found
 
 
 def _flawed_subjects() -> frozenset[str] | None:

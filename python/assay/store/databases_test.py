@@ -140,7 +140,9 @@ def test_a_database_that_cannot_hold_a_store_is_one_clear_line(postgresql: TestS
     refused(f"{postgresql.create()}&options=-csearch_path%3Dnone", "leads to no schema")
 
 
-def test_a_server_that_asks_for_a_password_is_told_apart_from_a_wrong_one(tmp_path: Path) -> None:
+def test_a_server_that_asks_for_a_password_is_told_apart_from_a_wrong_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with running_server() as server:
         server.run("CREATE ROLE guarded LOGIN PASSWORD 'right'")
         server.run("GRANT ALL ON SCHEMA public TO guarded")
@@ -149,6 +151,12 @@ def test_a_server_that_asks_for_a_password_is_told_apart_from_a_wrong_one(tmp_pa
         server.run("SELECT pg_reload_conf()")
         url = server.url("postgres", "guarded")
         with pytest.raises(AssayError, match=r"asks for a password: put it into ~/\.pgpass"):
+            Store.open(url)
+        passwords = tmp_path / "passwords"
+        passwords.write_text("*:*:*:*:right\n")
+        passwords.chmod(0o644)
+        monkeypatch.setenv("PGPASSFILE", str(passwords))
+        with pytest.raises(AssayError, match=r"put it into \S+/passwords \(not used .*: chmod 600 "):
             Store.open(url)
         with pytest.raises(AssayError, match="the password is wrong") as raised:
             Store.open(url.replace("guarded@", "guarded:mistaken@"))

@@ -9,10 +9,11 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
+from pathlib import Path
 from typing import Any, Self
 
 import psycopg
@@ -549,8 +550,8 @@ _GONE = {"08", "57"}
 """Classes of SQLSTATE: the connection was lost, or the server ended it."""
 
 _REFUSALS = {
-    "no password supplied": "it asks for a password: put it into ~/.pgpass or the variable PGPASSWORD",
-    "password authentication failed": "the password is wrong: correct it in ~/.pgpass or in PGPASSWORD",
+    "no password supplied": "it asks for a password: put it into {passwords} or the variable PGPASSWORD",
+    "password authentication failed": "the password is wrong: correct it in {passwords} or in PGPASSWORD",
     "no pg_hba.conf entry": "it does not let this user in from here: add a line to its pg_hba.conf",
 }
 """What libpq says when it cannot connect, and why that is, with the remedy."""
@@ -559,11 +560,23 @@ _REFUSALS = {
 def _cannot_connect(error: psycopg.Error, server: Server) -> AssayError:
     said = str(error)
     why = next((why for text, why in _REFUSALS.items() if text in said), None)
-    if why is None and (missing := re.search(r'database "(.+)" does not exist', said)):
+    if why is not None:
+        why = why.format(passwords=_password_file(server))
+    elif missing := re.search(r'database "(.+)" does not exist', said):
         why = f"it has no database {missing[1]}: make it with createdb"
     first = said.partition("\n")[0]  # libpq asks in a second line whether the server runs
     kind = ServerGoneError if why is None else AssayError
     return kind(f"cannot connect to {server}: {why or f'{one_line(first, 200)}; see that it runs'}")
+
+
+def _password_file(server: Server) -> str:
+    """Return in which file libpq looks for the password, and what to do if it does not use it."""
+    given = conninfo_to_dict(server.url).get("passfile")
+    name = str(given or os.environ.get("PGPASSFILE") or "~/.pgpass")
+    with suppress(OSError):
+        if Path(name).expanduser().stat().st_mode & 0o077:
+            return f"{name} (not used as long as others may read it: chmod 600 {name})"
+    return name
 
 
 def _explanation(error: psycopg.Error, server: Server, remedy: str) -> str:

@@ -241,6 +241,15 @@ class Store:
         with self._database.read() as connection:
             return planned_hosts(connection, campaign_id)
 
+    def hosts_that_ran(self, campaign_id: int) -> list[str]:
+        """Return the names of the hosts that ran trials of a campaign, in the order of their first trials.
+
+        Trials of older versions do not say which host ran them.
+        """
+        named = trial.c.campaign_id == campaign_id, trial.c.ran_on.is_not(None)
+        statement = select(trial.c.ran_on).where(*named).group_by(trial.c.ran_on)
+        return [row["ran_on"] for row in self.rows(campaign_id, statement.order_by(func.min(trial.c.id)))]
+
     def decisions(self, campaign_id: int) -> list[Decision]:
         """Return the decisions of a campaign, the first one first."""
         columns = _columns(Decision, decision)

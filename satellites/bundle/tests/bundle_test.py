@@ -10,19 +10,29 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from assay.campaign import Reporter
+from assay.campaign.scheduler import Scheduler
+from assay.plan.make_plan import make_plan
+from assay.plan.types import PlannedTrial
 from assay.runner.process import StopSignals
-from assay.store import Store
+from assay.runner.types import Outcome
+from assay.store import Store, claims
+from assay.store import hosts as store_hosts
 from assay_bundle import archive
 from assay_bundle import contents as gathering
+from assay_bundle.alone import plan_of
 from assay_bundle.contents import contents
-from assay_bundle.inside import lines, replay_here
+from assay_bundle.inside import Result, lines, replay_here
 from assay_bundle.tree import Tree
+from assay_bundle.verdicts import Difference, OfHost, Replayed
 from conftest import Assay, assay_in
 
 VALIDATOR = Path(__file__).parents[3] / ".venv" / "roc-validator" / "bin" / "python"
@@ -132,6 +142,110 @@ def test_a_replay_that_says_the_opposite_contradicts(project: Path, tmp_path: Pa
     assert [verdict.holds for verdict in result.verdicts] == ["contradicted"]
     assert result.exit_code == 1
     assert "contradicted quick against slow" in "\n".join(lines(result))
+
+
+@pytest.fixture
+def hosts(project: Path, tmp_path: Path) -> Path:
+    """Return a copy of the project whose campaign ran on two hosts, which contradict each other.
+
+    One of them was lost while it ran a group.
+    """
+    shutil.copytree(project, copy := tmp_path / "hosts")
+    with Store.open(copy / "results" / "assay.sqlite", create=False) as before:
+        experiment, summary = before.experiment(1), before.campaign(1)
+        [*planned] = plan_of(before, summary)
+        record = next(before.records_of(trial.id for trial in before.trials(1)))
+    known = {field.name: record[field.name] for field in fields(Outcome)}
+    outcome = Outcome(**known | {"started_at": datetime.fromisoformat(record["started_at"])})
+    other = {"kernel": "5.0", "library libc.so.6": "0" * 12, "quota": "50%"}
+    plan = make_plan(experiment, summary.seed, lambda _: planned[0].program, 100, hosts=2)
+
+    def ran(trial: PlannedTrial, number: int) -> Outcome:
+        rate = 2e6 if (trial.levels["subject"] == "quick") == (number == 0) else 1e6
+        result = {**outcome.result, "metrics": {"throughput": rate}} if outcome.result else None
+        settings = {**outcome.host, **(other if number else {"kernel": platform.release()})}
+        return replace(outcome, result=result, ran_on=f"lab{number}", host=settings)
+
+    store_file = copy / "results" / "assay.sqlite"
+    store_file.unlink()
+    with Store.open(store_file) as store:
+        store.begin_campaign(experiment=experiment, plan=plan, host=summary.host)
+        claims.offer(store, 1)
+        for number in (0, 1):
+            store_hosts.join(store, 1, f"lab{number}", f"lab{number}", f"worker {number}")
+        lost = claims.take(store, 1, "worker 0", -1)
+        assert lost is not None
+        claims.record(store, lost, lost.trials[0].ordinal, ran(lost.trials[0], 0))
+        assert claims.expire(store, 1) == [lost.group]
+        scheduler = Scheduler(store, 1, experiment, clock=time.monotonic, say=lambda _: None)
+        scheduler.again(lost.trials, "lost", partial(claims.replace, store, 1, lost.group))
+        for number in (0, 1):
+            while claim := claims.take(store, 1, f"worker {number}", 600, number):
+                for trial in claim.trials:
+                    claims.record(store, claim, trial.ordinal, ran(trial, number))
+    return copy
+
+
+@pytest.mark.usefixtures("without_python")
+def test_the_verdicts_of_each_host_and_of_all_are_beside_those_of_the_replay(
+    hosts: Path, tmp_path: Path
+) -> None:
+    original = hosts / "results" / "assay.sqlite"
+    with StopSignals() as stop:
+        result = replay_here(original, tmp_path / "now.sqlite", stop, Reporter(quiet=True))
+    assert not isinstance(result, int)
+    assert result.trials == {"valid": 16}
+    said = "\n".join(lines(result))
+    for part in (
+        "then on 2 hosts, lab0 and lab1; this machine runs the plan of one of them",
+        "undecided    quick against slow",
+        "on lab0 faster 2.00 2.00 to 2.00: confirmed",
+        "on lab1 slower 0.50 0.50 to 0.50: contradicted",
+        f"setting kernel: {platform.release()}, then 5.0 on lab1",
+        "setting quota: none, then 50% on lab1",
+    ):
+        assert part in said, said
+    assert {of.name for of in result.differences} == {"setting kernel", "setting quota"}
+
+
+def test_of_many_hosts_a_replay_says_how_many_it_confirms_and_that_it_is_one_more_itself() -> None:
+    names = [f"lab{number}" for number in range(10)]
+    alone = [OfHost(name, "contradicted" if name > "lab1" else "confirmed", "faster", "2") for name in names]
+    verdict = Replayed("a against b", "contradicted", "faster", "slower", "2", "0.5", hosts=alone)
+    others = [Difference("setting governor", "powersave", "performance", names[:6])]
+    said = lines(Result("x", names, True, others, [verdict], {"valid": 4}))
+    assert "then on 10 hosts, lab0, lab1, lab2, lab3 and 6 others; this machine runs" in said[1]
+    assert "    by host: 2 confirmed, 8 contradicted" in said
+    assert "all hosts like those then, which one host alone does not refute" in "\n".join(said)
+    assert "powersave on lab0, lab1, lab2, lab3 and 2 others" in said[-1]
+
+
+@pytest.mark.usefixtures("without_python")
+def test_a_bundle_has_a_campaign_on_several_hosts_as_it_was(hosts: Path, tmp_path: Path) -> None:
+    files = gathered(hosts, tmp_path / "files")
+    shutil.copytree(hosts, other := tmp_path / "other" / "deeper")
+    assert gathered(other, tmp_path / "again") == files
+    with (
+        Store.open(tmp_path / "files" / "store.sqlite", create=False) as alone,
+        Store.open(hosts / "results" / "assay.sqlite", create=False) as store,
+    ):
+        assert alone.campaign(1).finished
+        assert alone.hosts_that_ran(1) == ["lab0", "lab1"]
+        assert [host.name for host in store_hosts.hosts_of(alone, 1)] == ["lab0", "lab1"]
+        before, after = ([trial.levels for trial in of.trials(1)] for of in (store, alone))
+        assert before == after
+        (tmp_path / "third").mkdir()
+        tree, lacking = contents(store, 1, tmp_path / "third")
+    assert [line for line in lacking if line.startswith("libc.so.6 of lab1, which had another version")]
+    text = tree["README.md"].read().decode()
+    for part in (
+        "Measured on 2 hosts (lab0 and lab1)\n",
+        "runs the plan of one of them",
+        "- quick against slow, throughput: undecided 1.00 0.",
+        "(faster on lab0; slower on lab1)\n",
+        "- Time: a minute of yours, and a few seconds of",
+    ):
+        assert part in text, text
 
 
 @pytest.mark.usefixtures("without_python")

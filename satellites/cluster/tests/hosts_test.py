@@ -157,6 +157,32 @@ def test_a_host_that_cannot_be_reached_is_given_up_and_the_others_go_on(
     check_exactly_once(url, 16)
 
 
+def test_a_host_without_the_password_is_given_up_at_once_and_told_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passwords = folder / "passwords"
+    passwords.write_text("*:*:*:*:secret\n")
+    passwords.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passwords))
+    with running_server() as server:
+        server.run("CREATE ROLE guarded LOGIN PASSWORD 'secret'")
+        server.run("CREATE DATABASE guarded OWNER guarded")
+        [(file,)] = server.run("SHOW hba_file")
+        Path(str(file)).write_text("local all guarded scram-sha-256\nlocal all assay trust\n")
+        server.run("SELECT pg_reload_conf()")
+        url = server.url("guarded", "guarded")
+        lacking = ProcessUnit("lab1", environment={"PGPASSFILE": "/nowhere"})
+        result = run(url, [lacking, ProcessUnit("lab2")])
+        assert result.report is not None
+        assert rows(url, "select ran_on, count(*) from trials group by 1") == [("lab2", 32)]
+    said = capsys.readouterr().err
+    place = f"{machine_name('lab1')} (where ~ is {Path.home()})"
+    assert f"lab1 is given up: it cannot run trials on {place}: cannot connect to postgresql://" in said
+    assert "it asks for a password: put it into /nowhere or the variable PGPASSWORD; 1 other goes on" in said
+    assert lacking.started == 1
+    assert "secret" not in said
+
+
 def test_without_any_host_the_campaign_ends_and_can_be_resumed(
     folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,8 @@ def test_words_survive_shells_and_say_all() -> None:
 
 def test_last_words_are_one_line() -> None:
     assert last_words(0, "") == ""
-    assert last_words(2, "a\nerror: the host is \x1b[31mred\n\n") == "the host is \\x1b[31mred; exit status 2"
+    assert last_words(1, "a\nerror: the host is \x1b[31mred\n\n") == "the host is \\x1b[31mred; exit status 1"
+    assert last_words(2, "a\nit has said why\n") == "it has said why"
     assert last_words(-9, "") == "signal 9"
 
 

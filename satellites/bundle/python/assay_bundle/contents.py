@@ -10,6 +10,7 @@ from typing import Any
 from assay import __version__
 from assay.errors import AssayError
 from assay.experiment import Experiment
+from assay.report import gather
 from assay.report.site import write_site
 from assay.store import Store
 from assay.store.types import CampaignSummary
@@ -17,6 +18,7 @@ from assay_bundle import FORMAT
 from assay_bundle.alone import plan_of, write_alone
 from assay_bundle.crate import METADATA, described
 from assay_bundle.interpreter import interpreter, libraries, packages
+from assay_bundle.libraries import other_libraries
 from assay_bundle.licences import licences
 from assay_bundle.moved import Moved
 from assay_bundle.programs_of import programs_of
@@ -56,28 +58,46 @@ def contents(store: Store, number: int, folder: Path) -> tuple[Tree, list[str]]:
     written, without = sources(summary, experiment, records, folder)
     added(tree, written)
     lacking += without
+    hosts = store.hosts_that_ran(summary.id)
+    settings = store.environments(summary.id)
+    records_of_hosts = _records_of_hosts(store, summary)
+    lacking += other_libraries(tree, {name: settings[own[0]] for name, own in records_of_hosts.items()})
     file = folder / "store.sqlite"
     write_alone(store, summary, moved, file)
     with Store.open(file, create=False) as alone:
         write_site(alone, folder / "site")
+        report = gather(alone, 1)
         inside = alone.experiment(1)
         plan = [asdict(trial) for trial in plan_of(alone, alone.campaign(1))]
-        hosts = {"campaign": alone.campaign(1).host, "records": alone.environments(1)}
+        known = {
+            "campaign": alone.campaign(1).host,
+            "hosts": records_of_hosts,
+            "records": alone.environments(1),
+        }
     added(tree, _site(folder / "site", folder))
+    threads = max(trial.request.get("threads", 1) for trial in trials)
+    size = sum(entry.size for entry in tree.values())
     made: dict[str, Any] = {
         "bundle.json": _json(_facts(summary, lacking)),
         "experiment.json": inside.model_dump_json(indent=2),
         "experiment.toml": experiment.source,
-        "host.json": _json(hosts),
+        "host.json": _json(known),
         "plan.json": _json({"seed": summary.seed, "trials": plan}),
-        "README.md": readme(summary, experiment, lacking),
+        "README.md": readme(
+            report,
+            hosts=hosts,
+            threads=threads,
+            size=size,
+            architecture=platform.machine(),
+            lacking=lacking,
+        ),
         "replay": replay_script(tree),
         str(inside.path).lstrip("/"): experiment.source,
     }
     tree |= {path: Entry(text.encode(), executable=path == "replay") for path, text in made.items()}
     tree["store.sqlite"] = Entry(file)
     last = max(trial.started_at for trial in store.trials(summary.id))
-    tree[METADATA] = described(tree, summary, experiment, last)
+    tree[METADATA] = described(tree, summary, experiment, hosts, last)
     tree[SUMS] = _sums(tree)
     return tree, lacking
 
@@ -93,6 +113,15 @@ def _facts(summary: CampaignSummary, lacking: list[str]) -> dict[str, Any]:
         "started_at": summary.started_at.isoformat(),
         "not_carried": lacking,
     }
+
+
+def _records_of_hosts(store: Store, summary: CampaignSummary) -> dict[str, list[str]]:
+    """Return name of a host that ran trials -> the digests of its settings, in the order of its trials."""
+    found: dict[str, dict[str, None]] = {}
+    for trial in store.trials(summary.id):
+        if trial.ran_on is not None and trial.host is not None:
+            found.setdefault(trial.ran_on, {})[trial.host] = None
+    return {name: [*digests] for name, digests in found.items()}
 
 
 def _sums(tree: Tree) -> Entry:

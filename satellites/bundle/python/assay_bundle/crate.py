@@ -1,7 +1,7 @@
 """A bundle described for machines: RO-Crate 1.2 with the profile Workflow Run Crate 0.5."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -40,13 +40,16 @@ _FOLDERS = {
 }
 
 
-def described(tree: Tree, summary: CampaignSummary, experiment: Experiment, ended: datetime) -> Entry:
+def described(
+    tree: Tree, summary: CampaignSummary, experiment: Experiment, hosts: Sequence[str], ended: datetime
+) -> Entry:
     """Return the metadata of a bundle with these files.
 
     Args:
         tree: all files but this one and the digests.
         summary: the campaign.
         experiment: its experiment.
+        hosts: the names of those that ran it, where known.
         ended: when its last trial began.
     """
     crate = ROCrate(version="1.2")
@@ -107,13 +110,18 @@ def described(tree: Tree, summary: CampaignSummary, experiment: Experiment, ende
         for path, name in _FOLDERS.items()
         if any(file.startswith(path) for file in tree)
     }
-    host = _add(
-        crate,
-        "#host",
-        "Thing",
-        name=str(summary.host.get("name", "unknown")),
-        description=f"{summary.host.get('processors')} processors, Linux {summary.host.get('kernel')}",
-    )
+    led_by = str(summary.host.get("name", "unknown"))
+    about = f"{summary.host.get('processors')} processors, Linux {summary.host.get('kernel')}"
+    places = [
+        _add(
+            crate,
+            f"#host-{number}" if number else "#host",
+            "Thing",
+            name=name,
+            description=about if name == led_by else "host.json has what is known of it",
+        )
+        for number, name in enumerate(hosts or [led_by])
+    ]
     agent = _add(crate, "#whoever-ran-it", "Person", name="Whoever ran the campaign")
     action = _add(
         crate,
@@ -127,7 +135,7 @@ def described(tree: Tree, summary: CampaignSummary, experiment: Experiment, ende
         agent=agent,
         object=[files["plan.json"], folders["programs/"]],
         result=[files["store.sqlite"], folders["site/"]],
-        location=host,
+        location=places,
     )
     _add(
         crate,

@@ -5,6 +5,7 @@ The campaign of `/store.sqlite` is planned again in `/replayed/store.sqlite`, wi
 
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,17 +17,20 @@ from assay.errors import AssayError
 from assay.experiment import check
 from assay.plan.types import Plan
 from assay.report import Report, gather
-from assay.runner.machine import host, present_machine
+from assay.runner.machine import host, machine_facts, present_machine
 from assay.runner.process import StopSignals
 from assay.store import Store
-from assay.words import counted, printable
-from assay_bundle.alone import plan_of
-from assay_bundle.verdicts import Replayed, differences, replayed
+from assay.words import counted, listed_briefly, printable
+from assay_bundle.alone import plan_of_first_host
+from assay_bundle.libraries import OF_LIBRARY
+from assay_bundle.verdicts import Difference, Replayed, differences, replayed
 
 THEN, NOW = Path("/store.sqlite"), Path("/replayed/store.sqlite")
 CONFIRMED, CONTRADICTED, MISTAKE, UNDECIDED, DEFECT = 0, 1, 2, 3, 70
 """Exit codes."""
 _SHOWN = 12  # facts of the host that differ
+_HOSTS_SHOWN = 8
+_LED = ("name", "processors", "kernel")
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,17 @@ class Result:
 
     Attributes:
         experiment: its name.
-        differences: name -> what is different about the host then and now.
+        hosts: the names of the hosts that ran the campaign, if they were several.
+        population: its verdicts are about a population, of which these hosts are a sample.
+        differences: what is different on this machine.
         verdicts: each verdict of then.
         trials: status -> number of trials of the replay.
     """
 
     experiment: str
-    differences: Sequence[tuple[str, str, str]]
+    hosts: Sequence[str]
+    population: bool
+    differences: Sequence[Difference]
     verdicts: Sequence[Replayed]
     trials: Mapping[str, int]
 
@@ -71,7 +79,7 @@ def replay_here(then: Path, now: Path, stop: StopSignals, reporter: Reporter) ->
         experiment = store.experiment(summary.id)
         check(experiment, present_machine())
         known = {name: summary.host[name] for name in ("subjects", "reclaims", "one_layout", "commit")}
-        first_plan = [trial for trial in plan_of(store, summary) if trial.repeats is None]
+        first_plan = plan_of_first_host(store, summary)
         before = gather(store, summary.id)
         facts_before = _facts(store, before)
     with Store.open(now) as store:
@@ -85,29 +93,59 @@ def replay_here(then: Path, now: Path, stop: StopSignals, reporter: Reporter) ->
         return result.signal or 0
     after = result.report
     with Store.open(now, create=False) as store:
-        facts = _facts(store, after)
+        facts = _here(store, after, facts_before)
+    among = before.analysis.hosts
     return Result(
         experiment=experiment.name,
+        hosts=[of.name for of in among.each] if among else [],
+        population=among is not None and among.population,
         differences=differences(facts_before, facts),
         verdicts=replayed(before, after),
         trials={str(status): count for status, count in after.campaign.counts.items()},
     )
 
 
-def _facts(store: Store, report: Report) -> dict[str, Any]:
-    """Return what is known of the host of a campaign: of its first trial where trials differ."""
+def _facts(store: Store, report: Report) -> dict[str, dict[str, Any]]:
+    """Return what is known of each host of a campaign, by its name: of its first trial where trials differ.
+
+    What the campaign knows of its machine is about the one that led it, which may be no host of it.
+    """
     campaign = report.campaign
     known = store.environments(campaign.id)
-    first = next(iter(report.trials))
-    environment = dict(known.get(first.environment or "", {}))
-    for about_program in ("library", "program"):
-        environment.pop(about_program, None)
-    summary = {name: campaign.host.get(name) for name in ("name", "processors", "kernel")}
-    return {"host": summary, **environment, "setting": known.get(first.host or "", {})}
+    hosts = store.hosts_that_ran(campaign.id) or [""]
+    first = {trial.ran_on or "": trial for trial in reversed(report.trials)}
+    summary: dict[str, Any] = {}
+    if len(hosts) == 1:
+        led_itself = hosts[0] in {"", campaign.host.get("name")}
+        summary = {name: campaign.host.get(name) for name in _LED} if led_itself else {"name": hosts[0]}
+    facts: dict[str, dict[str, Any]] = {}
+    for host_name in hosts:
+        trial = first[host_name]
+        environment = dict(known.get(trial.environment or "", {}))
+        for about_program in ("library", "program"):
+            environment.pop(about_program, None)
+        settings = {
+            name: value
+            for name, value in known.get(trial.host or "", {}).items()
+            if not name.startswith(OF_LIBRARY)  # the bundle has libraries of its own
+        }
+        facts[host_name] = {"host": summary, **environment, "setting": settings}
+    return facts
+
+
+def _here(store: Store, report: Report, then: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is known of this host, as far as a campaign knows that of its hosts."""
+    [facts] = _facts(store, report).values()
+    host_then, settings_then = (
+        {name for of in then.values() for name in of[key]} for key in ("host", "setting")
+    )
+    about = {name: value for name, value in facts["host"].items() if name in host_then}
+    more = {name: value for name, value in machine_facts().items() if name in settings_then}
+    return {**facts, "host": about, "setting": facts["setting"] | more}
 
 
 def _as_object(result: Result) -> dict[str, Any]:
-    named = [{"name": name, "then": then, "now": now} for name, then, now in result.differences]
+    named = [difference._asdict() for difference in result.differences]
     return {**asdict(result), "exit_code": result.exit_code, "differences": named}
 
 
@@ -120,24 +158,50 @@ def lines(result: Result) -> list[str]:
     printed = [
         f"{of} of {result.experiment}: " + ", ".join(f"{n} {holds}" for holds, n in counts.items() if n)
     ]
+    if result.hosts:
+        then_on = f"{len(result.hosts)} hosts, {printable(listed_briefly(result.hosts))}"
+        printed.append(f"then on {then_on}; this machine runs the plan of one of them")
     for verdict in result.verdicts:
         printed.append(f"  {verdict.holds:12} {printable(verdict.name)}")
         then, here = f"{verdict.then} {verdict.size_then}", f"{verdict.now} {verdict.size_now}"
         printed.append(f"    then {then.strip()}; here {here.strip()}")
+        printed += [f"    {line}" for line in _by_host(verdict)]
         if verdict.why:
             printed.append(f"    {printable(verdict.why)}")
+    if result.population and counts["contradicted"]:
+        printed.append(
+            "the verdicts are about all hosts like those then, which one host alone does not refute"
+        )
     failed = {status: count for status, count in result.trials.items() if status != "valid"}
     if failed:
         printed.append("trials here: " + ", ".join(f"{n} {status}" for status, n in failed.items()))
     if result.differences:
         printed.append("different here:")
         shown = result.differences[:_SHOWN]
-        printed += [f"  {name}: {printable(now)}, then {printable(then)}" for name, then, now in shown]
+        printed += [f"  {_in_words(difference, result)}" for difference in shown]
         if more := len(result.differences) - len(shown):
             printed.append(f"  and {more} more, which --json shows")
     else:
-        printed.append("nothing known of the host is different here")
+        printed.append(f"nothing known of the {'hosts' if result.hosts else 'host'} is different here")
     return printed
+
+
+def _by_host(verdict: Replayed) -> list[str]:
+    """Return what each host of a campaign said of a comparison, in a line; of many, how many say what."""
+    if len(verdict.hosts) > _HOSTS_SHOWN:
+        counts = Counter(of.holds for of in verdict.hosts)
+        return ["by host: " + ", ".join(f"{n} {holds}" for holds, n in sorted(counts.items()))]
+    width = max((len(of.host) for of in verdict.hosts), default=0)
+    return [
+        f"on {printable(of.host):{width}} {f'{of.then} {of.size_then}'.strip()}: {of.holds}"
+        for of in verdict.hosts
+    ]
+
+
+def _in_words(difference: Difference, result: Result) -> str:
+    where = difference.hosts if len(difference.hosts) < len(result.hosts) else ()
+    on = f" on {listed_briefly(where)}" if where else ""
+    return printable(f"{difference.name}: {difference.now}, then {difference.then}{on}")
 
 
 def main(arguments: Sequence[str]) -> int:

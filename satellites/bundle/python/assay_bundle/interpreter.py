@@ -17,7 +17,8 @@ _NOT_OF_LIBRARY = (
     *("site-packages", "dist-packages"),
 )
 _LEFT_OUT = re.compile(
-    r"/assay(/bin|\.libs)/|_test\.py$|/testing\.py$|/tests?/|\.(pyi|pyx|pxd|a|h|hpp|c)$|/_?tkinter\.|/_test\w*\."
+    r"/assay(/bin|\.libs)/|/assay\w*/(.*/)?(\w+_test|testing)\.py$|/tests?/|\.(pyi|pyx|pxd|a|h|hpp|c)$"
+    r"|/_?tkinter\.|/_test\w*\.\S*so$"
 )
 _ABOUT_INSTALLATION = {
     *("RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"),

@@ -2,11 +2,16 @@
 
 import re
 import subprocess
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
 
 from assay.errors import AssayError
+from assay.words import listed_briefly
 from assay_bundle.tree import Entry, Tree, added
+
+OF_LIBRARY = "library "
+"""How names of facts about libraries begin in what is known of a host of a campaign on several."""
 
 _ELF = b"\x7fELF"
 _FILES_AT_ONCE = 100
@@ -52,6 +57,26 @@ def libraries_of(files: Collection[Path], carried: Path | None = None) -> Tree:
         place = Path(name) if of_system or beside_libc is None else beside_libc / Path(name).name
         added(tree, {str(place).lstrip("/"): Entry(file.resolve(), executable=True)})
     return tree
+
+
+def other_libraries(tree: Tree, hosts: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return in words which hosts measured with other libraries than a bundle has.
+
+    Args:
+        tree: the bundle's files.
+        hosts: name -> the settings in its records, with the start of the digest of each library.
+    """
+    ours = {PurePosixPath(path).name: entry for path, entry in tree.items()}
+    others: dict[str, list[str]] = {}
+    for host, settings in hosts.items():
+        for name, digest in settings.items():
+            entry = ours.get(name.removeprefix(OF_LIBRARY)) if name.startswith(OF_LIBRARY) else None
+            if entry is not None and not sha256(entry.read()).hexdigest().startswith(digest):
+                others.setdefault(name.removeprefix(OF_LIBRARY), []).append(host)
+    return [
+        f"{name} of {listed_briefly(names)}, which had another version than the machine that wrote the bundle"
+        for name, names in sorted(others.items())
+    ]
 
 
 def _ldd(files: list[Path]) -> list[str]:

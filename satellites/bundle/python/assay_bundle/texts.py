@@ -3,10 +3,19 @@
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from assay.experiment import Experiment
-from assay.store.types import CampaignSummary
-from assay.words import printable
+from assay.campaign.scheduler import took_s
+from assay.report import Report
+from assay.report.citation import measured_on
+from assay.words import counted, duration, printable
 from assay_bundle.tree import Tree
+from assay_bundle.verdicts import claims
+
+_CLAIMS = 20  # more are in the report
+
+_SEVERAL = """\
+Each of the hosts had a plan of its own. Your machine runs the plan of one of them, and is compared with each
+of them and with all together.
+"""
 
 _SCRIPT = """\
 #!/bin/sh
@@ -45,17 +54,41 @@ def replay_script(tree: Tree) -> str:
     return _SCRIPT.replace("@LOADER@", loader).replace("@LIBRARIES@", str(libraries))
 
 
-def readme(summary: CampaignSummary, experiment: Experiment, lacking: Sequence[str]) -> str:
-    """Return the README of a bundle."""
-    host = summary.host
+def readme(
+    report: Report,
+    *,
+    hosts: Sequence[str],
+    threads: int,
+    size: int,
+    architecture: str,
+    lacking: Sequence[str],
+) -> str:
+    """Return the README of a bundle.
+
+    Args:
+        report: of the campaign.
+        hosts: the names of those that ran it.
+        threads: the most that a trial has.
+        size: of all files, bytes.
+        architecture: of the programs.
+        lacking: what the bundle does not carry, in words.
+    """
+    summary = report.campaign
     missing = "".join(f"- {printable(line)}\n" for line in lacking)
+    found = claims(report)
+    listed = "".join(f"- {printable(claim)}\n" for claim in found[:_CLAIMS])
+    if len(found) > _CLAIMS:
+        listed += f"- and {len(found) - _CLAIMS} more, in `site/index.html`\n"
+    several = "" if len(hosts) < 2 else _SEVERAL
+    by_host = [[trial for trial in report.trials if trial.ran_on == host] for host in hosts]
+    time = duration(max(map(took_s, by_host or [report.trials])))
     return f"""\
-# {experiment.name}: a campaign that you can replay
+# {report.experiment.name}: a campaign that you can replay
 
-> {printable(experiment.question)}
+> {printable(report.experiment.question)}
 
-Measured on {printable(str(host.get("name", "a host")))} from {summary.started_at:%Y-%m-%d %H:%M} UTC on, with
-{host.get("processors", "?")} processors and Linux {host.get("kernel", "?")}. To run it again on your machine:
+Measured on {printable(measured_on(summary, hosts))}
+from {summary.started_at:%Y-%m-%d %H:%M} UTC on. To run it again on your machine:
 
     unzip BUNDLE.zip -d bundle
     sh bundle/replay
@@ -64,6 +97,19 @@ It runs the programs that are in here, with the seeds and orders of then, and sa
 machine and whether each verdict holds there: confirmed, contradicted or undecided. It needs Linux of the same
 architecture, no root and no network. With Assay, `assay replay BUNDLE.zip` does both steps and checks the
 file first. The programs are those of whoever made this file, and run as you: replay what you trust.
+{several}
+## For evaluators of artifacts
+
+- Install: nothing. Linux has `sh`, `unshare` and `sha256sum`; `python3 -m zipfile -e` is as good as `unzip`.
+- Hardware: {architecture}, {counted(threads, "processor")} or more, {size / 1e6:.0f} MB of disk. On another
+  kind of machine verdicts may be others; the replay says what differs.
+- Time: a minute of yours, and {time} of a machine that does nothing else meanwhile.
+- To look at first: `site/index.html`, the report, and `sha256sum --check --quiet SHA256SUMS`.
+- Claims: these verdicts. `sh bundle/replay` tests all of them, and prints each beside that of your machine.
+  It exits with 0 if all are confirmed, 1 if one is contradicted, 3 if one is undecided.
+
+{listed}
+## Files
 
 | file | what it is |
 |---|---|
@@ -71,7 +117,7 @@ file first. The programs are those of whoever made this file, and run as you: re
 | `plan.json` | every trial with all that was drawn at random |
 | `store.sqlite` | every result: `assay report --store store.sqlite` |
 | `site/index.html` | the report, for a browser |
-| `host.json` | what is known of the machine |
+| `host.json` | what is known of each machine |
 | `programs/`, `project/` | what was measured |
 | `sources/` | the sources at their commits, with the lock files |
 | `python/`, `lib*/`, `bin/`, `usr/` | Assay, Python and the shared libraries that they need |

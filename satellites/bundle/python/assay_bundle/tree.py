@@ -40,6 +40,11 @@ class Entry:
         """The file that has its bytes."""
         return "one made here" if isinstance(self.content, bytes) else str(self.content)
 
+    @property
+    def size(self) -> int:
+        """The number of its bytes."""
+        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
+
     def read(self) -> bytes:
         """Return its bytes."""
         return self.content if isinstance(self.content, bytes) else self.content.read_bytes()

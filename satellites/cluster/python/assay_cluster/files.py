@@ -2,12 +2,10 @@
 
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from assay.errors import AssayError
 from assay.experiment.workload import files_of
 from assay.files import whole_file
 from assay.plan.types import PlannedTrial
+from assay.runner.machine import machine_facts
 from assay.runner.process import CannotStartError, check_startable
 from assay.store import Store
 from assay.store.hosts import NeededFile, content_of
@@ -140,12 +139,7 @@ def _libraries(program: Path) -> dict[str, Path | None]:
 
 def facts(places: Iterable[str]) -> dict[str, str]:
     """Return what may differ between hosts: processor, microcode, kernel, and the digests of libraries."""
-    found = {"kernel": platform.release(), "machine": platform.machine()}
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if (fact := {"model name": "processor", "microcode": "microcode"}.get(name.strip())) is not None:
-                found.setdefault(fact, value.strip())
+    found = machine_facts()
     for program in map(Path, places):
         for name, library in _libraries(program).items():
             if library is not None:

@@ -39,7 +39,7 @@ from assay.store.hosts import (
 from assay.store.names import Server
 from assay.words import agreed, counted, duration
 from assay_cluster.files import needed
-from assay_cluster.units import LEASE_S, Unit, Work
+from assay_cluster.units import LEASE_S, NEVER, Unit, Work
 
 POLL_S = 0.5
 STARTS = 3
@@ -301,7 +301,9 @@ class Led:
             if crew.starting is None and time.monotonic() >= crew.not_before:
                 crew.start()  # one that was given up, too: its network may be back
         if all(crew.over is not None for crew in self.crews):
-            every = "; ".join(f"{crew.unit.name}: {crew.over}" for crew in self.crews)
+            reasons = [f"{crew.unit.name}: {crew.over}" for crew in self.crews]
+            others = [counted(reasons[2:], "other")] if reasons[2:] else []
+            every = "; ".join([*reasons[:2], *others])
             raise AssayError(
                 f"no host is left ({every}); what has ended is kept: once that is corrected,"
                 f" `assay resume --campaign {number} --on ...` goes on"
@@ -326,10 +328,11 @@ class Led:
         reason = (
             next((message for host in hosts if (message := host.message)), "") or why or "its worker ended"
         )
+        never = NEVER in why
         recorded = sum(self.on_host[host.name] for host in hosts)
         crew.fruitless = 0 if recorded > crew.recorded else crew.fruitless + 1
         crew.recorded = recorded
-        if refusals or crew.fruitless >= STARTS:
+        if refusals or never or crew.fruitless >= STARTS:
             over = refusals[0] if refusals else reason
             give_up(self.led.store, self.led.number, name, over)
             said_before = crew.over is not None

@@ -51,10 +51,15 @@ def shell_word(path: str) -> str:
 
 
 def last_words(status: int | None, printed: str) -> str:
-    """Return how a worker ended, in one line: the end of what it printed and, unless 0, its exit status."""
+    """Return how a worker ended, in one line: the end of what it printed, and its exit status.
+
+    If that is 0, or 2 after it has said why, it is left out.
+    """
     lines = [line for line in printed.splitlines() if line.strip()]
     said = printable(one_line(lines[-1].removeprefix("error: "), 300)) if lines else ""
-    how = f"signal {-status}" if status and status < 0 else f"exit status {status}" if status else ""
+    if status is None or status == 0 or (status == 2 and said):
+        return said
+    how = f"signal {-status}" if status < 0 else f"exit status {status}"
     return "; ".join(filter(None, [said, how]))
 
 

@@ -6,6 +6,9 @@ from typing import Protocol
 LEASE_S = 90.0
 """How long a group stays with a worker that is not heard of."""
 
+NEVER = "it cannot run trials on "
+"""How the last words of a worker begin that would fail again if it were started again."""
+
 
 @dataclass(frozen=True)
 class Work:

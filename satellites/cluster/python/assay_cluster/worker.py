@@ -8,7 +8,7 @@ leader says so in the store, when no leader has been there for a minute, or when
 its host.
 
 A worker that cannot run trials here writes why into the store. One that cannot reach the store says so on
-standard error, and exits with 2.
+standard error, and exits with 1; if the store refuses it, with 2.
 """
 
 import argparse
@@ -51,7 +51,7 @@ from assay.store.database import ServerGoneError
 from assay.store.hosts import HostState, files_of, join, leave, tell, works
 from assay.words import counted, duration
 from assay_cluster.files import facts, fetch, placed
-from assay_cluster.units import LEASE_S
+from assay_cluster.units import LEASE_S, NEVER
 
 RENEW_S = 20.0
 LEADERLESS_S = 60.0
@@ -190,8 +190,11 @@ def main(arguments: list[str] | None = None) -> int:
             return _join(store, options, stop)
     except Interrupted as interrupted:
         return 128 + interrupted.signum
-    except AssayError as error:
+    except ServerGoneError as error:
         _say(str(error))
+        return 1
+    except AssayError as error:
+        _say(f"{NEVER}{platform.node()} (where ~ is {Path.home()}): {error}")
         return 2
 
 
