@@ -6,6 +6,7 @@ and with this process at `LEADER`.
 """
 
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -119,9 +120,12 @@ class Cluster:
 
     def kill(self, host: str) -> None:
         """Kill everything on a host at once, as a cut of its power does."""
+        first = os.pidfd_open(self._first_process(host))
         booted = self._booted.pop(host)
         booted.kill()
         booted.wait()
+        select.select([first], [], [])  # the last to end: until then, the former sshd may answer
+        os.close(first)
 
     def boot(self, host: str) -> None:
         """Start a host: sshd and, where Slurm runs, its slurmd."""
@@ -139,9 +143,14 @@ class Cluster:
 
     def _enter(self, host: str) -> list[str]:
         """Return the start of the command that enters a host that runs."""
+        target = f"--target={self._first_process(host)}"
+        return ["nsenter", target, "--net", "--uts", "--mount", "--pid"]
+
+    def _first_process(self, host: str) -> int:
+        """Return the number of the process of a host that has the number 1 there."""
         parent = self._booted[host].pid
         (child,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        return ["nsenter", f"--target={child}", "--net", "--uts", "--mount", "--pid"]
+        return int(child)
 
     def _start_on(self, host: str, command: str) -> "subprocess.Popen[bytes]":
         """Start the first process of a host, and wait until its sshd answers."""
