@@ -112,7 +112,7 @@ def gather(store: Store, campaign_id: int, analysis: Analysis | None = None) -> 
     campaign = store.campaign(campaign_id)
     experiment = store.experiment(campaign_id)
     trials = store.trials(campaign_id)
-    analysis = analysis or summarise(trials, experiment)
+    analysis = analysis or summarise(trials, experiment, store.hosts_planned(campaign_id))
     reporting = next((trial.id for trial in trials if trial.environment is not None), None)
     return Report(
         campaign=campaign,

@@ -152,6 +152,7 @@ class Led:
         left: block -> its groups that are not done.
         taken_up: groups whose trials the scheduler knows.
         on_host: name of a host -> number of trials that it has recorded in this run.
+        offered: how many blocks workers may have begun.
     """
 
     led: LedCampaign
@@ -162,6 +163,7 @@ class Led:
     left: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     taken_up: set[int] = field(default_factory=set)
     on_host: Counter[str | None] = field(default_factory=Counter)
+    offered: int = 0
 
     def run(self) -> None:
         """Run the campaign to its end."""
@@ -176,7 +178,7 @@ class Led:
                     goes_on = self._read()
                     known = True
                     self._start()
-                if not goes_on or not any(self.left.values()):
+                if not goes_on or not any(self.left.values()) or not self.scheduler.has_time(min(self.left)):
                     return
                 self._plan_lost_groups()
                 self._watch()
@@ -221,7 +223,7 @@ class Led:
         for group in sorted(self.taken_up):
             if earlier[group] >= first - 1:
                 self._add(self.scheduler.repetition(group))
-        offer(store, number)
+        self._offer()
         ended = bool(first) and not self.left.get(first - 1)
         return not ended or self.scheduler.block_ended(first - 1, self.progress)
 
@@ -241,13 +243,20 @@ class Led:
             if repetition:
                 self._add(repetition)
                 self.progress.added(repetition)
-                offer(self.led.store, self.led.number)
+                self._offer()
             self.left[block].discard(group)
             while self.left and not self.left[first := min(self.left)]:
                 del self.left[first]
                 if not self.scheduler.block_ended(first, self.progress):
                     return False
+                if self.left and self.scheduler.may_begin(min(self.left)) > self.offered:
+                    self._offer()
         return True
+
+    def _offer(self) -> None:
+        """Let workers take what they may run."""
+        self.offered = self.scheduler.may_begin(min(self.left, default=0))
+        offer(self.led.store, self.led.number, self.offered)
 
     def _take_up_trials(self, group: int) -> int:
         """Tell the scheduler of the ended trials of a group, and return its block."""
