@@ -59,6 +59,26 @@ def trials_of_hosts(url: str) -> dict[str, int]:
         return dict(store.query("SELECT ran_on, count(*) FROM trial GROUP BY 1 ORDER BY 1")[1])
 
 
+def recorded(url: str, host: str) -> int:
+    with suppress(AssayError):  # there is no store yet
+        return trials_of_hosts(url).get(host, 0)
+    return 0
+
+
+def check_each_group_counted_once(url: str, groups: int) -> None:
+    with Store.open(url, create=False) as store:
+        counted = store.query(
+            "SELECT coalesce(p.repeats, p.group), count(*) FROM trial AS t"
+            " JOIN planned_trial AS p USING (campaign_id, ordinal) GROUP BY 1, p.group ORDER BY 1"
+        )[1]
+    assert [group for group, trials in counted if trials == 2] == [*range(groups)]
+
+
+def until(reached: Callable[[], bool]) -> None:
+    while not reached():
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("way", ["ssh", "slurm", "dask"])
 def test_a_campaign_runs_on_two_hosts(
     way: str, experiment: str, server: TestServer, assay: Assay, request: pytest.FixtureRequest
@@ -79,6 +99,26 @@ def test_an_allocation_that_ends_is_followed_by_another(
     said = assay("run", experiment, "--blocks", "16", "--on", file, "--store", url, "--no-page").stderr
     assert "slurm: its allocation is nearly over; starting it again" in said
     assert trials_of_hosts(url) == {"node1": 32, "node2": 32}
+
+
+def test_a_scheduler_of_dask_that_is_killed_costs_no_trial(
+    experiment: str, cluster: Cluster, server: TestServer, assay: Assay
+) -> None:
+    url, file = server.create(), cluster.dask_toml()
+
+    def kill() -> None:
+        until(lambda: recorded(url, "node1") > 1 and recorded(url, "node2") > 1)
+        cluster.kill_dask_scheduler()
+
+    with ThreadPoolExecutor() as threads:
+        killing = threads.submit(kill)
+        words = ("run", experiment, "--blocks", "40", "--on", file, "--store", url, "--no-page")
+        said = assay(*words, expect=2).stderr
+        killing.result()
+    message = "no Dask scheduler answers there; correct its address); what has ended is kept"
+    assert message in said.splitlines()[-1]
+    assay("resume", "--campaign", "1", "--on", cluster.dask_toml(), "--store", url, "--no-page")
+    check_each_group_counted_once(url, 80)
 
 
 @pytest.fixture
@@ -149,11 +189,6 @@ def start_tuned(hosts: Path, url: str) -> "subprocess.Popen[str]":
     )
 
 
-def until(reached: Callable[[], bool]) -> None:
-    while not reached():
-        time.sleep(0.05)
-
-
 def kill_worker(cluster: Cluster, host: str) -> None:
     assert not cluster.run(host, "pkill", "-KILL", "-f", "assay_cluster.worker").returncode
 
@@ -191,26 +226,14 @@ def test_a_network_that_is_cut_and_comes_back_costs_no_trial(
 ) -> None:
     url = server.create()
 
-    def recorded(host: str) -> int:
-        with suppress(AssayError):  # there is no store yet
-            return trials_of_hosts(url).get(host, 0)
-        return 0
-
     def cut() -> None:
-        while recorded("node2") < 2:
-            time.sleep(0.05)
+        until(lambda: recorded(url, "node2") > 1)
         cluster.cut("node2")
-        while recorded("node1") < 16:
-            time.sleep(0.05)
+        until(lambda: recorded(url, "node1") == 16)
         cluster.restore("node2")
 
     with ThreadPoolExecutor() as threads:
         cutting = threads.submit(cut)
         assay("run", experiment, "--on", cluster.ssh_toml(), "--store", url, "--no-page")
         cutting.result()
-    with Store.open(url, create=False) as store:
-        counted = store.query(
-            "SELECT coalesce(p.repeats, p.group), count(*) FROM trial AS t"
-            " JOIN planned_trial AS p USING (campaign_id, ordinal) GROUP BY 1, p.group ORDER BY 1"
-        )[1]
-    assert [group for group, trials in counted if trials == 2] == [*range(16)]
+    check_each_group_counted_once(url, 16)

@@ -300,12 +300,15 @@ class Led:
                 self.led.reporter.show(f"{crew.unit.name} is back")
                 crew.over, crew.fruitless = None, 0
         for crew, why in ended:
+            started = crew.starting is not None and crew.starting.exception() is None
             crew.starting = None
             crew.not_before = time.monotonic() + 2.0**crew.fruitless
             mine = [host for host in hosts if host.unit == crew.unit.name]
             for host in mine:
                 end_leases(store, number, host.worker)
-            self._judge(crew, mine, why)
+            # What its hosts said is of former workers, where none was started.
+            said = next((host.message for host in mine if host.message), "") if started else ""
+            self._judge(crew, mine, said or why or "its worker ended")
         for crew in self.crews:
             if crew.starting is None and time.monotonic() >= crew.not_before:
                 crew.start()  # one that was given up, too: its network may be back
@@ -328,13 +331,10 @@ class Led:
                 give_up_host(store, number, host.number, over[host.number])
                 self.led.reporter.show(f"{host.name} is given up: {over[host.number]}; the others go on")
 
-    def _judge(self, crew: _Crew, hosts: Sequence[CampaignHost], why: str) -> None:
+    def _judge(self, crew: _Crew, hosts: Sequence[CampaignHost], reason: str) -> None:
         """Decide whether a unit that has ended is started again."""
         name = crew.unit.name
         refusals = [host.message for host in hosts if host.state == "refused"]
-        reason = (
-            next((message for host in hosts if (message := host.message)), "") or why or "its worker ended"
-        )
         recorded = sum(self.on_host[host.name] for host in hosts)
         crew.fruitless = 0 if recorded > crew.recorded else crew.fruitless + 1
         crew.recorded = recorded

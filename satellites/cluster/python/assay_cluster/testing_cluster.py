@@ -71,6 +71,7 @@ class Cluster:
         self.names = list(names)
         self.addresses = {name: f"10.77.0.{number}" for number, name in enumerate(names, 11)}
         self._booted: dict[str, subprocess.Popen[bytes]] = {}
+        self._dask: list[subprocess.Popen[bytes]] = []
         self.has_slurm = False
 
     def ssh_toml(self, *names: str, more: str = "") -> Path:
@@ -84,17 +85,27 @@ class Cluster:
         return self._toml("slurm", f"hosts = {hosts}", more)
 
     def dask_toml(self) -> Path:
-        """Write hosts.toml for a Dask cluster with a worker on each host, which is started."""
+        """Write hosts.toml for a Dask cluster with a worker on each host, which is started if none runs."""
         address = f"tcp://{LEADER}:8786"
-        dask = [sys.executable, "-m", "dask"]
-        scheduler = [*dask, "scheduler", "--host", LEADER, "--no-dashboard"]
-        workers = [[*self._enter(host), *dask, "worker", address, "--no-dashboard"] for host in self.names]
-        with (self.folder / "dask.log").open("ab") as log:
-            for command in (scheduler, *workers):
-                subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603
-        with Client(address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(len(self.names))
+        if not self._dask:
+            dask = [sys.executable, "-m", "dask"]
+            scheduler = [*dask, "scheduler", "--host", LEADER, "--no-dashboard"]
+            workers = [
+                [*self._enter(host), *dask, "worker", address, "--no-dashboard"] for host in self.names
+            ]
+            with (self.folder / "dask.log").open("ab") as log:
+                for command in (scheduler, *workers):
+                    self._dask.append(subprocess.Popen(command, stdout=log, stderr=log))  # noqa: S603
+            with Client(address, timeout=60, set_as_default=False) as client:
+                client.wait_for_workers(len(self.names))
         return self._toml("dask", f'scheduler = "{address}"', f"hosts = {len(self.names)}")
+
+    def kill_dask_scheduler(self) -> None:
+        """Kill Dask's scheduler, and wait until its workers have ended by themselves."""
+        self._dask[0].kill()
+        for process in self._dask:
+            process.wait()
+        self._dask.clear()
 
     def _toml(self, table: str, *lines: str) -> Path:
         file = self.folder / f"{table}.toml"
