@@ -19,7 +19,7 @@ from assay.experiment import Experiment
 from assay.experiment.types import Revisions
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
-from assay.plan.types import LAYOUT, Plan
+from assay.plan.types import Plan
 from assay.report import Report, gather
 from assay.report.verdicts import record
 from assay.runner.build import cleaned_up
@@ -184,11 +184,6 @@ class _Campaign:
                 for subject, reason in one_layout.items():
                     reporter.show(f"{subject} runs in one layout: {reason}")
                 plan = without_layouts(plan, one_layout)
-                if self.on and any(LAYOUT in trial.perturbation for trial in plan.trials):
-                    raise AssayError(
-                        "--on: hosts cannot link a program in another layout for each block: leave out"
-                        " --link, or layout in [perturb]"
-                    )
                 known = {
                     **host(),
                     **facts_of_subjects(experiment, listed),

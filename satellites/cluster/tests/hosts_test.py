@@ -297,6 +297,12 @@ def test_a_file_cannot_be_written_by_hosts(folder: Path) -> None:
         run("assay.sqlite", [ProcessUnit("lab1")])
 
 
+def test_hosts_cannot_link(folder: Path, url: str) -> None:
+    (folder / "x.toml").write_text(EXPERIMENT.replace("BLOCKS", "8") + "[perturb]\nlayout = true\n")
+    with pytest.raises(AssayError, match=r"--on: hosts cannot link .* leave out --link, or layout in \[per"):
+        run(url, [ProcessUnit("lab1")])
+
+
 def test_fewer_hosts_go_on_with_a_campaign_for_more(
     folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
