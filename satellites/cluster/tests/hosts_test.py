@@ -264,6 +264,8 @@ def test_a_fast_host_goes_no_further_than_the_look_after_the_next_one(folder: Pa
     assert result.report is not None
     assert "every comparison has a verdict, after 12" in result.report.campaign.stopped
     assert blocks_of_hosts(url)["lab1"] == 18
+    shown = sum(sum(condition.counts.values()) for condition in result.report.analysis.conditions)
+    assert shown == len(result.report.trials)
 
 
 def test_the_time_ends_a_campaign_whatever_a_host_still_does(
@@ -298,7 +300,12 @@ def test_a_file_cannot_be_written_by_hosts(folder: Path) -> None:
 
 
 def test_hosts_cannot_link(folder: Path, url: str) -> None:
-    (folder / "x.toml").write_text(EXPERIMENT.replace("BLOCKS", "8") + "[perturb]\nlayout = true\n")
+    link = "(cat a; echo '# {layout}') > {output} && chmod +x {output}"
+    linked = (
+        EXPERIMENT.replace('program = "./a"', f'program = "./a"\nlink = "{link}"').replace("BLOCKS", "8")
+        + "[perturb]\nlayout = true\n"
+    )
+    (folder / "x.toml").write_text(linked)
     with pytest.raises(AssayError, match=r"--on: hosts cannot link .* leave out --link, or layout in \[per"):
         run(url, [ProcessUnit("lab1")])
 

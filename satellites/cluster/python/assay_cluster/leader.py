@@ -82,11 +82,6 @@ class Leader:
             raise AssayError(
                 f"--on: hosts cannot write {store.name}: name a server, --store postgresql://USER@HOST/DATABASE"
             )
-        if experiment.moved.layout:
-            raise AssayError(
-                "--on: hosts cannot link a program in another layout for each block: leave out --link, or"
-                " layout in [perturb]"
-            )
         for name, program in experiment.programs.items():
             if program.prepare:
                 raise AssayError(
