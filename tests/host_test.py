@@ -224,10 +224,6 @@ def test_a_tuned_run_that_is_stopped_or_killed_loses_nothing(
         run.send_signal(signum)
         killed = signum == signal.SIGKILL
         assert run.wait() == (-signum if killed else 128 + signum)
-        if killed:
-            assert values(before) != before
-            said = assay("run", "x.toml", "--tuned", expect=2).stderr
-            assert "the host has been tuned since" in said
-            assay("host", "restore")
+        while (tmp_path / "state" / "host.journal").exists():
+            assert killed  # a process of its own puts it back
         assert values(before) == before
-        assert not (tmp_path / "state" / "host.journal").exists()

@@ -154,7 +154,7 @@ def writers() -> None:
                 for number in range(trials)
             )
             campaign = store.begin_campaign(experiment=resolved, plan=Plan(1, plan), host={})
-            offer(store, campaign)
+            offer(store, campaign, trials)
             with _running(
                 [multiprocessing.Process(target=_write, args=(url, campaign)) for _ in range(WRITERS)]
             ):

@@ -125,11 +125,19 @@ def test_what_a_busy_host_measured_is_left_out_and_the_others_are_not() -> None:
         for of in campaign([0.1] * 5)
     ]
     analysis = summarise(trials, PLANNED)
-    assert analysis.busy
     assert not any(answer.withheld for answer in analysis.answers)
     assert verdicts(analysis) == {"faster"}
+    assert not analysis.busy  # which would keep a campaign from ending early
     assert {answer.pairs for answer in analysis.comparisons} == {4 * BLOCKS}
     assert analysis.comparisons[0].dropped == {"withheld": BLOCKS}
+
+
+def test_a_block_is_complete_when_every_planned_host_has_run_it() -> None:
+    trials = campaign([0.1] * 2)
+    assert summarise(trials, PLANNED, hosts_planned=2).look is not None
+    early = summarise(trials, PLANNED, hosts_planned=3)
+    assert early.look is None
+    assert early.waits.startswith(f"0 of {BLOCKS} blocks")
 
 
 def test_a_trial_that_is_not_valid_counts_on_every_host() -> None:

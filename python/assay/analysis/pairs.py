@@ -471,8 +471,14 @@ def pairs(
             reason = HOST_CHANGED  # a campaign that was resumed elsewhere within the group
         level, baseline = (math.nan, math.nan) if reason else map(float, values)
         of_groups.append(Pair(number, first.block, level, baseline, reason, host, first.host_number))
-    everywhere = "; ".join(dict.fromkeys(withheld.values())) if all(withheld.values()) else ""
+    everywhere = "; ".join(_reasons_of_hosts(withheld)) if all(withheld.values()) else ""
     return Pairs(tuple(of_groups), everywhere, host_independent(metric), withheld)
+
+
+def _reasons_of_hosts(withheld: Mapping[str, str]) -> Iterable[str]:
+    """Return why no pair counts on any host: once if it is the same on all, else for each host."""
+    reasons = dict.fromkeys(withheld.values())
+    return reasons if len(reasons) == 1 else (f"{host}: {reason}" for host, reason in withheld.items())
 
 
 def counting_pairs(

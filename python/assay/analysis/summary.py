@@ -54,7 +54,7 @@ from assay.store.types import StoredTrial, representative
 
 
 @paused()
-def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis:
+def summarise(trials: Iterable[StoredTrial], experiment: Experiment, hosts_planned: int = 1) -> Analysis:
     """Summarise the compared metric of every condition, and compare levels with the baseline.
 
     Only valid trials count. In a comparison, a group counts only if the trials of both levels count and its
@@ -64,6 +64,11 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
 
     If several hosts ran them, medians are of the hosts' medians, and modes are found on each host. From
     `FEWEST_HOSTS` hosts on, the comparisons are about the population of hosts, else about these alone.
+
+    Args:
+        trials: those that have ended.
+        experiment: what they measure.
+        hosts_planned: for how many hosts the campaign is planned; some may have no trial yet.
     """
     trials = sorted(trials, key=attrgetter("ordinal"))
     conditions = by_condition(trials, experiment)
@@ -72,7 +77,7 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
     also = [(target, metric, better) for metric, better in design.also.items() for target, *_ in main]
     of_ladders = [(target, design.metric, design.better) for target in rungs(experiment)]
     together = wholes([(target.context, target.level) for target, *_ in main], experiment)
-    complete = _complete_blocks(conditions.values(), experiment)
+    complete = _complete_blocks(conditions.values(), experiment, hosts_planned)
     look = reached(experiment.design, complete, sharing(design, experiment.design, len(main) + len(together)))
     waiting = waits(experiment.design, complete) if look is None else ""
     counting = without_busy(trials, experiment)
@@ -123,22 +128,38 @@ def summarise(trials: Iterable[StoredTrial], experiment: Experiment) -> Analysis
         waits=waiting,
         busy=experiment.design.busy != "count"
         and not design.host_independent
-        and any(is_busy(condition.lost) for condition in summaries),
+        and _withheld_where_busy(comparisons, summaries, design.factor),
         gate_percent=design.gate_percent,
         rungs=_compare(of_ladders, [], pairs_of, of_main, modes)[0],
     )
 
 
-def _complete_blocks(conditions: Iterable[OfCondition], experiment: Experiment) -> int:
+def _complete_blocks(conditions: Iterable[OfCondition], experiment: Experiment, hosts_planned: int) -> int:
     """Return how many blocks, counted from the first, have a trial of every condition on every host."""
     seen: Counter[int] = Counter()
-    hosts: set[int] = set()
+    hosts = set(range(hosts_planned))
     for condition in conditions:
         places = {(trial.host_number, trial.block) for trial in condition.trials}
         hosts.update(host for host, _ in places)
         seen.update(block for _, block in places)
-    complete = max(1, len(hosts)) * len(experiment.conditions())
+    complete = len(hosts) * len(experiment.conditions())
     return next(block for block in count() if seen[block] < complete)
+
+
+def _withheld_where_busy(
+    comparisons: Iterable[Comparison], conditions: Iterable[ConditionSummary], factor: str
+) -> bool:
+    """Return whether a comparison is withheld of which a side lost too much time.
+
+    One busy host of several withholds nothing: the comparison rests on the others.
+    """
+    busy = [dict(condition.levels) for condition in conditions if is_busy(condition.lost)]
+    return any(
+        {**comparison.context, factor: side} in busy
+        for comparison in comparisons
+        if comparison.withheld
+        for side in (comparison.level, comparison.baseline)
+    )
 
 
 def _summarise_condition(

@@ -198,6 +198,7 @@ def stands_still(evidence: Evidence) -> Iterator[Finding]:
         subject = settings["subject"]
         own = experiment.programs.get(subject)
         linked = subject not in reasons and (own is None or own.link is not None)
+        linked = linked and evidence.analysis.hosts is None  # several hosts do not link
         still += movable(settings, command=experiment.is_command(subject), linked=linked)
     names = [name for name in dict.fromkeys(still) if name not in moved.names()]
     yield from of_places(

@@ -33,6 +33,7 @@ class ComparisonRequest:
         chosen: which benchmarks of the program; "" for all.
         shell: whether a shell reads the commands; None: if one of them needs it.
         gate: percent; None without a gate.
+        on_hosts: hosts measure it, which do not link programs anew.
 
     Raises:
         AssayError: the options do not go together, or nothing is to be measured.
@@ -50,6 +51,7 @@ class ComparisonRequest:
     shell: bool | None = None
     same_output: bool = False
     seed: int | None = None
+    on_hosts: bool = False
 
     def __post_init__(self) -> None:
         """Check that the options go together."""
@@ -129,7 +131,7 @@ def apply_overrides(experiment: Experiment, request: ComparisonRequest) -> Exper
         direction = _direction(request.metric, experiment.unit(request.metric))
         also = {name: better for name, better in experiment.comparison.also.items() if name != request.metric}
         comparison |= {"metric": request.metric, "better": direction, "also": also}
-    if not _forbids_layouts(experiment):
+    if not (request.on_hosts or _forbids_layouts(experiment)):
         changed["perturb"] = {"layout": True}
     if request.seed is not None:
         changed["design"] = {"seed": request.seed}

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +19,7 @@ from assay.experiment import Experiment
 from assay.experiment.types import Revisions
 from assay.layout import Layouts
 from assay.plan.make_plan import without_layouts
-from assay.plan.types import LAYOUT, Plan
+from assay.plan.types import LAYOUT, Plan, PlannedTrial
 from assay.report import Report, gather
 from assay.report.verdicts import record
 from assay.runner.build import cleaned_up
@@ -148,6 +148,7 @@ class _Campaign:
         store, reporter, design = self.store, self.reporter, built.design
         scheduler = Scheduler(store, number, built, clock=time.monotonic, say=reporter.show, pilot=self.pilot)
         check_programs(scheduler.pending)
+        self._check_layouts(scheduler.pending)
         summary = store.campaign(number)
         with ProgressDisplay(
             reporter.console,
@@ -162,7 +163,16 @@ class _Campaign:
             else:
                 led = LedCampaign(store, number, built, self.stop, reporter, self.tuned)
                 self.on.run(led, scheduler, progress)
-        return scheduler.analysis
+        # Hosts may have recorded more since the last look.
+        return None if self.on else scheduler.analysis
+
+    def _check_layouts(self, trials: Iterable[PlannedTrial]) -> None:
+        """Check that hosts run no trial that must be linked."""
+        if self.on and any(LAYOUT in trial.perturbation for trial in trials):
+            raise AssayError(
+                "--on: hosts cannot link a program in another layout for each block: leave out --link, or"
+                " layout in [perturb]"
+            )
 
     @contextmanager
     def _prepared(self, experiment: Experiment, plan: Plan | None) -> Iterator[LocalExecutor]:
@@ -184,11 +194,7 @@ class _Campaign:
                 for subject, reason in one_layout.items():
                     reporter.show(f"{subject} runs in one layout: {reason}")
                 plan = without_layouts(plan, one_layout)
-                if self.on and any(LAYOUT in trial.perturbation for trial in plan.trials):
-                    raise AssayError(
-                        "--on: hosts cannot link a program in another layout for each block: leave out"
-                        " --link, or layout in [perturb]"
-                    )
+                self._check_layouts(plan.trials)
                 known = {
                     **host(),
                     **facts_of_subjects(experiment, listed),

@@ -90,6 +90,7 @@ class Scheduler:
         self._clock = clock
         self._say = say
         self._pilot = pilot
+        self._hosts = store.hosts_planned(campaign)
         self._planned_for = store.experiment(campaign).revisions if experiment.revisions else None
         self._began = clock()
         self.read()
@@ -272,18 +273,40 @@ class Scheduler:
 
     def _goes_on(self, block: int) -> bool:
         ended = block + 1
-        minutes = self._experiment.design.minutes
         why = self._look(ended) if ended in self._looks else ""
-        running_s = self.running_s()
-        if not why and minutes is not None and running_s >= 60 * minutes:
-            unit, unit_s = ("minutes", 60) if minutes >= 2 else ("seconds", 1)
-            why = f"{running_s / unit_s:.3g} of {60 * minutes / unit_s:g} {unit} have passed"
         if not why and ended == self._pilot:
             why = "it is a pilot"
-        if not why or block == self._last_block:
+        if not why:
+            return self.has_time(ended)
+        return self._stops(ended, why)
+
+    def has_time(self, ended: int) -> bool:
+        """Return whether there is time for more when this many blocks have ended; if not, the campaign ends.
+
+        At least one block ends, however little time there is.
+        """
+        minutes = self._experiment.design.minutes
+        running_s = self.running_s()
+        if not ended or minutes is None or running_s < 60 * minutes:
+            return True
+        unit, unit_s = ("minutes", 60) if minutes >= 2 else ("seconds", 1)
+        return self._stops(ended, f"{running_s / unit_s:.3g} of {60 * minutes / unit_s:g} {unit} have passed")
+
+    def may_begin(self, ended: int) -> int:
+        """Return how many blocks hosts may have begun when this many have ended on all of them.
+
+        The campaign may end at the next look, and what a fast host runs beyond is in vain. But it would wait
+        there for the slowest host, so that it goes on to the look after that one.
+        """
+        return next(iter(sorted(look for look in self._looks if look > ended)[1:]), self._last_block + 1)
+
+    def _stops(self, ended: int, why: str) -> bool:
+        """End the campaign after this many blocks, unless they are all; return whether it goes on."""
+        if ended == self._last_block + 1:
             return True
         reason = f"{why}, after {ended} of at most {self._last_block + 1} blocks"
-        self._store.decide(self._campaign, self._decision("stop", ended, reason, {"minutes": running_s / 60}))
+        content = {"minutes": self.running_s() / 60}
+        self._store.decide(self._campaign, self._decision("stop", ended, reason, content))
         self._say(f"finished early: {reason}")
         return False
 
@@ -306,7 +329,7 @@ class Scheduler:
 
     def _look(self, ended: int) -> str:
         """Look at the results after this many blocks; return why the campaign may end, or ""."""
-        analysis = self.analysis = summarise(self._ended, self._experiment)
+        analysis = self.analysis = summarise(self._ended, self._experiment, self._hosts)
         look = analysis.look
         if look is None or look.blocks != ended:
             return ""

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 from rich.console import Console
 
+from assay.analysis.sequential import looks
 from assay.analysis.types import Analysis, Comparison, Estimate, Interval, Look, Verdict
 from assay.campaign.progress import ProgressDisplay
 from assay.campaign.scheduler import NothingExtractedError, Scheduler
@@ -126,7 +127,8 @@ class Laboratory:
         self.questions.append(([trial.ordinal for trial in group], [trial.ordinal for trial in ended]))
         return "the host changed its mode" if self.disagree(group) else ""
 
-    def summarise(self, ended: Sequence[StoredTrial], experiment: Experiment) -> Analysis:
+    def summarise(self, ended: Sequence[StoredTrial], experiment: Experiment, hosts: int) -> Analysis:
+        assert hosts == 1
         blocks = max(trial.block for trial in ended) + 1
         return analysis("equivalent" if self.settle(blocks) else "undecided", blocks)
 
@@ -415,6 +417,18 @@ def test_a_time_budget_ends_a_campaign_that_waits_for_verdicts(store: Store) -> 
     laboratory.run()
     assert [(kind, block) for kind, block, *_ in laboratory.decided()] == [("look", 8), ("stop", 9)]
     assert "36 of 36 seconds have passed" in store.campaign(laboratory.number).stopped
+
+
+def test_hosts_may_begin_what_the_look_after_the_next_one_takes(store: Store) -> None:
+    until = experiment('blocks = 60\nuntil = "verdict"\nat_least = 8')
+    number = Laboratory(store, until).number
+    scheduler = Scheduler(store, number, until, clock=lambda: 0.0, say=lambda _: None)
+    first, second, third, *_, last_but_one, last = (look.blocks for look in looks(until.design))
+    assert [scheduler.may_begin(ended) for ended in (0, first - 1, first)] == [second, second, third]
+    assert [scheduler.may_begin(ended) for ended in (last_but_one, last - 1)] == [last, last]
+    fixed = experiment(f"blocks = {BLOCKS}")
+    number = Laboratory(store, fixed).number
+    assert Scheduler(store, number, fixed, clock=lambda: 0.0, say=lambda _: None).may_begin(0) == BLOCKS
 
 
 def test_a_time_budget_counts_what_ended_trials_took_before_and_not_the_time_between(store: Store) -> None:

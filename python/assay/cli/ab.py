@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,6 +100,7 @@ def ab(
             "--markdown -, --junit - and --json all print; use one of them, and files for others"
         )
     hosts = hosts_in(on)
+    request = replace(request, on_hosts=hosts is not None)
     repository = Repository.find(request.folder)
     revisions = {
         BASE: repository.revision(base),

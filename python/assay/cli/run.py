@@ -142,8 +142,8 @@ def run(
     the first output of a command. The exit code is 1 if a trial was not valid, or if --fail-on asks for it.
 
     With --tuned the host is tuned while it runs, and trials have the highest priority that is allowed; with
-    --isolated they also have processors of their own. If `kill -9` ends it, the host stays tuned until `assay
-    host restore`.
+    --isolated they also have processors of their own. The host is put back however the run ends, also by
+    `kill -9`.
 
     --identical says in how many comparisons identical code was called different. The exit code is 1 also if
     that is more than the promised 5% allows, or if no comparison had enough pairs to tell.

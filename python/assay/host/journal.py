@@ -65,13 +65,23 @@ class Journal:
         boot: the boot in which it was begun, "" before.
         since: when it was begun, as text.
         locks: open files that hold its lock and the machine's.
+        of_run: a run has made its changes, and puts them back when it ends.
         pending: place -> what must be restored there, in the order of the first changes.
         damaged: the numbers of unreadable lines, if the others may be restored.
     """
 
-    def __init__(self, path: Path, system: System, locks: Sequence[int], *, readable: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        system: System,
+        locks: Sequence[int],
+        *,
+        readable: bool = False,
+        of_run: bool = False,
+    ) -> None:
         self.path = path
         self.locks = locks
+        self.of_run = of_run
         self._system = system
         self.boot, self.since = "", ""
         self.pending: dict[str, Pending] = {}
@@ -96,6 +106,7 @@ class Journal:
                     "name": self._system.name,
                     "boot": boot,
                     "since": since,
+                    "of_run": self.of_run,
                 }
             )
         messages += [asdict(change) for change in changes]
@@ -160,6 +171,7 @@ class Journal:
                 machine, name, self.boot, self.since = (
                     str(message[key]) for key in ("machine", "name", "boot", "since")
                 )
+                self.of_run = message.get("of_run") is True
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 if not readable:
                     raise AssayError(
@@ -189,7 +201,9 @@ def journal_folder() -> Path:
 
 
 @contextmanager
-def open_journal(folder: Path, system: System, *, readable: bool = False) -> Iterator[Journal]:
+def open_journal(
+    folder: Path, system: System, *, readable: bool = False, of_run: bool = False
+) -> Iterator[Journal]:
     """Open the journal in a folder, and prevent others from tuning this machine meanwhile.
 
     Each user has a journal; so a folder of /sys, which all users share, is locked too.
@@ -198,6 +212,7 @@ def open_journal(folder: Path, system: System, *, readable: bool = False) -> Ite
         folder: the journal's folder.
         system: the machine.
         readable: skip damaged lines.
+        of_run: it is for a run, which also waits a while for another process that uses it.
 
     Raises:
         AssayError: another process uses it; it is damaged, from another host, or cannot be read or written.
@@ -213,26 +228,26 @@ def open_journal(folder: Path, system: System, *, readable: bool = False) -> Ite
     locks = [lock]
     try:
         holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
-        if not _lock(lock, holder):
+        if not _lock(lock, holder, patient=of_run):
             raise AssayError(
                 f"another assay (process {holder or 'unknown'}) tunes this host: wait until it has ended"
             )
         with suppress(FileNotFoundError):  # where it is not, there is little to tune
             locks.append(os.open(system.root / _OF_ALL, os.O_RDONLY | os.O_CLOEXEC))
-            if not _lock(locks[-1], holder):
+            if not _lock(locks[-1], holder, patient=of_run):
                 raise AssayError(
                     f"another assay tunes this host, whose journal is not in {folder}: wait until it ends"
                 )
         os.truncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        yield Journal(folder / "host.journal", system, locks, readable=readable)
+        yield Journal(folder / "host.journal", system, locks, readable=readable, of_run=of_run)
         os.truncate(lock, 0)
     finally:
         for file in reversed(locks):
             os.close(file)
 
 
-def _lock(file: int, holder: str) -> bool:
+def _lock(file: int, holder: str, *, patient: bool) -> bool:
     """Lock a file; return false if another process holds it.
 
     A killed assay can leave processes that keep its locks for a moment: its root script, or a child that it
@@ -241,8 +256,10 @@ def _lock(file: int, holder: str) -> bool:
     Args:
         file: an open file.
         holder: the number of the process that held it last; empty if that ended in order.
+        patient: wait as long for a process that lives, which may put back what a killed run changed.
     """
-    until = time.monotonic() + (_PATIENCE_S if holder.isdigit() and not _lives(int(holder)) else 0)
+    waits = patient or (holder.isdigit() and not _lives(int(holder)))
+    until = time.monotonic() + (_PATIENCE_S if waits else 0)
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

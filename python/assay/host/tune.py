@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -200,10 +202,14 @@ def tuned(
 ) -> Iterator[None]:
     """While entered, these settings are good; `say` gets what could not be changed or restored.
 
+    If this process is killed, another one puts the host back; if that is killed too, the next run does.
+
     Raises:
         AssayError: the host is already tuned, by another process or from earlier.
     """
-    with open_journal(folder, system) as journal:
+    with open_journal(folder, system, of_run=True) as journal, _restored_if_killed(folder):
+        if journal.pending and journal.of_run:
+            restore(system, journal, lambda place, now, was: None)
         if journal.pending:
             raise AssayError(
                 f"the host has been tuned since {journal.since} ({journal.path}): `assay host restore` first"
@@ -216,6 +222,24 @@ def tuned(
             for outcome in restore(system, journal, lambda place, now, was: None):
                 if not outcome.settled:
                     say(f"{outcome_in_words(outcome)}; `assay host restore` asks what to do")
+
+
+@contextmanager
+def _restored_if_killed(folder: Path) -> Iterator[None]:
+    """While entered, a process waits for the end of this one; unless told that all is well, it restores."""
+    restoring = [sys.executable, "-m", "assay", "host", "restore"]
+    janitor = subprocess.Popen(  # noqa: S603
+        ["sh", "-c", 'trap "" HUP INT TERM; read -r well || exec "$@"', "sh", *restoring],  # noqa: S607
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "ASSAY_HOST_STATE": str(folder)},
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        janitor.communicate(b"well\n")
 
 
 def problems(applied: Sequence[Applied]) -> list[str]:

@@ -10,6 +10,7 @@ from assay.analysis.configurations import ConditionSensitivity, condition_sensit
 from assay.analysis.planning import ComparisonForecast, forecast
 from assay.audit import audit
 from assay.experiment import Experiment
+from assay.experiment.types import REVISION
 from assay.findings import Finding
 from assay.plan.types import Level
 from assay.report import words
@@ -89,11 +90,16 @@ class Report:
 def _programs(
     store: Store, trials: Iterable[StoredTrial], experiment: Experiment
 ) -> dict[str, dict[str, str]]:
-    """Return subject -> host -> the file that its first trial there ran: its build id, or its digest."""
+    """Return subject -> host -> the file that its first trial there ran: its build id, or its digest.
+
+    A subject of several revisions is one for each.
+    """
     firsts: dict[tuple[str, str], int] = {}
     for trial in trials:
         if trial.status == "valid":
             subject = str(experiment.settings(trial.levels)["subject"])
+            if experiment.revisions:
+                subject += f" in {trial.levels[REVISION]}"
             firsts.setdefault((subject, trial.ran_on or ""), trial.id)
     programs: dict[str, dict[str, str]] = {}
     for (subject, host), record in zip(firsts, store.records_of(firsts.values()), strict=True):
@@ -112,7 +118,7 @@ def gather(store: Store, campaign_id: int, analysis: Analysis | None = None) -> 
     campaign = store.campaign(campaign_id)
     experiment = store.experiment(campaign_id)
     trials = store.trials(campaign_id)
-    analysis = analysis or summarise(trials, experiment)
+    analysis = analysis or summarise(trials, experiment, store.hosts_planned(campaign_id))
     reporting = next((trial.id for trial in trials if trial.environment is not None), None)
     return Report(
         campaign=campaign,

@@ -2,6 +2,8 @@
 
 import dataclasses
 from io import StringIO
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -10,7 +12,7 @@ from assay.analysis import summarise
 from assay.audit import audit
 from assay.plan.types import PlannedTrial
 from assay.report.charts import figures
-from assay.report.gather import Report
+from assay.report.gather import Report, _programs
 from assay.report.headline import headline
 from assay.report.hosts import disagreement, host_lines, rows_of_hosts, scope
 from assay.report.race import race_answer
@@ -103,3 +105,20 @@ def test_the_picture_has_a_row_for_each_host_under_all_together() -> None:
     assert [row["row"] for row in figure.rows] == ["all together", "cow", "ant", "bee", "dog"]
     assert figure.rows[-1]["ratio"] == pytest.approx(0.5, rel=0.1)
     assert "Not like the others: dog." in figure.note
+
+
+def test_each_revision_is_compared_with_itself_on_other_hosts() -> None:
+    """The first trial of a subject may be of the base on one host, and of the head on another."""
+    ran = [(1, "ant", "base"), (2, "bee", "head"), (3, "ant", "head"), (4, "bee", "base")]
+    trials: Any = [
+        SimpleNamespace(id=number, status="valid", ran_on=host, levels={"revision": revision})
+        for number, host, revision in ran
+    ]
+    store: Any = SimpleNamespace(
+        records_of=lambda numbers: ({"program_sha256": ran[number - 1][2]} for number in numbers)
+    )
+    experiment: Any = SimpleNamespace(revisions=True, settings=lambda _: {"subject": "bench"})
+    assert _programs(store, trials, experiment) == {
+        "bench in base": {"ant": "base", "bee": "base"},
+        "bench in head": {"ant": "head", "bee": "head"},
+    }

@@ -52,7 +52,7 @@ def print_report(report: Report, console: Console) -> None:
         )
     )
     console.print(_text(words.look(analysis, report.experiment)))
-    console.print(_text(words.layout(report.experiment)))
+    console.print(_text(words.layout(report.experiment, on_hosts=report.analysis.hosts is not None)))
     for line in (hosts.scope(report), f"Stopped: {campaign.stopped}." * bool(campaign.stopped), report.gate):
         if line:
             console.print(_text(line))

@@ -229,15 +229,16 @@ def look(analysis: Analysis, experiment: Experiment) -> str:
     )
 
 
-def layout(experiment: Experiment) -> str:
+def layout(experiment: Experiment, *, on_hosts: bool = False) -> str:
     """Return how many layouts of code and data the verdicts rest on."""
     if experiment.varied and experiment.moved.layout:
         return "Layouts of code and data were drawn for configurations, where programs could be linked anew."
     if experiment.perturb.layout:
         return "Layouts of code and data were drawn for each block, where programs could be linked anew."
+    where = ", on one host (without --on)," if on_hosts else ""
     return (
         "Every program ran in one layout of its code and data, which may favour it by chance: layout = true"
-        " in [perturb] draws one for each block."
+        f" in [perturb]{where} draws one for each block."
     )
 
 

@@ -45,6 +45,9 @@ def test_layouts_are_one_or_drawn() -> None:
     said = {text: words.layout(experiment(more=f"[perturb]\nlayout = {text}")) for text in ("true", "false")}
     assert "drawn for each block" in said["true"]
     assert "Every program ran in one layout" in said["false"]
+    assert "layout = true in [perturb], on one host (without --on), draws" in words.layout(
+        experiment(), on_hosts=True
+    )
 
 
 def test_where_all_counts_there_is_nothing_to_note() -> None:

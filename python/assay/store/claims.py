@@ -3,7 +3,7 @@
 A worker takes a group with a lease, runs its trials, records each, and renews the lease meanwhile. Only the
 store decides which results count:
 
-    offer(store, campaign)                              # the leader, whenever groups were planned
+    offer(store, campaign, blocks)                      # the leader, whenever groups were planned
     while claim := take(store, campaign, "lab1", 60):   # a worker
         for planned in claim.trials:
             record(store, claim, planned.ordinal, run(planned))   # and `renew` in between
@@ -68,8 +68,8 @@ class Claim:
     trials: tuple[PlannedTrial, ...]
 
 
-def offer(store: Store, campaign: int) -> None:
-    """Let workers take the groups of a campaign's plan that have not begun, beside those offered before.
+def offer(store: Store, campaign: int, blocks: int) -> None:
+    """Let workers take the groups of the first blocks that have not begun, beside those offered before.
 
     A group that has begun without a claim, in a run on one host, is lost, or done if all of it has ended.
     """
@@ -83,7 +83,7 @@ def offer(store: Store, campaign: int) -> None:
             claim,
             (claim.c.campaign_id == planned_trial.c.campaign_id) & (claim.c.group == planned_trial.c.group),
         )
-        .where(planned_trial.c.campaign_id == campaign)
+        .where(planned_trial.c.campaign_id == campaign, planned_trial.c.block < blocks)
         .group_by(*of_group)
     )
     with store.write("offer them again") as connection:

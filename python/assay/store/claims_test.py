@@ -18,6 +18,8 @@ from assay.store.claims import Claim, expire, offer, record, renew, replace, tak
 from assay.store.store_test import begin, decision, measured, planned
 from assay.store.types import StoredTrial
 
+BLOCKS = 100
+"""More than any campaign of these tests has."""
 LEASE_S = 600.0
 OVER_S = -1.0
 
@@ -61,8 +63,8 @@ def late(store: Store) -> list[tuple[object, ...]]:
 def test_groups_are_taken_in_the_order_of_the_plan_and_once(store: Store) -> None:
     campaign = begin(store, 8)
     store.decide(campaign, decision("repeat"), [altered(planned(8), block=0, group=4, repeats=0)])
-    offer(store, campaign)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
+    offer(store, campaign, BLOCKS)
     claims = [taken(store, campaign, f"lab{number}") for number in range(5)]
     assert [claim.group for claim in claims] == [0, 4, 1, 2, 3]
     assert [trial.ordinal for trial in claims[2].trials] == [2, 3]
@@ -70,9 +72,19 @@ def test_groups_are_taken_in_the_order_of_the_plan_and_once(store: Store) -> Non
     assert take(store, campaign, "lab1", LEASE_S) is None
 
 
+def test_only_the_first_blocks_are_taken_until_more_are_offered(store: Store) -> None:
+    campaign = begin(store, 8)
+    assert [trial.block for trial in store.pending(campaign)] == [0, 0, 0, 0, 1, 1, 1, 1]
+    offer(store, campaign, 1)
+    assert [taken(store, campaign).group for _ in range(2)] == [0, 1]
+    assert take(store, campaign, "lab1", LEASE_S) is None
+    offer(store, campaign, 2)
+    assert taken(store, campaign).group == 2
+
+
 def test_a_group_is_done_when_all_of_its_trials_have_a_result(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     claim = taken(store, campaign)
     assert record(store, claim, 0, measured(1)) == 1
     assert renew(store, claim, LEASE_S)
@@ -87,7 +99,7 @@ def test_a_group_is_done_when_all_of_its_trials_have_a_result(store: Store) -> N
 
 def test_a_second_result_is_kept_and_never_counted(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     claim = taken(store, campaign)
     record(store, claim, 0, measured(1))
     assert record(store, claim, 0, measured(99)) is None
@@ -98,7 +110,7 @@ def test_a_second_result_is_kept_and_never_counted(store: Store) -> None:
 
 def test_a_group_that_had_not_begun_is_open_again_after_its_lease(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     slow = taken(store, campaign, "slow", OVER_S)
     assert expire(store, campaign) == []
     assert not renew(store, slow, LEASE_S)
@@ -113,7 +125,7 @@ def test_a_group_that_had_not_begun_is_open_again_after_its_lease(store: Store) 
 
 def test_a_lease_that_is_over_holds_until_the_leader_says_so(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     claim = taken(store, campaign, lease_s=OVER_S)
     assert renew(store, claim, LEASE_S)
     assert expire(store, campaign) == []
@@ -122,7 +134,7 @@ def test_a_lease_that_is_over_holds_until_the_leader_says_so(store: Store) -> No
 
 def test_a_lost_group_is_planned_anew_as_a_whole(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     slow = taken(store, campaign, "slow", OVER_S)
     record(store, slow, 0, measured(1))
     assert expire(store, campaign) == [0]
@@ -149,24 +161,24 @@ def test_what_a_run_on_one_host_has_begun_is_lost_and_what_it_has_ended_is_done(
 ) -> None:
     campaign = begin(store, 6)
     if offered:
-        offer(store, campaign)
+        offer(store, campaign, BLOCKS)
     for ordinal in (0, 1, 2):
         store.record(campaign, ordinal, measured(1))
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     assert expire(store, campaign) == [1]
     assert taken(store, campaign).group == 2
 
 
 def test_nothing_of_a_campaign_that_was_stopped_is_taken(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     store.decide(campaign, decision("stop"))
     assert take(store, campaign, "lab1", LEASE_S) is None
 
 
 def test_what_was_claimed_leaves_the_store_with_its_campaign(store: Store) -> None:
     campaign = begin(store)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     claim = taken(store, campaign)
     for _ in range(2):
         record(store, claim, 0, measured(1))
@@ -176,7 +188,7 @@ def test_what_was_claimed_leaves_the_store_with_its_campaign(store: Store) -> No
 
 def test_many_that_take_at_once_get_a_group_each(store: Store) -> None:
     campaign = begin(store, 40)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
 
     def take_all(worker: int) -> list[int]:
         groups = []
@@ -217,7 +229,7 @@ def test_workers_that_are_killed_at_any_moment_lose_nothing_and_count_nothing_tw
         for n in range(4 * groups)
     ]
     campaign = begin(store, trials)
-    offer(store, campaign)
+    offer(store, campaign, BLOCKS)
     store.close()  # no connection is shared with a process that is forked
     draw = random.Random(7)
 

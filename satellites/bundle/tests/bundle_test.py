@@ -170,7 +170,7 @@ def hosts(project: Path, tmp_path: Path) -> Path:
     store_file.unlink()
     with Store.open(store_file) as store:
         store.begin_campaign(experiment=experiment, plan=plan, host=summary.host)
-        claims.offer(store, 1)
+        claims.offer(store, 1, blocks=100)
         for number in (0, 1):
             store_hosts.join(store, 1, f"lab{number}", f"lab{number}", f"worker {number}")
         lost = claims.take(store, 1, "worker 0", -1)

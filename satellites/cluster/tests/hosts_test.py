@@ -261,6 +261,52 @@ def test_a_server_that_is_killed_and_started_again_interrupts_nothing(
         check_exactly_once(url, 16)
 
 
+SLOW = """#!/bin/sh
+case $(hostname) in lab2*) WAIT;; esac
+echo "$(hostname) end $(date +%s%N)" >> log
+echo speed=SPEED
+"""
+
+
+def slow(waiting: str) -> None:
+    """Have the second host wait in each trial, in words of a shell; `log` has a line for each ended trial."""
+    Path("log").touch()
+    for name, speed in (("a", 10), ("b", 12)):
+        Path(name).write_text(SLOW.replace("WAIT", waiting).replace("SPEED", str(speed)))
+
+
+def blocks_of_hosts(url: str) -> dict[str, int]:
+    blocks = (
+        "select t.ran_on, max(p.block) + 1 from trial t join planned_trial p using (campaign_id, ordinal)"
+    )
+    return dict(rows(url, f"{blocks} group by 1"))
+
+
+def test_a_fast_host_goes_no_further_than_the_look_after_the_next_one(folder: Path, url: str) -> None:
+    until = EXPERIMENT.replace("blocks = BLOCKS", 'blocks = 60\nuntil = "verdict"\nat_least = 12')
+    (folder / "x.toml").write_text(until)
+    slow("until [ $(grep -c lab1 log) -ge 36 ]; do sleep 0.02; done")
+    result = run(url, [ProcessUnit("lab1"), ProcessUnit("lab2")])
+    assert result.report is not None
+    assert "every comparison has a verdict, after 12" in result.report.campaign.stopped
+    assert blocks_of_hosts(url)["lab1"] == 18
+    shown = sum(sum(condition.counts.values()) for condition in result.report.analysis.conditions)
+    assert shown == len(result.report.trials)
+
+
+def test_the_time_ends_a_campaign_whatever_a_host_still_does(
+    folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay_cluster.leader.ENDING_S", 0)
+    timed = EXPERIMENT.replace("blocks = BLOCKS", "blocks = 1000\nminutes = 0.02")
+    (folder / "x.toml").write_text(timed)
+    slow("test $(grep -c lab2 log) -lt 2 || exec sleep 1000")
+    result = run(url, [ProcessUnit("lab1"), ProcessUnit("lab2")])
+    assert result.report is not None
+    assert "seconds have passed, after 1 of at most 1000 blocks" in result.report.campaign.stopped
+    assert result.report.blocks == 1
+
+
 def test_a_second_leader_is_refused(folder: Path, url: str) -> None:
     with Store.open(url) as store:
         run(url, [ProcessUnit("lab1")])
@@ -277,6 +323,17 @@ def test_a_second_leader_is_refused(folder: Path, url: str) -> None:
 def test_a_file_cannot_be_written_by_hosts(folder: Path) -> None:
     with pytest.raises(AssayError, match=r"--on: hosts cannot write .*name a server"):
         run("assay.sqlite", [ProcessUnit("lab1")])
+
+
+def test_hosts_cannot_link(folder: Path, url: str) -> None:
+    link = "(cat a; echo '# {layout}') > {output} && chmod +x {output}"
+    linked = (
+        EXPERIMENT.replace('program = "./a"', f'program = "./a"\nlink = "{link}"').replace("BLOCKS", "8")
+        + "[perturb]\nlayout = true\n"
+    )
+    (folder / "x.toml").write_text(linked)
+    with pytest.raises(AssayError, match=r"--on: hosts cannot link .* leave out --link, or layout in \[per"):
+        run(url, [ProcessUnit("lab1")])
 
 
 def test_fewer_hosts_go_on_with_a_campaign_for_more(

@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay_cluster import dask, local
-from assay_cluster.dask import DaskUnit
+from assay_cluster.dask import DaskUnit, check_names
 from assay_cluster.local import LocalUnit
 from assay_cluster.start import decoded, encoded, last_words, words
 from assay_cluster.testing_cluster import SilentServer, await_end, is_over
@@ -84,3 +84,10 @@ def test_a_dask_cluster_that_does_not_fit_is_told(
         DaskUnit(scheduler, 2).start(Work(silent.url, 1))
     with pytest.raises(AssayError, match="no Dask scheduler answers there; correct its address"):
         DaskUnit("tcp://127.0.0.1:1", 1).start(Work(silent.url, 1))
+
+
+def test_hosts_of_dask_with_one_name_are_refused() -> None:
+    check_names({"10.0.0.1": "lab1", "10.0.0.2": "lab2"})
+    message = "10.0.0.1 and 10.0.0.3 are all called node: if they are one machine, write fewer hosts; if not"
+    with pytest.raises(AssayError, match=message):
+        check_names({"10.0.0.1": "node", "10.0.0.2": "lab2", "10.0.0.3": "node"})

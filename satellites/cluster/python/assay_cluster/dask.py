@@ -4,13 +4,15 @@ import asyncio
 import signal
 import time
 import uuid
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from distributed import Client, Future
 
 from assay.errors import AssayError
-from assay.words import counted, one_line, printable
+from assay.words import counted, listed, one_line, printable
 from assay_cluster.loop import GRACE_S, run
 from assay_cluster.start import different, installed, run_worker, signal_worker, words
 from assay_cluster.units import Work
@@ -73,6 +75,7 @@ class DaskUnit:
         for host, address in chosen.items():
             if why := different(there[address]):
                 raise AssayError(f"{host}: {why}")
+        check_names({host: there[address]["name"] for host, address in chosen.items()})
         for address in chosen.values():
             command = words(work, self.name, there[address]["name"])
             task = self._client.submit(run_worker, self._key, command, workers=[address], pure=False)
@@ -112,6 +115,21 @@ class DaskUnit:
                     await client.run(signal_worker, self._key, signal.SIGKILL)
                 await asyncio.sleep(0.1)
         await client.close()
+
+
+def check_names(names: Mapping[str, str]) -> None:
+    """Check that no two hosts have one name, given that of each address.
+
+    Raises:
+        AssayError: two have.
+    """
+    name, times = Counter(names.values()).most_common(1)[0]
+    if times > 1:
+        alike = listed([host for host, its_name in names.items() if its_name == name])
+        raise AssayError(
+            f"{alike} are all called {name}: if they are one machine, write fewer hosts; if not, give each a"
+            " name of its own with `hostnamectl hostname NAME`, and start its Dask worker again"
+        )
 
 
 async def _workers(client: Client) -> dict[str, dict[str, str]]:

@@ -152,6 +152,7 @@ class Led:
         left: block -> its groups that are not done.
         taken_up: groups whose trials the scheduler knows.
         on_host: name of a host -> number of trials that it has recorded in this run.
+        offered: how many blocks workers may have begun.
     """
 
     led: LedCampaign
@@ -162,6 +163,7 @@ class Led:
     left: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     taken_up: set[int] = field(default_factory=set)
     on_host: Counter[str | None] = field(default_factory=Counter)
+    offered: int = 0
 
     def run(self) -> None:
         """Run the campaign to its end."""
@@ -176,7 +178,7 @@ class Led:
                     goes_on = self._read()
                     known = True
                     self._start()
-                if not goes_on or not any(self.left.values()):
+                if not goes_on or not any(self.left.values()) or not self.scheduler.has_time(min(self.left)):
                     return
                 self._plan_lost_groups()
                 self._watch()
@@ -221,7 +223,7 @@ class Led:
         for group in sorted(self.taken_up):
             if earlier[group] >= first - 1:
                 self._add(self.scheduler.repetition(group))
-        offer(store, number)
+        self._offer()
         ended = bool(first) and not self.left.get(first - 1)
         return not ended or self.scheduler.block_ended(first - 1, self.progress)
 
@@ -241,13 +243,20 @@ class Led:
             if repetition:
                 self._add(repetition)
                 self.progress.added(repetition)
-                offer(self.led.store, self.led.number)
+                self._offer()
             self.left[block].discard(group)
             while self.left and not self.left[first := min(self.left)]:
                 del self.left[first]
                 if not self.scheduler.block_ended(first, self.progress):
                     return False
+                if self.left and self.scheduler.may_begin(min(self.left)) > self.offered:
+                    self._offer()
         return True
+
+    def _offer(self) -> None:
+        """Let workers take what they may run."""
+        self.offered = self.scheduler.may_begin(min(self.left, default=0))
+        offer(self.led.store, self.led.number, self.offered)
 
     def _take_up_trials(self, group: int) -> int:
         """Tell the scheduler of the ended trials of a group, and return its block."""
@@ -291,12 +300,15 @@ class Led:
                 self.led.reporter.show(f"{crew.unit.name} is back")
                 crew.over, crew.fruitless = None, 0
         for crew, why in ended:
+            started = crew.starting is not None and crew.starting.exception() is None
             crew.starting = None
             crew.not_before = time.monotonic() + 2.0**crew.fruitless
             mine = [host for host in hosts if host.unit == crew.unit.name]
             for host in mine:
                 end_leases(store, number, host.worker)
-            self._judge(crew, mine, why)
+            # What its hosts said is of former workers, where none was started.
+            said = next((host.message for host in mine if host.message), "") if started else ""
+            self._judge(crew, mine, why, said or why or "its worker ended")
         for crew in self.crews:
             if crew.starting is None and time.monotonic() >= crew.not_before:
                 crew.start()  # one that was given up, too: its network may be back
@@ -321,18 +333,14 @@ class Led:
                 give_up_host(store, number, host.number, over[host.number])
                 self.led.reporter.show(f"{host.name} is given up: {over[host.number]}; the others go on")
 
-    def _judge(self, crew: _Crew, hosts: Sequence[CampaignHost], why: str) -> None:
+    def _judge(self, crew: _Crew, hosts: Sequence[CampaignHost], why: str, reason: str) -> None:
         """Decide whether a unit that has ended is started again."""
         name = crew.unit.name
         refusals = [host.message for host in hosts if host.state == "refused"]
-        reason = (
-            next((message for host in hosts if (message := host.message)), "") or why or "its worker ended"
-        )
-        never = NEVER in why
         recorded = sum(self.on_host[host.name] for host in hosts)
         crew.fruitless = 0 if recorded > crew.recorded else crew.fruitless + 1
         crew.recorded = recorded
-        if refusals or never or crew.fruitless >= STARTS:
+        if refusals or NEVER in why or crew.fruitless >= STARTS:
             over = refusals[0] if refusals else reason
             give_up(self.led.store, self.led.number, name, over)
             said_before = crew.over is not None

@@ -6,6 +6,7 @@ and with this process at `LEADER`.
 """
 
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -70,6 +71,7 @@ class Cluster:
         self.names = list(names)
         self.addresses = {name: f"10.77.0.{number}" for number, name in enumerate(names, 11)}
         self._booted: dict[str, subprocess.Popen[bytes]] = {}
+        self._dask: list[subprocess.Popen[bytes]] = []
         self.has_slurm = False
 
     def ssh_toml(self, *names: str, more: str = "") -> Path:
@@ -83,17 +85,27 @@ class Cluster:
         return self._toml("slurm", f"hosts = {hosts}", more)
 
     def dask_toml(self) -> Path:
-        """Write hosts.toml for a Dask cluster with a worker on each host, which is started."""
+        """Write hosts.toml for a Dask cluster with a worker on each host, which is started if none runs."""
         address = f"tcp://{LEADER}:8786"
-        dask = [sys.executable, "-m", "dask"]
-        scheduler = [*dask, "scheduler", "--host", LEADER, "--no-dashboard"]
-        workers = [[*self._enter(host), *dask, "worker", address, "--no-dashboard"] for host in self.names]
-        with (self.folder / "dask.log").open("ab") as log:
-            for command in (scheduler, *workers):
-                subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603
-        with Client(address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(len(self.names))
+        if not self._dask:
+            dask = [sys.executable, "-m", "dask"]
+            scheduler = [*dask, "scheduler", "--host", LEADER, "--no-dashboard"]
+            workers = [
+                [*self._enter(host), *dask, "worker", address, "--no-dashboard"] for host in self.names
+            ]
+            with (self.folder / "dask.log").open("ab") as log:
+                for command in (scheduler, *workers):
+                    self._dask.append(subprocess.Popen(command, stdout=log, stderr=log))  # noqa: S603
+            with Client(address, timeout=60, set_as_default=False) as client:
+                client.wait_for_workers(len(self.names))
         return self._toml("dask", f'scheduler = "{address}"', f"hosts = {len(self.names)}")
+
+    def kill_dask_scheduler(self) -> None:
+        """Kill Dask's scheduler, and wait until its workers have ended by themselves."""
+        self._dask[0].kill()
+        for process in self._dask:
+            process.wait()
+        self._dask.clear()
 
     def _toml(self, table: str, *lines: str) -> Path:
         file = self.folder / f"{table}.toml"
@@ -119,9 +131,12 @@ class Cluster:
 
     def kill(self, host: str) -> None:
         """Kill everything on a host at once, as a cut of its power does."""
+        first = os.pidfd_open(self._first_process(host))
         booted = self._booted.pop(host)
         booted.kill()
         booted.wait()
+        select.select([first], [], [])  # the last to end: until then, the former sshd may answer
+        os.close(first)
 
     def boot(self, host: str) -> None:
         """Start a host: sshd and, where Slurm runs, its slurmd."""
@@ -139,9 +154,14 @@ class Cluster:
 
     def _enter(self, host: str) -> list[str]:
         """Return the start of the command that enters a host that runs."""
+        target = f"--target={self._first_process(host)}"
+        return ["nsenter", target, "--net", "--uts", "--mount", "--pid"]
+
+    def _first_process(self, host: str) -> int:
+        """Return the number of the process of a host that has the number 1 there."""
         parent = self._booted[host].pid
         (child,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        return ["nsenter", f"--target={child}", "--net", "--uts", "--mount", "--pid"]
+        return int(child)
 
     def _start_on(self, host: str, command: str) -> "subprocess.Popen[bytes]":
         """Start the first process of a host, and wait until its sshd answers."""

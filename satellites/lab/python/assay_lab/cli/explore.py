@@ -50,8 +50,9 @@ def explore(
     with Store.open(store, create=False) as opened:
         summary = opened.campaign(campaign)
         experiment, trials = opened.experiment(summary.id), opened.trials(summary.id)
+        hosts = opened.hosts_planned(summary.id)
     experiment.reject_pitfall("assay lab explore")
-    exploration = explore_trials(trials, experiment, summarise(trials, experiment))
+    exploration = explore_trials(trials, experiment, summarise(trials, experiment, hosts))
     if as_json:
         partitions = [vars(partition) | {"found": partition.found} for partition in exploration.partitions]
         print_json(
