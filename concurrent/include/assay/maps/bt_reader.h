@@ -37,15 +37,14 @@ class reader {
   using domain = typename Tree::domain;
   using node_lock = typename Tree::node_lock;
   using words = typename Tree::words;
-  using key_word = typename Tree::key_word;
   using entry = typename Tree::entry;
   using leaf = typename Tree::leaf;
-  using internal = typename Tree::internal;
   using section = typename Tree::section;
   using arrival = typename Tree::arrival;
   using located = typename Tree::located;
   using piece = typename Tree::piece;
-  using entries = inline_vector<entry, Tree::leaf_capacity>;
+  using bound = typename Tree::bound;
+  using entries = inline_vector<entry, Tree::most_in_leaf>;
 
  public:
   reader(Tree& tree, domain& of, const detail::random_draws& random)
@@ -149,24 +148,24 @@ class reader {
   bool visit_ascending(const First* first, const Last* last, Visit& visit) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     entries met;
-    key_word bound{};  // what is at most this has been visited
+    bound visited{};  // what is before this has been visited
     for (bool begins = true;; begins = false) {
-      if (!begins && last != nullptr && !tree_->less(words::key(bound), *last)) return true;
+      if (!begins && last != nullptr && tree_->is_before(*last, visited)) return true;
       const piece at = read_piece(met, [&] {
-        if (!begins) return tree_->piece_after(words::key(bound));
+        if (!begins) return tree_->piece_after(visited);
         return first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
       });
       for (const entry& each : met) {
         const K& key = words::key(each.key);
         if (begins ? first != nullptr && tree_->less(key, *first)
-                   : !tree_->less(words::key(bound), key)) {
+                   : tree_->is_before(key, visited)) {
           continue;  // also what was joined to this leaf after it had been visited
         }
         if (last != nullptr && tree_->less(*last, key)) return true;
         if (!goes_on(visit, each)) return false;
       }
       if (!at.upto) return true;
-      bound = *at.upto;
+      visited = *at.upto;
     }
   }
 
@@ -174,24 +173,24 @@ class reader {
   bool visit_descending(const First* first, const Last* last, Visit& visit) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
     entries met;
-    key_word bound{};  // what is above this has been visited
+    bound visited{};  // what is not before this has been visited
     for (bool begins = true;; begins = false) {
-      if (!begins && first != nullptr && tree_->less(words::key(bound), *first)) return true;
+      if (!begins && first != nullptr && !tree_->is_before(*first, visited)) return true;
       const piece at = read_piece(met, [&] {
-        if (!begins) return tree_->piece_of(words::key(bound));
+        if (!begins) return tree_->piece_before(visited);
         return last != nullptr ? tree_->piece_of(*last) : tree_->last_piece();
       });
       for (std::size_t i = met.size(); i-- > 0;) {
         const K& key = words::key(met[i].key);
         if (begins ? last != nullptr && tree_->less(*last, key)
-                   : tree_->less(words::key(bound), key)) {
+                   : !tree_->is_before(key, visited)) {
           continue;  // also what was joined to this leaf after it had been visited
         }
         if (first != nullptr && tree_->less(key, *first)) return true;
         if (!goes_on(visit, met[i])) return false;
       }
       if (!at.below) return true;
-      bound = *at.below;
+      visited = *at.below;
     }
   }
 
@@ -202,8 +201,8 @@ class reader {
     walk_undisturbed(
         first, last, [&] { found.clear(); },
         [&] {
-          if (found.capacity() - found.size() < Tree::leaf_capacity) {
-            found.reserve(2 * found.capacity() + Tree::leaf_capacity);
+          if (found.capacity() - found.size() < Tree::most_in_leaf) {
+            found.reserve(2 * found.capacity() + Tree::most_in_leaf);
           }
         },
         [&](const leaf& node) {
@@ -258,7 +257,7 @@ class reader {
         leaves_.clear();
         // Leaves are hardly ever empty, but may be, where memory was missing to join them.
         for (piece at = from != nullptr ? tree_->piece_of(*from) : tree_->last_piece();
-             leaves_.size() < leaves_.capacity(); at = tree_->piece_of(words::key(*at.below))) {
+             leaves_.size() < leaves_.capacity(); at = tree_->piece_before(*at.below)) {
           leaves_.push_back(at.where);
           ASSAY_POINT("bt_map_walk_step");
           entries met;
@@ -365,24 +364,12 @@ class reader {
   }
 
   double guess_size() {
-    struct counting {
-      double product = 1;
-      void begin() { product = 1; }
-      void pass(const internal& node, std::size_t /*child*/) {
-        product *= static_cast<double>(node.size());
-      }
-      static void fetch(const leaf* /*node*/) {}
-    };
     for (sync::backoff backoff;; backoff.wait()) {
       const section in(tree_->shared);
-      counting met;
-      const arrival where = tree_->way_down(
-          [this](const internal& node) {
-            return static_cast<std::size_t>(random_() % std::max<std::size_t>(node.size(), 1));
-          },
-          met);
+      double ways = 1;
+      const arrival where = tree_->draw_leaf(random_, ways);
       const auto elements = static_cast<double>(std::popcount(where.at->places()));
-      if (where.at->lock.validate(where.seen)) return met.product * elements;
+      if (where.at->lock.validate(where.seen)) return ways * elements;
     }
   }
 
@@ -414,7 +401,7 @@ class reader {
           ASSAY_POINT("bt_map_walk_before_lock");
           if (at.where.at->lock.try_lock(at.where.seen)) break;
           ASSAY_POINT("bt_map_walk_waits");
-          at = at.below ? tree_->piece_after(words::key(*at.below)) : tree_->first_piece();
+          at = at.below ? tree_->piece_after(*at.below) : tree_->first_piece();
         }
       }
       leaves_.push_back(at.where);
@@ -423,8 +410,8 @@ class reader {
       if (!at.where.at->lock.validate(at.where.seen) && !locking) return walked::changed;
       if (answer == onward::no_room) return walked::no_room;
       if (answer == onward::no || !at.upto) break;
-      if (last != nullptr && !tree_->less(words::key(*at.upto), *last)) break;
-      at = tree_->piece_after(words::key(*at.upto));
+      if (last != nullptr && tree_->is_before(*last, *at.upto)) break;
+      at = tree_->piece_after(*at.upto);
     }
     return locking || are_valid(leaves_) ? walked::whole : walked::changed;
   }

@@ -100,6 +100,18 @@ template <instruction_set Set, std::size_t N>
   return equal;
 }
 
+// Which of the first N bytes, as numbers, are at most `byte`: bit i for bytes[i].
+template <instruction_set Set, std::size_t N>
+  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
+[[nodiscard]] inline std::uint64_t at_most(const atomic<std::uint8_t>* bytes,
+                                           std::uint8_t byte) noexcept {
+  std::uint64_t found = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    found |= std::uint64_t{bytes[i].load(memory_order_relaxed) <= byte} << i;
+  }
+  return found;
+}
+
 // Which of some words are 0, which have their highest bit, and which are numbers from `lo` to `hi`:
 // bit i says it of words[i].
 struct sorted_words {
@@ -258,6 +270,28 @@ template <std::size_t Bytes, class Mask>
   return equal;
 }
 
+// Which of the first bytes of a vector are at most `byte`, as equal_avx512().
+template <std::size_t Bytes, class Mask>
+[[gnu::always_inline]] ASSAY_AVX512 inline Mask at_most_avx512(const atomic<std::uint8_t>* bytes,
+                                                               std::uint8_t byte,
+                                                               Mask first) noexcept {
+  const vector<unsigned char, Bytes> most = vector<unsigned char, Bytes>{} + byte;
+  Mask found{};
+  // 5: `most` is not less than the other.
+  asm("vpcmpub $5, %1, %2, %0%{%3%}"
+      : "=k"(found)
+      : "m"(vector_at<unsigned char, Bytes>(bytes)), "v"(most), "Yk"(first));
+  return found;
+}
+
+// The highest bits of all bytes.
+[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t byte_marks(vector<char, 32> all) noexcept {
+  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(all));
+}
+[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t byte_marks(vector<char, 16> all) noexcept {
+  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(all));
+}
+
 // The highest bits of four numbers.
 [[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t marks(vector<long long, 32> four) noexcept {
   return static_cast<unsigned>(
@@ -310,6 +344,32 @@ template <instruction_set Set, std::size_t N>
     return detail::equal_avx512<32>(bytes, sought, ~std::uint32_t{0} >> (32 - N));
   } else {
     return detail::equal_avx512<64>(bytes, sought, ~std::uint64_t{0} >> (64 - N));
+  }
+}
+
+// Where N is not made up of whole vectors, the last one overlaps the one before.
+template <instruction_set Set, std::size_t N>
+  requires(N >= 16 && N <= 64 && detail::written_with<Set> == instruction_set::avx2)
+[[nodiscard]] ASSAY_AVX2 inline std::uint64_t at_most(const atomic<std::uint8_t>* bytes,
+                                                      std::uint8_t byte) noexcept {
+  constexpr std::size_t vector = std::min(std::bit_floor(N), std::size_t{32});
+  std::uint64_t found = 0;
+  for (std::size_t i = 0; i < N; i += vector) {
+    const std::size_t from = std::min(i, N - vector);
+    const auto here = detail::vector_at<unsigned char, vector>(bytes + from) <= byte;
+    found |= detail::byte_marks(reinterpret_cast<detail::vector<char, vector>>(here)) << from;
+  }
+  return found;
+}
+
+template <instruction_set Set, std::size_t N>
+  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::avx512)
+[[nodiscard]] ASSAY_AVX512 inline std::uint64_t at_most(const atomic<std::uint8_t>* bytes,
+                                                        std::uint8_t byte) noexcept {
+  if constexpr (N <= 32) {
+    return detail::at_most_avx512<32>(bytes, byte, ~std::uint32_t{0} >> (32 - N));
+  } else {
+    return detail::at_most_avx512<64>(bytes, byte, ~std::uint64_t{0} >> (64 - N));
   }
 }
 
