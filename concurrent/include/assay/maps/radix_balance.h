@@ -51,6 +51,7 @@ class balancer<radix::tree<K, V, Policies>> {
   using inner = typename tree::inner;
   using narrow = typename tree::narrow;
   using middle = typename tree::middle;
+  using widest = typename tree::widest;
   using wide = typename tree::wide;
   using edge = typename tree::edge;
   using keys = typename tree::keys;
@@ -91,11 +92,8 @@ class balancer<radix::tree<K, V, Policies>> {
  private:
   enum class result : std::uint8_t { nothing_to_do, done, lost };
 
-  // A node with fewer children than this becomes one of the kind that has room for as many.
-  template <class Node>
-  static constexpr std::size_t least_children =
-      std::is_same_v<Node, wide> ? middle::most_children - 12
-      : std::is_same_v<Node, middle> ? narrow::most_children - 4 : 0;
+  // A node that is not narrow becomes so when it has no more children than this.
+  static constexpr std::size_t most_to_be_narrow = narrow::most_children - 4;
 
   static constexpr bool fit_in_one(std::size_t size) {
     return size <= 2 * (leaf_capacity + 2) / 3;
@@ -298,7 +296,7 @@ class balancer<radix::tree<K, V, Policies>> {
   static const label& label_of(const level& at) { return types::inner_at(at.node)->keys_begin; }
 
   // Near the middle, and there where keys differ in as high a digit as possible, so that few nodes
-  // are needed. Where the key is above all elements or below, the others may follow it, so that they
+  // are needed, and where a middle node has a place for the second leaf. Where the key is above all elements or below, the others may follow it, so that they
   // get as large a part as possible (as in bt_balance.h).
   [[nodiscard]] cut cut_of(const contents& held, const sought& key) const {
     const std::size_t size = held.size();
@@ -326,20 +324,25 @@ class balancer<radix::tree<K, V, Policies>> {
       }
       const bool is_near = distance(i) <= near;
       const bool was_near = best && distance(best->elements) <= near;
-      const bool is_better = !best                  ? true
-                             : is_near != was_near  ? is_near
-                             : is_near && depth != best->depth ? depth < best->depth
-                                                               : distance(i) < distance(best->elements);
-      if (is_better) {
-        best = cut{.elements = i, .depth = depth, .digit = keys::digit_at(after, depth), .with = after};
+      const int digit = keys::digit_at(after, depth);
+      bool is_better = !best || distance(i) < distance(best->elements);
+      if (best && is_near && was_near) {
+        const bool fits = middle::has_place_for(digit);
+        const bool fitted = middle::has_place_for(best->digit);
+        if (depth != best->depth) {
+          is_better = depth < best->depth;
+        } else if (fits != fitted) {
+          is_better = fits;
+        }
       }
+      if (is_better) best = cut{.elements = i, .depth = depth, .digit = digit, .with = after};
     }
     if (best) return *best;
     // No two of them: they are parted from what the nodes on the way begin with.
     const auto depth = std::min(deepest->depth_of_difference(is_first ? key : held.at(0)),
                                 deepest->depth_of_difference(is_last ? key : held.at(size - 1)));
     const bool are_before = keys::digit_at(is_first ? key : held.at(0), depth) < deepest->digit_at(depth);
-    const int digit = deepest->digit_at(depth) + (are_before ? 0 : 1);
+    const int digit = deepest->digit_at(depth) + (are_before ? 0 : radix::of_a_byte);
     std::size_t elements = 0;
     while (elements < size && keys::digit_at(held.at(elements), depth) < digit) ++elements;
     return cut{.elements = elements, .depth = depth, .digit = digit, .with = held.at(0)};
@@ -366,13 +369,13 @@ class balancer<radix::tree<K, V, Policies>> {
   [[nodiscard]] result divide(std::size_t at, made_nodes& made, edge one, int digit, edge other,
                               leaf& node, version seen, guard_type& guard) {
     const level& parent = path_[at];
-    const bool grows = !types::is_wide(parent.node) && types::as_it_is(parent.node, [](auto& node) {
-      return node.size() == std::remove_cvref_t<decltype(node)>::most_children;
-    });
+    const bool grows = types::as_it_is(
+        parent.node, [digit](const auto& node) { return !node.has_room(digit); });
     edge grown = 0;
     if (grows) {
-      grown = types::is_middle(parent.node) ? copy<wide>(made, parent.node)
-                                            : copy<middle>(made, parent.node);
+      grown = fit_in<middle>(parent.node, digit) ? copy<middle>(made, parent.node)
+              : fit_in<wide>(parent.node, digit) ? copy<wide>(made, parent.node)
+                                                 : copy<widest>(made, parent.node);
       split_child(grown, parent, one, digit, other);
     }
     locking locks(path_.size() + 2);
@@ -431,9 +434,7 @@ class balancer<radix::tree<K, V, Policies>> {
     edge instead = 0;
     if (children == 2) {
       instead = both;
-    } else if (types::is_wide(parent.node) && children <= least_children<wide>) {
-      instead = copy<middle>(made, parent.node);
-    } else if (types::is_middle(parent.node) && children <= least_children<middle>) {
+    } else if (!types::is_narrow(parent.node) && children - 1 <= most_to_be_narrow) {
       instead = copy<narrow>(made, parent.node);
     }
     if (instead != 0 && instead != both) join_children(instead, parent, both);
@@ -509,9 +510,18 @@ class balancer<radix::tree<K, V, Policies>> {
   static edge copy(made_nodes& made, edge from) {
     Node& node = made.template make<Node>(types::inner_at(from)->keys_begin);
     tree::for_each_child(from, [&node](int digit, edge child) {
-      if (node.size() < Node::most_children) node.append(digit, child);
+      if (node.has_room(digit) || node.size() == 0) node.append(digit, child);
     });
     return types::edge_to(&node);
+  }
+  // Whether the node's children, and one that begins at that digit, have places in such a node.
+  template <class Node>
+  static bool fit_in(edge from, int more) {
+    bool fits = Node::has_place_for(more);
+    tree::for_each_child(from, [&fits](int digit, edge /*child*/) {
+      if (digit != radix::before_all && !Node::has_place_for(digit)) fits = false;
+    });
+    return fits;
   }
   // A copy of the level's node whose way goes on to `to`.
   static edge copy_with(made_nodes& made, const level& at, edge to) {

@@ -1,8 +1,9 @@
 // Keys of a radix_map.h as digits: what leads the way to a leaf, from the first digit to the last.
 //
 //     keys                             digits
-//     integers of 64, 32, 16, 8 bits   bytes from the highest on, and last 6 bits, which no node looks
-//                                      at: neighbouring integers are in one leaf
+//     integers of 64, 32, 16, 8 bits   bytes, from the highest on; the last digit has 10 bits, and
+//                                      no node looks at the last 6 bits: up to 64 neighbouring
+//                                      integers are in one leaf
 //     byte strings                     their bytes
 //     pairs and tuples of integers     the bytes of all, one after the other
 //
@@ -14,7 +15,9 @@
 //     label::digit  which digit a key has after that; before_all and after_all for keys that begin
 //                   otherwise, and are before or after all that do not
 //
-// Digits have depths: a node with the label of depth d looks at the digit at d.
+// Digits have depths: a node with the label of depth d looks at the digit at d. They are numbers up to
+// 1,028. A byte is four times as large as it is, so that its digit and one of 10 bits are of one size;
+// of a byte string, it is greater by one, and 0 is the digit of a string that has ended.
 
 #ifndef ASSAY_MAPS_RADIX_KEY_H_
 #define ASSAY_MAPS_RADIX_KEY_H_
@@ -36,9 +39,9 @@
 
 namespace assay::radix::inline ASSAY_ABI {
 
-// Digits are from 0 to 255. A byte string that has ended has the digit -1.
+inline constexpr int of_a_byte = 4;  // digits
 inline constexpr int before_all = -1;
-inline constexpr int after_all = 256;
+inline constexpr int after_all = 2000;
 
 // Integers.
 template <class K>
@@ -47,10 +50,10 @@ class integer_keys {
   static constexpr unsigned bits = std::is_same_v<K, bool> ? 8 : sizeof(K) * 8;
 
  public:
-  // Of what no node looks at.
+  // That no node looks at.
   static constexpr unsigned last_bits = 6;
-  static constexpr unsigned most_depth = (bits - last_bits - 1) / 8;
-  static constexpr int first_digit = 0;
+  static constexpr unsigned most_depth = bits < 16 ? 0 : (bits - 16) / 8;
+  static constexpr int most_digit = 1023;
 
   using sought = number;
   // What a search has learnt on its way down.
@@ -79,16 +82,18 @@ class integer_keys {
     }
   }
   [[nodiscard]] static constexpr unsigned shift(unsigned depth) {
-    return last_bits + 8 * (most_depth - depth);
+    return last_bits + 8 * (most_depth - depth);  // of the digit's last bit
   }
   // At which depth two keys differ first: beyond the greatest if they differ in the last bits alone.
   [[nodiscard]] static unsigned depth_of_difference(number one, number other) {
     const number differs = one ^ other;
     if ((differs >> last_bits) == 0) return most_depth + 1;
-    return most_depth - ((63U - static_cast<unsigned>(std::countl_zero(differs)) - last_bits) / 8);
+    const auto highest = 63U - static_cast<unsigned>(std::countl_zero(differs));
+    return std::min((bits - 1 - highest) / 8, most_depth);
   }
   [[nodiscard]] static int digit_at(number sought, unsigned depth) {
-    return static_cast<int>((sought >> shift(depth)) & 255U);
+    const auto digit = static_cast<int>((sought >> shift(depth)) & most_digit);
+    return depth == most_depth ? digit : digit / of_a_byte * of_a_byte;
   }
 
   // At the depth whose last 3 bits are these, of a node that is next on the way.
@@ -106,12 +111,12 @@ class integer_keys {
    public:
     label() = default;
     label(number sought, unsigned depth)
-        : first_((sought >> shift(depth)) & ~number{255}), shift_(shift(depth)) {}
+        : first_((sought >> shift(depth)) & ~number{most_digit}), shift_(shift(depth)) {}
 
     [[nodiscard]] unsigned depth() const { return most_depth - (shift_ - last_bits) / 8; }
     [[nodiscard]] int digit(number sought, progress& /*unused*/) const {
       const number from_first = (sought >> shift_) - first_;
-      if (from_first < 256) [[likely]] {
+      if (from_first <= most_digit) [[likely]] {
         return static_cast<int>(from_first);
       }
       return (sought >> shift_) < first_ ? before_all : after_all;
@@ -142,7 +147,7 @@ class integer_keys {
 template <class Text>
 class text_keys {
  public:
-  static constexpr int first_digit = -1;
+  static constexpr int most_digit = 256 * of_a_byte;
 
   using sought = typename Text::sought;
   // How many bytes of the key are known to be those of the labels on the way.
@@ -246,7 +251,7 @@ class text_keys {
 
  private:
   [[nodiscard]] static int digit_of(std::string_view text, std::size_t depth) {
-    return depth < text.size() ? static_cast<int>(static_cast<unsigned char>(text[depth])) : -1;
+    return depth < text.size() ? (static_cast<unsigned char>(text[depth]) + 1) * of_a_byte : 0;
   }
   [[nodiscard]] static std::size_t difference(std::string_view one, std::string_view other) {
     const std::size_t common = std::min(one.size(), other.size());

@@ -3,6 +3,7 @@
 #ifndef ASSAY_MAPS_RADIX_LOAD_H_
 #define ASSAY_MAPS_RADIX_LOAD_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <stdexcept>
@@ -77,10 +78,17 @@ class loading {
     if (children.size() <= Tree::narrow::most_children) {
       return with(make<typename Tree::narrow>(begins));
     }
-    if (children.size() <= Tree::middle::most_children) {
+    const auto fit_in = [&]<class Node>(const Node* /*type*/) {
+      return std::all_of(children.begin() + 1, children.end(),
+                         [](const child& each) { return Node::has_place_for(each.digit); });
+    };
+    if (fit_in(static_cast<typename Tree::middle*>(nullptr))) {
       return with(make<typename Tree::middle>(begins));
     }
-    return with(make<typename Tree::wide>(begins));
+    if (fit_in(static_cast<typename Tree::wide*>(nullptr))) {
+      return with(make<typename Tree::wide>(begins));
+    }
+    return with(make<typename Tree::widest>(begins));
   }
   // All that was made is in the tree.
   void release() { made_.clear(); }

@@ -8,10 +8,17 @@
 //     direct       up to 64 neighbouring integers, values alone: the last 6 bits of a key are the
 //                  place of its value
 //
-// An inner node looks at one digit of the key. It is narrow or middle, with up to 16 or 60 children,
-// each of which has a run of digits, or wide, with an edge for each digit, neighbouring ones of which
-// may lead to the same child. (The four kinds of nodes of Leis et al. 2013, section III.C, have a child for each
-// digit alone. Children that take runs of digits are those of the B-tries of Askitis and Zobel 2009.)
+// An inner node looks at one digit of the key. Its children have runs of digits. It is
+//
+//     narrow   up to 16 children, found by their first digits
+//     middle   an edge for every 16 digits, or every 4 bytes, neighbouring ones of which may lead to
+//              the same child: only if all children begin at such a digit
+//     wide     an edge for every 4 digits, or every byte
+//     widest   an edge for each of the last digits of integers
+//
+// The last three are larger, and faster: the place of the edge is known before the node arrives. (The
+// four kinds of nodes of Leis et al. 2013, section III.C, have a child for each digit alone. Children
+// that take runs of digits are those of the B-tries of Askitis and Zobel 2009.)
 
 #ifndef ASSAY_MAPS_RADIX_NODE_H_
 #define ASSAY_MAPS_RADIX_NODE_H_
@@ -64,23 +71,26 @@ struct nodes {
   using edge = std::uintptr_t;
   static constexpr edge leaf_mark = 1;
   static constexpr edge direct_mark = 2;  // of leaves
-  static constexpr edge middle_mark = 2;  // of inner nodes
+  // Of inner nodes that are not narrow.
+  static constexpr edge middle_mark = 2;
   static constexpr edge wide_mark = 4;
+  static constexpr edge widest_mark = 6;
+  static constexpr edge kind_marks = 6;
   // Of an inner node, the last 3 bits of its depth.
   static constexpr unsigned depth_at = 3;
   static constexpr edge marks = line - 1;
 
   struct alignas(line) leaf;
   struct alignas(line) inner;
-  template <std::size_t Children>
-  struct few;
-  struct wide;
-  using narrow = few<16>;
-  using middle = few<60>;
+  struct narrow;
+  template <unsigned Shared>
+  struct by_digit;
+  using middle = by_digit<4>;
+  using wide = by_digit<2>;
+  using widest = by_digit<0>;
 
   static bool is_leaf(edge to) { return (to & leaf_mark) != 0; }
-  static bool is_wide(edge to) { return (to & wide_mark) != 0; }
-  static bool is_middle(edge to) { return (to & middle_mark) != 0; }
+  static bool is_narrow(edge to) { return (to & kind_marks) == 0; }
   static bool is_direct(edge to) { return (to & direct_mark) != 0; }
   // An edge is what edge_to() made of a node's address.
   static leaf* leaf_at(edge to) {
@@ -95,13 +105,16 @@ struct nodes {
   static edge edge_to(const narrow* node) { return edge_to_inner(node); }
   static edge edge_to(const middle* node) { return edge_to_inner(node) | middle_mark; }
   static edge edge_to(const wide* node) { return edge_to_inner(node) | wide_mark; }
+  static edge edge_to(const widest* node) { return edge_to_inner(node) | widest_mark; }
   [[nodiscard]] static unsigned depth_of(edge to) { return (to & marks) >> depth_at; }
 
   // The answer of f(node) about an inner node, as what it is.
   template <class F>
   [[gnu::always_inline]] static decltype(auto) as_it_is(edge to, const F& f) {
-    if (is_wide(to)) return f(static_cast<wide&>(*inner_at(to)));
-    if (is_middle(to)) return f(static_cast<middle&>(*inner_at(to)));
+    const edge kind = to & kind_marks;
+    if (kind == wide_mark) return f(static_cast<wide&>(*inner_at(to)));
+    if (kind == middle_mark) return f(static_cast<middle&>(*inner_at(to)));
+    if (kind == widest_mark) return f(static_cast<widest&>(*inner_at(to)));
     return f(static_cast<narrow&>(*inner_at(to)));
   }
 
@@ -126,7 +139,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   union marks {
     marks() : fingerprints{} {}
     std::array<atomic<std::uint8_t>, leaf_capacity> fingerprints;
-    std::uint64_t first;
+    std::array<std::uint32_t, 2> first;  // its halves: a number of 64 bits would not fit in the line
   };
   // Of a direct leaf values, of others elements.
   union contents {
@@ -139,7 +152,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   leaf() = default;
   // A direct one for the 64 integers from `first` on.
   explicit leaf(std::uint64_t first) : kind_(direct) {
-    marks_.first = first;
+    marks_.first = {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first >> 32U)};
     std::construct_at(&contents_.values);
   }
 
@@ -148,7 +161,9 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
 
   // Neither changes while others know the leaf.
   [[nodiscard]] bool is_direct() const { return has_direct && kind_ == direct; }
-  [[nodiscard]] std::uint64_t first() const { return marks_.first; }
+  [[nodiscard]] std::uint64_t first() const {
+    return marks_.first[0] | std::uint64_t{marks_.first[1]} << 32U;
+  }
 
   static std::uint8_t fingerprint(std::uint64_t hash) { return static_cast<std::uint8_t>(hash); }
   static std::size_t home(std::uint64_t hash) { return ((hash >> 32U) * homes) >> 32U; }
@@ -158,7 +173,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   [[nodiscard]] std::uint64_t places() const { return used.load(memory_order_acquire); }
   [[nodiscard]] entry_type at(std::size_t place) const {
     if constexpr (has_direct) {
-      if (is_direct()) return {keys::key(marks_.first + place), contents_.values[place].load()};
+      if (is_direct()) return {keys::key(first() + place), contents_.values[place].load()};
     }
     return {contents_.elements[place].key.load(), contents_.elements[place].value.load()};
   }
@@ -175,7 +190,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   // Whether a key that is not there can be added.
   [[nodiscard]] bool has_room(std::uint64_t places, parameter<K> key) const {
     if constexpr (has_direct) {
-      if (is_direct()) return keys::seek(key) - marks_.first < direct_places;
+      if (is_direct()) return keys::seek(key) - first() < direct_places;
     }
     static_cast<void>(key);
     return places != all;
@@ -186,7 +201,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   void put_new(std::uint64_t places, const entry_type& what, std::uint64_t hash) {
     if constexpr (has_direct) {
       if (is_direct()) {
-        const auto place = static_cast<std::size_t>(keys::seek(what.key) - marks_.first);
+        const auto place = static_cast<std::size_t>(keys::seek(what.key) - first());
         contents_.values[place].store(what.value);
         take(place);
         return;
@@ -241,8 +256,8 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
     return static_cast<std::size_t>(std::countr_zero(free));
   }
 
-  const std::uint8_t kind_ = of_elements;
   marks marks_;
+  const std::uint8_t kind_ = of_elements;
   alignas(has_homes || has_direct ? line : alignof(element)) contents contents_;
 };
 
@@ -266,27 +281,26 @@ struct alignas(line) nodes<K, V, Policies>::inner {
 // are called by the holder of its lock, or while nobody else knows the node. Places are in bounds
 // also if the node is being changed.
 template <class K, class V, class Policies>
-template <std::size_t Children>
-struct nodes<K, V, Policies>::few : inner {
-  static constexpr std::size_t most_children = Children;
-
-  explicit few(const label& begins_) : inner(begins_) {}
+struct nodes<K, V, Policies>::narrow : inner {
+  static constexpr std::size_t most_children = 16;
+  using inner::inner;
 
   // The least digit of each child. The first one takes all that are less, too.
-  std::array<atomic<std::uint8_t>, Children> begins{};
-  std::array<atomic<edge>, Children> children{};
+  std::array<atomic<std::uint16_t>, most_children> begins{};
+  std::array<atomic<edge>, most_children> children{};
 
   // Of keys with the digit.
   template <host::instruction_set Set = host::instruction_set::scalar>
   [[nodiscard]] std::size_t place_of(int digit) const {
-    const auto byte = static_cast<std::uint8_t>(std::clamp(digit, 0, 255));
-    const std::uint64_t begun = vector_search::at_most<Set, Children>(begins.data(), byte);
-    // The first one has always begun.
-    const std::uint64_t others = begun & (((UINT64_C(1) << last()) << 1U) - 2U);
-    return digit <= before_all ? 0 : static_cast<std::size_t>(std::popcount(others));
+    const auto number = static_cast<std::uint16_t>(std::max(digit, 0));
+    const std::size_t begun =
+        vector_search::count_at_most<Set, most_children>(begins.data(), number, last() + 1);
+    return std::max<std::size_t>(begun, 1) - 1;
   }
+  [[nodiscard]] bool has_room(int /*digit*/) const { return this->size() < most_children; }
+  [[nodiscard]] static bool has_place_for(int /*digit*/) { return true; }
   [[nodiscard]] std::size_t last() const {
-    return std::clamp<std::size_t>(this->size(), 1, Children) - 1;
+    return std::clamp<std::size_t>(this->size(), 1, most_children) - 1;
   }
   [[nodiscard]] edge child(std::size_t place) const {
     return children[place].load(memory_order_acquire);  // (1) of bt_node.h
@@ -331,25 +345,30 @@ struct nodes<K, V, Policies>::few : inner {
 
  private:
   void set(std::size_t place, int digit, edge to) {
-    begins[place].store(static_cast<std::uint8_t>(std::max(digit, 0)), memory_order_relaxed);
+    begins[place].store(static_cast<std::uint16_t>(std::max(digit, 0)), memory_order_relaxed);
     set_child(place, to);
   }
 };
 
-// A place for each digit. The place of a child is any one of its run.
+// A place for each digit, or for as many neighbouring ones as 1 << Shared. The places of a child are
+// all of its run, and any one of them stands for it.
 template <class K, class V, class Policies>
-struct nodes<K, V, Policies>::wide : inner {
-  static constexpr std::size_t most_children = 256;
-  static constexpr int first_digit = keys::first_digit;
-  static constexpr std::size_t places = static_cast<std::size_t>(256 - first_digit);
+template <unsigned Shared>
+struct nodes<K, V, Policies>::by_digit : inner {
+  static constexpr std::size_t places = (static_cast<std::size_t>(keys::most_digit) >> Shared) + 1;
   using inner::inner;
 
   std::array<atomic<edge>, places> children{};
 
   template <host::instruction_set Set = host::instruction_set::scalar>
   [[nodiscard]] static std::size_t place_of(int digit) {
-    return static_cast<std::size_t>(std::clamp(digit, first_digit, 255) - first_digit);
+    return static_cast<std::size_t>(std::clamp(digit, 0, keys::most_digit)) >> Shared;
   }
+  // Whether a child can begin at the digit.
+  [[nodiscard]] static bool has_place_for(int digit) {
+    return (static_cast<unsigned>(digit) & ((1U << Shared) - 1)) == 0;
+  }
+  [[nodiscard]] static bool has_room(int digit) { return has_place_for(digit); }
   [[nodiscard]] edge child(std::size_t place) const {
     return children[place].load(memory_order_acquire);  // (1) of bt_node.h
   }
@@ -358,7 +377,7 @@ struct nodes<K, V, Policies>::wide : inner {
   [[nodiscard]] bool is_first(std::size_t place) const { return first_of(place) == 0; }
   [[nodiscard]] bool is_last(std::size_t place) const { return end_of(place) == places; }
   [[nodiscard]] int digit_of(std::size_t place) const {
-    return static_cast<int>(first_of(place)) + first_digit;
+    return static_cast<int>(first_of(place) << Shared);
   }
   [[nodiscard]] std::pair<std::size_t, double> draw(std::uint64_t random) const {
     const auto place = static_cast<std::size_t>(random % places);

@@ -63,6 +63,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   using narrow = typename types::narrow;
   using middle = typename types::middle;
   using wide = typename types::wide;
+  using widest = typename types::widest;
   using keys = typename types::keys;
   using label = typename types::label;
   using bound = typename keys::bound;
@@ -144,14 +145,16 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
       if (!types::is_leaf(to)) {
         const inner* const node = types::inner_at(to);
         sync::prefetch(node);
-        if (types::is_wide(to)) {
-          const int digit = keys::likely_digit(key, progress, types::depth_of(to));
-          sync::prefetch(&static_cast<const wide*>(node)->children[wide::place_of(digit)]);
+        const int digit = keys::likely_digit(key, progress, types::depth_of(to));
+        if (types::is_narrow(to)) {
+          sync::prefetch(reinterpret_cast<const char*>(node) + bt::line);
+          sync::prefetch(reinterpret_cast<const char*>(node) + 2 * bt::line);
         } else {
-          // The lines of the other children of a middle node may be wanted as well, but hardly all.
-          const auto* const few = static_cast<const narrow*>(node);
-          sync::prefetch(&few->children[4]);
-          sync::prefetch(&few->children[12]);
+          types::as_it_is(to, [digit]<class Node>(const Node& all) {
+            if constexpr (requires { all.children[Node::place_of(digit)]; }) {
+              sync::prefetch(&all.children[Node::place_of(digit)]);
+            }
+          });
         }
         return;
       }

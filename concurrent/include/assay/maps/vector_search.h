@@ -100,16 +100,16 @@ template <instruction_set Set, std::size_t N>
   return equal;
 }
 
-// Which of the first N bytes, as numbers, are at most `byte`: bit i for bytes[i].
+// How many of the first `some` of 16 numbers are at most `most`.
 template <instruction_set Set, std::size_t N>
-  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::scalar)
-[[nodiscard]] inline std::uint64_t at_most(const atomic<std::uint8_t>* bytes,
-                                           std::uint8_t byte) noexcept {
-  std::uint64_t found = 0;
+  requires(N == 16 && detail::written_with<Set> == instruction_set::scalar)
+[[nodiscard]] inline std::size_t count_at_most(const atomic<std::uint16_t>* numbers,
+                                               std::uint16_t most, std::size_t some) noexcept {
+  std::size_t count = 0;
   for (std::size_t i = 0; i < N; ++i) {
-    found |= std::uint64_t{bytes[i].load(memory_order_relaxed) <= byte} << i;
+    count += i < some && numbers[i].load(memory_order_relaxed) <= most ? 1U : 0U;
   }
-  return found;
+  return count;
 }
 
 // Which of some words are 0, which have their highest bit, and which are numbers from `lo` to `hi`:
@@ -270,28 +270,6 @@ template <std::size_t Bytes, class Mask>
   return equal;
 }
 
-// Which of the first bytes of a vector are at most `byte`, as equal_avx512().
-template <std::size_t Bytes, class Mask>
-[[gnu::always_inline]] ASSAY_AVX512 inline Mask at_most_avx512(const atomic<std::uint8_t>* bytes,
-                                                               std::uint8_t byte,
-                                                               Mask first) noexcept {
-  const vector<unsigned char, Bytes> most = vector<unsigned char, Bytes>{} + byte;
-  Mask found{};
-  // 5: `most` is not less than the other.
-  asm("vpcmpub $5, %1, %2, %0%{%3%}"
-      : "=k"(found)
-      : "m"(vector_at<unsigned char, Bytes>(bytes)), "v"(most), "Yk"(first));
-  return found;
-}
-
-// The highest bits of all bytes.
-[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t byte_marks(vector<char, 32> all) noexcept {
-  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb256(all));
-}
-[[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t byte_marks(vector<char, 16> all) noexcept {
-  return static_cast<std::uint32_t>(__builtin_ia32_pmovmskb128(all));
-}
-
 // The highest bits of four numbers.
 [[gnu::always_inline]] ASSAY_AVX2 inline std::uint64_t marks(vector<long long, 32> four) noexcept {
   return static_cast<unsigned>(
@@ -347,30 +325,31 @@ template <instruction_set Set, std::size_t N>
   }
 }
 
-// Where N is not made up of whole vectors, the last one overlaps the one before.
 template <instruction_set Set, std::size_t N>
-  requires(N >= 16 && N <= 64 && detail::written_with<Set> == instruction_set::avx2)
-[[nodiscard]] ASSAY_AVX2 inline std::uint64_t at_most(const atomic<std::uint8_t>* bytes,
-                                                      std::uint8_t byte) noexcept {
-  constexpr std::size_t vector = std::min(std::bit_floor(N), std::size_t{32});
-  std::uint64_t found = 0;
-  for (std::size_t i = 0; i < N; i += vector) {
-    const std::size_t from = std::min(i, N - vector);
-    const auto here = detail::vector_at<unsigned char, vector>(bytes + from) <= byte;
-    found |= detail::byte_marks(reinterpret_cast<detail::vector<char, vector>>(here)) << from;
-  }
-  return found;
+  requires(N == 16 && detail::written_with<Set> == instruction_set::avx2)
+[[nodiscard]] ASSAY_AVX2 inline std::size_t count_at_most(const atomic<std::uint16_t>* numbers,
+                                                          std::uint16_t most,
+                                                          std::size_t some) noexcept {
+  const auto here = detail::vector_at<std::uint16_t, 32>(numbers) <= most;
+  // Two bits of each.
+  const auto bits = static_cast<std::uint32_t>(
+      __builtin_ia32_pmovmskb256(reinterpret_cast<detail::vector<char, 32>>(here)));
+  const std::uint64_t first = (std::uint64_t{1} << (2 * some)) - 1;
+  return static_cast<std::size_t>(std::popcount(bits & first)) / 2;
 }
 
 template <instruction_set Set, std::size_t N>
-  requires(N > 0 && N <= 64 && detail::written_with<Set> == instruction_set::avx512)
-[[nodiscard]] ASSAY_AVX512 inline std::uint64_t at_most(const atomic<std::uint8_t>* bytes,
-                                                        std::uint8_t byte) noexcept {
-  if constexpr (N <= 32) {
-    return detail::at_most_avx512<32>(bytes, byte, ~std::uint32_t{0} >> (32 - N));
-  } else {
-    return detail::at_most_avx512<64>(bytes, byte, ~std::uint64_t{0} >> (64 - N));
-  }
+  requires(N == 16 && detail::written_with<Set> == instruction_set::avx512)
+[[nodiscard]] ASSAY_AVX512 inline std::size_t count_at_most(const atomic<std::uint16_t>* numbers,
+                                                            std::uint16_t most,
+                                                            std::size_t some) noexcept {
+  const detail::vector<std::uint16_t, 32> all = detail::vector<std::uint16_t, 32>{} + most;
+  std::uint16_t here{};
+  // 5: `most` is not less than the other.
+  asm("vpcmpuw $5, %1, %2, %0"
+      : "=k"(here)
+      : "m"(detail::vector_at<std::uint16_t, 32>(numbers)), "v"(all));
+  return static_cast<std::size_t>(std::popcount(here & ((1U << some) - 1)));
 }
 
 // As signed numbers, those that are marked are below `lo`. The last vector may overlap the one
