@@ -51,7 +51,7 @@ class balancer<radix::tree<K, V, Policies>> {
   using inner = typename tree::inner;
   using narrow = typename tree::narrow;
   using middle = typename tree::middle;
-  using widest = typename tree::widest;
+  using widest = typename types::widest;
   using wide = typename tree::wide;
   using edge = typename tree::edge;
   using keys = typename tree::keys;
@@ -145,16 +145,23 @@ class balancer<radix::tree<K, V, Policies>> {
     [[nodiscard]] sought at(std::size_t i) const { return tree::seek(words::key(all[i].key)); }
     [[nodiscard]] std::size_t size() const { return all.size(); }
   };
-  // A leaf with these elements: a direct one if another would not hold them, as they were in one.
+  // A leaf with these elements: a direct one, which is faster, if their keys are near enough and not
+  // so few that others, which it would not hold, are likely.
   static edge leaf_of(made_nodes& made, const entry* from, const entry* to) {
     if constexpr (types::has_direct) {
-      if (static_cast<std::size_t>(to - from) > leaf_capacity) {
-        return direct_leaf(made, tree::seek(words::key(from->key)), from, to);
+      if (static_cast<std::size_t>(to - from) >= least_elements) {
+        const sought first = tree::seek(words::key(from->key));
+        if (are_near(first, tree::seek(words::key((to - 1)->key)))) {
+          return direct_leaf(made, first, from, to);
+        }
       }
     }
     leaf& node = made.template make<leaf>();
     for (; from != to; ++from) node.put(*from);
     return types::edge_to(&node);
+  }
+  static bool are_near(const sought& one, const sought& other) {
+    return keys::depth_of_difference(one, other) > keys::most_depth;
   }
   // The keys differ from `sought` in their last bits alone.
   static edge direct_leaf(made_nodes& made, const sought& at, const entry* from, const entry* to) {
@@ -199,7 +206,7 @@ class balancer<radix::tree<K, V, Policies>> {
       path_.push_back({.lock = &node.lock,
                        .seen = seen,
                        .node = to,
-                       .to = tree::edge_of(to, digit),
+                       .to = tree::template edge_of<host::instruction_set::scalar>(to, node, digit),
                        .digit = digit});
     }
   }
@@ -250,9 +257,6 @@ class balancer<radix::tree<K, V, Policies>> {
     if constexpr (types::has_direct) {
       const sought& first = held.at(0);
       const sought& last = held.at(held.size() - 1);
-      const auto are_near = [](sought one, sought other) {
-        return keys::depth_of_difference(one, other) > keys::most_depth;
-      };
       if (are_near(first, last) && are_near(first, key)) {
         const edge direct = direct_leaf(made, first, held.all.begin(), held.all.end());
         return replace(made, node, seen, direct, guard);
@@ -425,6 +429,7 @@ class balancer<radix::tree<K, V, Policies>> {
     contents held;
     tree::collect_racing(node, held.all);
     tree::collect_racing(other, held.all);
+    tree_->sort(held.all);
     if (!node.lock.validate(seen) || !other.lock.validate(other_seen)) return result::lost;
     if (!fit_in_one(held.size())) return result::nothing_to_do;
 

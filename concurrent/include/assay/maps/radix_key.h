@@ -96,9 +96,11 @@ class integer_keys {
     return depth == most_depth ? digit : digit / of_a_byte * of_a_byte;
   }
 
-  // At the depth whose last 3 bits are these, of a node that is next on the way.
-  [[nodiscard]] static int likely_digit(number sought, const progress& /*unused*/, unsigned depth) {
-    return digit_at(sought, depth);
+  // An edge has the last 3 bits of its node's depth, which are all there are.
+  static constexpr bool has_depth_in_edges = true;
+  // The digit at that depth, not rounded.
+  [[nodiscard]] static int digit_below(number sought, unsigned depth) {
+    return static_cast<int>((sought >> shift(depth)) & most_digit);
   }
 
   // Between two keys: the least one after it.
@@ -120,6 +122,10 @@ class integer_keys {
         return static_cast<int>(from_first);
       }
       return (sought >> shift_) < first_ ? before_all : after_all;
+    }
+    // Whether the key begins so: `depth` is the label's.
+    [[nodiscard]] bool begins(number sought, unsigned depth) const {
+      return ((sought >> shift(depth)) & ~number{most_digit}) == first_;
     }
     // At which depth the key differs from the label, or its own depth.
     [[nodiscard]] unsigned depth_of_difference(number sought) const {
@@ -169,10 +175,7 @@ class text_keys {
     return digit_of(Text::view(key), depth);
   }
 
-  // As of integers: the next such depth.
-  [[nodiscard]] static int likely_digit(const sought& key, const progress& at, unsigned depth) {
-    return digit_at(key, at.same + (depth - at.same) % 8);
-  }
+  static constexpr bool has_depth_in_edges = false;
 
   class label;
   // Between two keys: before those that begin with the label and have this digit or a greater one.

@@ -88,7 +88,7 @@ class loading {
     if (fit_in(static_cast<typename Tree::wide*>(nullptr))) {
       return with(make<typename Tree::wide>(begins));
     }
-    return with(make<typename Tree::widest>(begins));
+    return with(make<typename types::widest>(begins));
   }
   // All that was made is in the tree.
   void release() { made_.clear(); }

@@ -108,6 +108,12 @@ struct nodes {
   static edge edge_to(const widest* node) { return edge_to_inner(node) | widest_mark; }
   [[nodiscard]] static unsigned depth_of(edge to) { return (to & marks) >> depth_at; }
 
+  // The edge of a node that is not narrow for a digit that is one.
+  [[nodiscard]] static const atomic<edge>& edge_by_digit(edge at, const inner& node, int digit) {
+    const auto* const children = reinterpret_cast<const atomic<edge>*>(&node + 1);
+    return children[static_cast<unsigned>(digit) >> (6U - (at & kind_marks))];
+  }
+
   // The answer of f(node) about an inner node, as what it is.
   template <class F>
   [[gnu::always_inline]] static decltype(auto) as_it_is(edge to, const F& f) {
@@ -358,7 +364,8 @@ struct nodes<K, V, Policies>::by_digit : inner {
   static constexpr std::size_t places = (static_cast<std::size_t>(keys::most_digit) >> Shared) + 1;
   using inner::inner;
 
-  std::array<atomic<edge>, places> children{};
+  // In lines of their own, right after what all inner nodes have: edge_by_digit() knows that.
+  alignas(line) std::array<atomic<edge>, places> children{};
 
   template <host::instruction_set Set = host::instruction_set::scalar>
   [[nodiscard]] static std::size_t place_of(int digit) {

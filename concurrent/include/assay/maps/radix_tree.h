@@ -63,7 +63,6 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   using narrow = typename types::narrow;
   using middle = typename types::middle;
   using wide = typename types::wide;
-  using widest = typename types::widest;
   using keys = typename types::keys;
   using label = typename types::label;
   using bound = typename keys::bound;
@@ -123,10 +122,14 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   }
 
   // The edge by which keys with that digit go on.
-  template <set Set = set::scalar>
-  [[nodiscard]] static edge edge_of(edge at, int digit) {
-    return types::as_it_is(
-        at, [digit](const auto& node) { return node.child(node.template place_of<Set>(digit)); });
+  template <set Set>
+  [[nodiscard]] static edge edge_of(edge at, const inner& node, int digit) {
+    if (types::is_narrow(at)) {
+      const auto& few = static_cast<const narrow&>(node);
+      return few.child(few.template place_of<Set>(digit));
+    }
+    return types::edge_by_digit(at, node, std::clamp(digit, 0, keys::most_digit))
+        .load(memory_order_acquire);  // (1) of bt_node.h
   }
 
   // The way of a key.
@@ -137,24 +140,25 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     typename keys::progress progress{};
 
     void begin() { progress = {}; }
+    // Where the edge is is known before the node arrives, but for narrow ones: what the keys below
+    // it begin with only decides whether it counts.
     [[nodiscard]] edge child(edge at, const inner& node) {
-      return edge_of<Set>(at, node.keys_begin.digit(key, progress));
+      if constexpr (keys::has_depth_in_edges) {
+        const unsigned depth = types::depth_of(at);
+        const edge to = edge_of<Set>(at, node, keys::digit_below(key, depth));
+        if (node.keys_begin.begins(key, depth)) [[likely]] {
+          return to;
+        }
+      }
+      return edge_of<Set>(at, node, node.keys_begin.digit(key, progress));
     }
     // The lines of a node that the search will need.
     void fetch(edge to) const {
       if (!types::is_leaf(to)) {
-        const inner* const node = types::inner_at(to);
-        sync::prefetch(node);
-        const int digit = keys::likely_digit(key, progress, types::depth_of(to));
         if (types::is_narrow(to)) {
-          sync::prefetch(reinterpret_cast<const char*>(node) + bt::line);
-          sync::prefetch(reinterpret_cast<const char*>(node) + 2 * bt::line);
-        } else {
-          types::as_it_is(to, [digit]<class Node>(const Node& all) {
-            if constexpr (requires { all.children[Node::place_of(digit)]; }) {
-              sync::prefetch(&all.children[Node::place_of(digit)]);
-            }
-          });
+          const auto* const node = reinterpret_cast<const char*>(types::inner_at(to));
+          sync::prefetch(node + bt::line);
+          sync::prefetch(node + 2 * bt::line);
         }
         return;
       }
