@@ -153,7 +153,7 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
   }
 
   // Keeps the separators next to the way.
-  struct between {
+  struct passing_between {
     std::optional<bound> below{};
     std::optional<bound> upto{};
 
@@ -168,7 +168,7 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
   // Not inlined, as what follows: compilers would otherwise copy the way down to a dozen places.
   template <class Choose>
   [[nodiscard]] piece piece_by(const Choose& choose) const {
-    between met;
+    passing_between met;
     const arrival where = way_down(choose, met);
     return {where, met.below, met.upto};
   }

@@ -74,7 +74,7 @@ class balancer<radix::tree<K, V, Policies>> {
   // that it stays out of the way of what is done all the time.
   [[gnu::noinline]] void balance(parameter<K> key, reason why, guard_type& guard) {
     for (sync::backoff backoff;;) {
-      ASSAY_POINT("radix_balance_begins");
+      ASSAY_POINT("bt_map_balance_begins");
       const result got = step(key, why, guard);
       if (got == result::nothing_to_do) return;
       if (got == result::lost) backoff.wait();
@@ -181,7 +181,7 @@ class balancer<radix::tree<K, V, Policies>> {
                      .digit = 0});
     if (!node_lock::is_free(path_.back().seen)) return result::lost;
     for (;;) {
-      ASSAY_POINT("radix_balance_step");
+      ASSAY_POINT("bt_map_balance_step");
       const level& last = path_.back();
       if (!last.lock->validate(last.seen)) return result::lost;  // (3) of radix_tree.h
       const edge to = last.to;
@@ -218,13 +218,13 @@ class balancer<radix::tree<K, V, Policies>> {
     void add(node_lock& lock, version seen) { locks_.push_back({&lock, seen}); }
     // Whether it has all of them: each was as it was read.
     [[nodiscard]] bool take() {
-      ASSAY_POINT("radix_balance_before_locks");
+      ASSAY_POINT("bt_map_balance_before_locks");
       for (std::size_t i = 0; i < locks_.size(); ++i) {
         if (locks_[i].lock->try_lock(locks_[i].seen)) continue;
         while (i > 0) locks_[--i].lock->unlock_unchanged();
         return false;
       }
-      ASSAY_POINT("radix_balance_locked");
+      ASSAY_POINT("bt_map_balance_locked");
       return true;
     }
 
@@ -248,6 +248,7 @@ class balancer<radix::tree<K, V, Policies>> {
   };
 
   [[nodiscard]] result split(leaf& node, version seen, const sought& key, guard_type& guard) {
+    ASSAY_POINT("bt_map_split_begins");
     contents held;
     tree::collect_racing(node, held.all);
     if (!node.lock.validate(seen)) return result::lost;
@@ -374,7 +375,7 @@ class balancer<radix::tree<K, V, Policies>> {
                               leaf& node, version seen, guard_type& guard) {
     const level& parent = path_[at];
     const bool grows = types::as_it_is(
-        parent.node, [digit](const auto& node) { return !node.has_room(digit); });
+        parent.node, [digit](const auto& at_it) { return !at_it.has_room(digit); });
     edge grown = 0;
     if (grows) {
       grown = fit_in<middle>(parent.node, digit) ? copy<middle>(made, parent.node)
@@ -406,16 +407,13 @@ class balancer<radix::tree<K, V, Policies>> {
   [[nodiscard]] result join(leaf& node, version seen, guard_type& guard) {
     const level& parent = path_.back();
     inner& above = *types::inner_at(parent.node);
-    // The first of the two.
-    std::size_t first = 0;
     edge sibling = 0;
-    const bool has_sibling = types::as_it_is(parent.node, [&](const auto& node) {
-      first = node.place_of(parent.digit);
-      if (!node.is_first(first)) {
-        first = node.before(first);
-        sibling = node.child(first);
-      } else if (!node.is_last(first)) {
-        sibling = node.child(node.after(first));
+    const bool has_sibling = types::as_it_is(parent.node, [&](const auto& all) {
+      const std::size_t place = all.place_of(parent.digit);
+      if (!all.is_first(place)) {
+        sibling = all.child(all.before(place));
+      } else if (!all.is_last(place)) {
+        sibling = all.child(all.after(place));
       }
       return sibling != 0;
     });
@@ -456,7 +454,7 @@ class balancer<radix::tree<K, V, Policies>> {
       join_children(parent.node, parent, both);
     }
     made.release();
-    ASSAY_POINT("radix_balance_before_unlock");
+    ASSAY_POINT("bt_map_balance_before_unlock");
     node.lock.unlock_obsolete();
     other.lock.unlock_obsolete();
     if (instead != 0) {
@@ -473,7 +471,7 @@ class balancer<radix::tree<K, V, Policies>> {
 
   // The nodes of the levels from i on, and the leaf, have left the tree.
   void close_from(std::size_t i, leaf& node) {
-    ASSAY_POINT("radix_balance_before_unlock");
+    ASSAY_POINT("bt_map_balance_before_unlock");
     node.lock.unlock_obsolete();
     for (std::size_t each = path_.size(); each-- > i;) path_[each].lock->unlock_obsolete();
   }

@@ -94,7 +94,7 @@ class checking {
       return "an inner node looks at a digit that one above it has looked at";
     }
     std::vector<child> children;
-    Tree::for_each_child(to, [&](int digit, edge child) { children.push_back({child, digit}); });
+    Tree::for_each_child(to, [&](int digit, edge each) { children.push_back({each, digit}); });
     if (children.size() != node.size()) return "an inner node has other children than it counts";
     if (children.size() < 2) return "an inner node has fewer than 2 children";
     for (std::size_t i = 0; i < children.size(); ++i) {

@@ -322,7 +322,7 @@ struct nodes<K, V, Policies>::narrow : inner {
   }
   // A place that is drawn at random, and one upon its chance.
   [[nodiscard]] std::pair<std::size_t, double> draw(std::uint64_t random) const {
-    return {static_cast<std::size_t>(random % (last() + 1)), static_cast<double>(last() + 1)};
+    return {random % (last() + 1), static_cast<double>(last() + 1)};
   }
 
   void set_child(std::size_t place, edge to) {
@@ -387,7 +387,7 @@ struct nodes<K, V, Policies>::by_digit : inner {
     return static_cast<int>(first_of(place) << Shared);
   }
   [[nodiscard]] std::pair<std::size_t, double> draw(std::uint64_t random) const {
-    const auto place = static_cast<std::size_t>(random % places);
+    const std::size_t place = random % places;
     const auto run = static_cast<double>(end_of(place)) - static_cast<double>(first_of(place));
     return {place, static_cast<double>(places) / std::max(run, 1.0)};
   }

@@ -95,7 +95,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   template <class Follow>
   [[nodiscard]] arrival way_down(Follow& follow) const {
     for (sync::backoff backoff;; backoff.wait()) {
-      ASSAY_POINT("radix_way_begins");
+      ASSAY_POINT("bt_map_way_begins");
       follow.begin();
       const node_lock* above = &root_lock;
       version above_seen = root_lock.read();
@@ -113,7 +113,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
         const inner& node = *types::inner_at(to);
         const version seen = node.lock.read();
         if (!node_lock::is_free(seen)) break;
-        ASSAY_POINT("radix_way_step");
+        ASSAY_POINT("bt_map_way_step");
         to = follow.child(to, node);
         above = &node.lock;
         above_seen = seen;
@@ -203,7 +203,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   }
 
   // A way whose bounds are kept.
-  struct between {
+  struct passing_between {
     std::optional<bound> below{};
     std::optional<bound> upto{};
 
@@ -219,20 +219,20 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     static void fetch(edge /*to*/) {}
   };
   template <class Sought>
-  struct toward_between : between {
+  struct toward_between : passing_between {
     Sought key;
     typename keys::progress progress{};
 
     explicit toward_between(const Sought& key_) : key(key_) {}
     void begin() {
-      between::begin();
+      passing_between::begin();
       progress = {};
     }
     [[nodiscard]] edge child(edge at, const inner& node) {
       return this->pass(at, node.keys_begin.digit(key, progress));
     }
   };
-  struct at_one_end : between {
+  struct at_one_end : passing_between {
     int digit;
 
     explicit at_one_end(int digit_) : digit(digit_) {}
