@@ -36,6 +36,7 @@ class reader {
   using compare = typename Tree::compare;
   using domain = typename Tree::domain;
   using node_lock = typename Tree::node_lock;
+  using version = typename Tree::version;
   using words = typename Tree::words;
   using key_word = typename Tree::key_word;
   using entry = typename Tree::entry;
@@ -147,52 +148,11 @@ class reader {
   // came to the end, as visit() returned false nowhere.
   template <class First, class Last, class Visit>
   bool visit_ascending(const First* first, const Last* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin_to_read();
-    entries met;
-    key_word bound{};  // what is at most this has been visited
-    for (bool begins = true;; begins = false) {
-      if (!begins && last != nullptr && !tree_->less(words::key(bound), *last)) return true;
-      const piece at = read_piece(met, [&] {
-        if (!begins) return tree_->piece_after(words::key(bound));
-        return first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
-      });
-      for (const entry& each : met) {
-        const K& key = words::key(each.key);
-        if (begins ? first != nullptr && tree_->less(key, *first)
-                   : !tree_->less(words::key(bound), key)) {
-          continue;  // also what was joined to this leaf after it had been visited
-        }
-        if (last != nullptr && tree_->less(*last, key)) return true;
-        if (!goes_on(visit, each)) return false;
-      }
-      if (!at.upto) return true;
-      bound = *at.upto;
-    }
+    return visit_leaves<true>(first, last, visit);
   }
-
   template <class First, class Last, class Visit>
   bool visit_descending(const First* first, const Last* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin_to_read();
-    entries met;
-    key_word bound{};  // what is above this has been visited
-    for (bool begins = true;; begins = false) {
-      if (!begins && first != nullptr && tree_->less(words::key(bound), *first)) return true;
-      const piece at = read_piece(met, [&] {
-        if (!begins) return tree_->piece_of(words::key(bound));
-        return last != nullptr ? tree_->piece_of(*last) : tree_->last_piece();
-      });
-      for (std::size_t i = met.size(); i-- > 0;) {
-        const K& key = words::key(met[i].key);
-        if (begins ? last != nullptr && tree_->less(*last, key)
-                   : tree_->less(words::key(bound), key)) {
-          continue;  // also what was joined to this leaf after it had been visited
-        }
-        if (first != nullptr && tree_->less(key, *first)) return true;
-        if (!goes_on(visit, met[i])) return false;
-      }
-      if (!at.below) return true;
-      bound = *at.below;
-    }
+    return visit_leaves<false>(first, last, visit);
   }
 
   template <class First, class Last, class Visit>
@@ -210,8 +170,9 @@ class reader {
           entries met;
           Tree::collect_racing(node, met);
           if (found.capacity() - found.size() < met.size()) return onward::no_room;
-          tree_->sort(met);
-          found.insert(found.end(), met.begin(), met.end());
+          entries sorted = met;
+          tree_->sort(met, sorted);
+          found.insert(found.end(), sorted.begin(), sorted.end());
           return onward::yes;
         });
     for (const entry& each : found) {
@@ -233,14 +194,14 @@ class reader {
         from, no_key, [&] { is_found = false; }, [] {},
         [&](const leaf& node) {
           entries met;
-          Tree::collect_racing(node, met);
+          Tree::collect_wanted(node, met, wanted);
+          if (met.size() == 0) return onward::yes;
+          is_found = true;
+          found = met[0];
           for (const entry& each : met) {
-            if (wanted(words::key(each.key)) && (!is_found || tree_->before(each, found))) {
-              found = each;
-              is_found = true;
-            }
+            if (tree_->order()(each, found)) found = each;
           }
-          return is_found ? onward::no : onward::yes;
+          return onward::no;
         });
     return element_of(is_found, found);
   }
@@ -262,12 +223,10 @@ class reader {
           leaves_.push_back(at.where);
           ASSAY_POINT("bt_map_walk_step");
           entries met;
-          Tree::collect_racing(*at.where.at, met);
-          for (const entry& each : met) {
-            if (wanted(words::key(each.key)) && (!is_found || tree_->before(found, each))) {
-              found = each;
-              is_found = true;
-            }
+          Tree::collect_wanted(*at.where.at, met, wanted);
+          if (met.size() != 0) {
+            is_found = true;
+            found = *std::max_element(met.begin(), met.end(), tree_->order());
           }
           if (is_found || !at.below) {
             is_whole = are_valid(leaves_);
@@ -322,22 +281,84 @@ class reader {
     }
   }
 
-  // What is in a leaf, in ascending order, and which leaf that is: `find_piece` says it.
-  template <class FindPiece>
-  piece read_piece(entries& met, const FindPiece& find_piece) {
-    for (sync::backoff backoff;; backoff.wait()) {
-      met.clear();
-      {
-        const section in(tree_->shared);
-        const piece at = find_piece();
-        Tree::collect_racing(*at.where.at, met);
-        ASSAY_POINT("bt_map_range_leaf_read");
-        if (at.where.at->lock.validate(at.where.seen)) {
-          tree_->sort(met);
-          return at;
-        }
+  template <bool Ascends, class First, class Last, class Visit>
+  bool visit_leaves(const First* first, const Last* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    entries met;
+    entries sorted;
+    piece at{};
+    for (bool begins = true;; begins = false) {
+      read_leaf<Ascends>(first, last, begins, at, met);
+      tree_->sort(met, sorted);
+      for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (!goes_on(visit, sorted[Ascends ? i : sorted.size() - 1 - i])) return false;
       }
+      if (ends_at<Ascends>(first, last, at)) return true;
     }
+  }
+
+  // Reads those elements of a leaf that are to be visited: of the first leaf, or of the one that
+  // comes after `at`, which then is that leaf.
+  template <bool Ascends, class First, class Last>
+  void read_leaf(const First* first, const Last* last, bool begins, piece& at, entries& met) {
+    // All up to here has been visited, in the order of the visits.
+    const key_word visited = begins ? key_word{} : *(Ascends ? at.upto : at.below);
+    bool is_there = !begins && (Ascends ? Tree::go_to_next(at) : Tree::go_to_previous(at));
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(tree_->shared);
+      if (!is_there) at = find_leaf<Ascends>(first, last, begins ? nullptr : &words::key(visited));
+      is_there = false;
+      if (!ends_at<Ascends>(first, last, at)) {
+        Ascends ? Tree::fetch_next(at) : Tree::fetch_previous(at);
+      }
+      const bool has_lower = first != nullptr && begins_below(at, *first);
+      const bool has_higher = last != nullptr && ends_above(at, *last);
+      // The leaf may have been joined with one that was visited before.
+      const bool has_visited = !begins && (Ascends ? begins_below(at, words::key(visited))
+                                                   : ends_above(at, words::key(visited)));
+      const leaf& node = *at.where.at;
+      if (has_lower || has_higher || has_visited) {
+        Tree::collect_wanted(node, met, [&](const K& key) {
+          bool is_wanted = true;
+          if (has_lower) is_wanted &= !tree_->less(key, *first);
+          if (has_higher) is_wanted &= !tree_->less(*last, key);
+          if (has_visited) is_wanted &= tree_->less(words::key(visited), key) == Ascends;
+          return is_wanted;
+        });
+      } else {
+        Tree::collect_wanted(node, met, [](const K& /*key*/) { return true; });
+      }
+      ASSAY_POINT("bt_map_range_leaf_read");
+      if (node.lock.validate(at.where.seen)) return;
+    }
+  }
+  template <bool Ascends, class First, class Last>
+  [[nodiscard]] piece find_leaf(const First* first, const Last* last, const K* visited) const {
+    if constexpr (Ascends) {
+      if (visited != nullptr) return tree_->piece_after(*visited);
+      return first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
+    } else {
+      if (visited != nullptr) return tree_->piece_of(*visited);
+      return last != nullptr ? tree_->piece_of(*last) : tree_->last_piece();
+    }
+  }
+  // Whether there is nothing to visit in the leaves that come after it.
+  template <bool Ascends, class First, class Last>
+  [[nodiscard]] bool ends_at(const First* first, const Last* last, const piece& at) const {
+    if constexpr (Ascends) {
+      return !at.upto || (last != nullptr && !tree_->less(words::key(*at.upto), *last));
+    } else {
+      return !at.below || (first != nullptr && tree_->less(words::key(*at.below), *first));
+    }
+  }
+  // Whether the leaf may have keys below this one, or above it.
+  template <class Key>
+  [[nodiscard]] bool begins_below(const piece& at, const Key& key) const {
+    return !at.below || tree_->less(words::key(*at.below), key);
+  }
+  template <class Key>
+  [[nodiscard]] bool ends_above(const piece& at, const Key& key) const {
+    return !at.upto || tree_->less(key, words::key(*at.upto));
   }
 
   // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
@@ -368,7 +389,7 @@ class reader {
     struct counting {
       double product = 1;
       void begin() { product = 1; }
-      void pass(const internal& node, std::size_t /*child*/) {
+      void pass(const internal& node, version /*seen*/, std::size_t /*child*/) {
         product *= static_cast<double>(node.size());
       }
       static void fetch(const leaf* /*node*/) {}
@@ -424,7 +445,7 @@ class reader {
       if (answer == onward::no_room) return walked::no_room;
       if (answer == onward::no || !at.upto) break;
       if (last != nullptr && !tree_->less(words::key(*at.upto), *last)) break;
-      at = tree_->piece_after(words::key(*at.upto));
+      tree_->advance(at);
     }
     return locking || are_valid(leaves_) ? walked::whole : walked::changed;
   }

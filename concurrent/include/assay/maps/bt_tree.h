@@ -29,6 +29,12 @@
 // edge that led to it when its parent had the version that was read, is where its key belongs,
 // whatever has become of the parent meanwhile. Lock coupling validates the parent's version once
 // more after it has read the child's; here that is not necessary.
+//
+// A thread that has read a leaf and wants the next one keeps the parent and the version that it
+// had. If the parent still has that version, its edges are what they were: the next edge leads to a
+// leaf whose range begins where that of the first one ends. The same argument holds for it as for a
+// leaf that was found from the root. If not, the thread goes down again, to where the first leaf
+// ended.
 
 #ifndef ASSAY_MAPS_BT_TREE_H_
 #define ASSAY_MAPS_BT_TREE_H_
@@ -51,6 +57,7 @@
 #include "assay/maps/bt_memory.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
+#include "assay/maps/vector_sort.h"
 
 namespace assay::bt::inline ASSAY_ABI {
 
@@ -100,11 +107,15 @@ class tree {
     std::size_t place;     // of the key, or nowhere
     entry found;
   };
-  // A leaf and the separators on both sides of it, where there are any.
+  // A leaf and the separators on both sides of it, where there are any. It was that child of
+  // `parent`, if it had one, when that had that version.
   struct piece {
     arrival where;
     std::optional<key_word> below;  // its keys are above this
     std::optional<key_word> upto;   // and at most this
+    const internal* parent;
+    version parent_seen;
+    std::size_t child;
   };
 
   // An empty one. Throws std::bad_alloc.
@@ -176,7 +187,7 @@ class tree {
         if (!node_lock::is_free(seen)) break;
         ASSAY_POINT("bt_map_way_step");
         const std::size_t i = choose(*node);
-        follow.pass(*node, i);
+        follow.pass(*node, seen, i);
         to = node->child(i);
         above = &node->lock;
         above_seen = seen;
@@ -190,7 +201,7 @@ class tree {
     std::uint64_t hash;
 
     static void begin() {}
-    static void pass(const internal& /*node*/, std::size_t /*child*/) {}
+    static void pass(const internal& /*node*/, version /*seen*/, std::size_t /*child*/) {}
     void fetch(const leaf* node) const {
       fetch_line(node);
       if constexpr (types::has_homes)
@@ -205,29 +216,45 @@ class tree {
     }
   };
 
-  // Keeps the separators next to the way.
+  // For who reads a leaf whole: keeps what a piece says of the way.
   struct between {
-    std::optional<key_word> below{};
-    std::optional<key_word> upto{};
+    piece& met;
 
-    void begin() { *this = {}; }
-    void pass(const internal& node, std::size_t child) {
-      if (child > 0) below = node.key(child - 1);
-      if (child + 1 < node.size()) upto = node.key(child);
+    void begin() const { met = {}; }
+    void pass(const internal& node, version seen, std::size_t child) const {
+      if (child > 0) met.below = node.key(child - 1);
+      if (child + 1 < node.size()) met.upto = node.key(child);
+      met.parent = &node;
+      met.parent_seen = seen;
+      met.child = child;
     }
-    static void fetch(const leaf* /*node*/) {}
+    static void fetch(const leaf* node) {
+      for (std::size_t i = 0; i < sizeof(leaf); i += line) {
+        sync::prefetch(reinterpret_cast<const std::byte*>(node) + i);
+      }
+    }
   };
 
   // Not inlined, as what follows: compilers would otherwise copy the way down to a dozen places.
   template <class Choose>
   [[nodiscard]] piece piece_by(const Choose& choose) const {
-    between met;
-    const arrival where = way_down(choose, met);
-    return {where, met.below, met.upto};
+    piece found;
+    between follow{found};
+    found.where = way_down(choose, follow);
+    return found;
   }
-  [[nodiscard, gnu::noinline]] piece piece_of(parameter<K> key) const {
-    return piece_by(
-        [&](const internal& node) { return node.template child_of<set::scalar>(key, less); });
+  [[nodiscard]] piece piece_of(parameter<K> key) const {
+#if defined(__x86_64__)
+    if constexpr (types::has_vectors) {
+      const set with = set_now();
+      if (with == set::avx512) return piece_avx512(key);
+      if (with == set::avx2) return piece_avx2(key);
+    }
+#endif
+    return piece_scalar(key);
+  }
+  [[nodiscard, gnu::noinline]] piece piece_scalar(parameter<K> key) const {
+    return piece_as<set::scalar>(key);
   }
   template <bt::other_key<K, compare> Q>
   [[nodiscard, gnu::noinline]] piece piece_of(const Q& key) const {
@@ -242,6 +269,19 @@ class tree {
   [[nodiscard, gnu::noinline]] piece last_piece() const {
     return piece_by([](const internal& node) { return std::max<std::size_t>(node.size(), 1) - 1; });
   }
+
+  // Goes on to the leaf after it, or before it, if they have the same parent, which is as it was,
+  // and if it is not the first or the last child. Otherwise `at` is of no use any more.
+  [[nodiscard]] static bool go_to_next(piece& at) { return go_to_child(at, at.child + 1); }
+  [[nodiscard]] static bool go_to_previous(piece& at) { return go_to_child(at, at.child - 1); }
+  // The leaf after it, which there is: down from the root if need be.
+  void advance(piece& at) const {
+    const key_word bound = *at.upto;
+    if (!go_to_next(at)) at = piece_after(words::key(bound));
+  }
+  // Fetches that leaf, if it has the same parent.
+  static void fetch_next(const piece& at) { fetch_child(at, at.child + 1); }
+  static void fetch_previous(const piece& at) { fetch_child(at, at.child - 1); }
 
   // Where in a leaf the key is, among these places.
   template <set Set, class Key = parameter<K>>
@@ -349,6 +389,19 @@ class tree {
       into.push(node.at(static_cast<std::size_t>(std::countr_zero(places))));
     }
   }
+  // Into `met`, in place of what is there, those of its elements whose key is wanted. The leaf may
+  // change meanwhile, as in collect_racing().
+  template <class Wanted>
+  static void collect_wanted(const leaf& node, entries<leaf_capacity>& met, const Wanted& wanted) {
+    std::uint64_t places = node.places();
+    ASSAY_POINT("bt_map_places_read");
+    entry* end = met.begin();  // not a member of `met`, which would be in memory
+    for (; places != 0; places &= places - 1) {
+      *end = node.at(static_cast<std::size_t>(std::countr_zero(places)));
+      end += wanted(words::key(end->key)) ? 1 : 0;  // no branch
+    }
+    met.resize(static_cast<std::size_t>(end - met.begin()));
+  }
 
   // Into `copy`, which is empty if there is no element.
   static void copy_of(const entry* held, std::optional<V>& copy) {
@@ -360,13 +413,26 @@ class tree {
     if (held != nullptr) copy.emplace(words::value(held->key, held->value));
   }
 
-  [[nodiscard]] bool before(const entry& one, const entry& other) const {
-    return less(words::key(one.key), words::key(other.key));
+  // The order of elements by their keys.
+  [[nodiscard]] auto order() const {
+    return [this](const entry& one, const entry& other) {
+      return less(words::key(one.key), words::key(other.key));
+    };
   }
-  template <class Entries>
-  void sort(Entries& met) const {
-    std::sort(met.begin(), met.end(),
-              [this](const entry& one, const entry& other) { return before(one, other); });
+  // Puts elements of one leaf into `sorted`, in place of what is there. If a key is there twice, as
+  // in a leaf that was not validated, some of `sorted` may be left as it was.
+  void sort(const entries<leaf_capacity>& met, entries<leaf_capacity>& sorted) const {
+    sorted.resize(met.size());
+#if defined(__x86_64__)
+    if constexpr (types::has_vectors) {
+      if (const set with = set_now(); with != set::scalar) {
+        vector_sort::sort(with, met.begin(), met.size(), sorted.begin());
+        return;
+      }
+    }
+#endif
+    std::copy(met.begin(), met.end(), sorted.begin());
+    std::sort(sorted.begin(), sorted.end(), order());
   }
 
   // An element that is not in the map yet, and deleted if it never is.
@@ -458,9 +524,12 @@ class tree {
   void for_each(Visit& visit) const {
     for_each_leaf(root.load(memory_order_acquire), [&](const leaf& node) {
       entries<leaf_capacity> met;
+      entries<leaf_capacity> sorted;
       collect(node, met);
-      sort(met);
-      for (const entry& each : met) visit(words::key(each.key), words::value(each.key, each.value));
+      sort(met, sorted);
+      for (const entry& each : sorted) {
+        visit(words::key(each.key), words::value(each.key, each.value));
+      }
     });
   }
   template <class Visit>
@@ -509,6 +578,43 @@ class tree {
   [[no_unique_address]] mutable typename synchronisation::shared shared;
 
  private:
+  template <set Set>
+  [[nodiscard]] piece piece_as(parameter<K> key) const {
+    return piece_by([&](const internal& node) { return node.template child_of<Set>(key, less); });
+  }
+#if defined(__x86_64__)
+  // As locate_avx2().
+  [[gnu::flatten]] ASSAY_AVX2 piece piece_avx2(parameter<K> key) const {
+    return piece_as<set::avx2>(key);
+  }
+  [[gnu::flatten]] ASSAY_AVX512 piece piece_avx512(parameter<K> key) const {
+    return piece_as<set::avx512>(key);
+  }
+#endif
+
+  // The parent's first and last child end where the parent does, and the piece does not say where.
+  // Where each leaf is read in a critical section of its own, nobody knows whether the parent is as
+  // it was.
+  static bool go_to_child(piece& at, std::size_t i) {
+    if (synchronisation::is_coarse || at.parent == nullptr) return false;
+    const internal& parent = *at.parent;
+    const std::size_t size = parent.size();
+    if (i == 0 || i >= size || i + 1 == size) return false;
+    at.child = i;
+    at.below = parent.key(i - 1);
+    at.upto = parent.key(i);
+    at.where.at = types::leaf_at(parent.child(i));
+    if (!parent.lock.validate(at.parent_seen)) return false;  // (3)
+    ASSAY_POINT("bt_map_sibling_found");
+    at.where.seen = at.where.at->lock.read();
+    return node_lock::is_free(at.where.seen);
+  }
+  static void fetch_child(const piece& at, std::size_t i) {
+    if (at.parent != nullptr && i < at.parent->size()) {
+      between::fetch(types::leaf_at(at.parent->child(i)));
+    }
+  }
+
   const set set_ = std::min(host::best_instruction_set(), layout::most_instructions);
 };
 
