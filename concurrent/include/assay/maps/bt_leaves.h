@@ -23,6 +23,7 @@
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
 #include "assay/maps/vector_search.h"
+#include "assay/maps/vector_sort.h"
 
 namespace assay::bt::inline ASSAY_ABI {
 
@@ -121,7 +122,7 @@ class leaves {
     std::uint64_t hash;
 
     static void begin() {}
-    static void pass(const auto& /*node*/, std::size_t /*child*/) {}
+    static void pass(const auto& /*node*/, version /*seen*/, std::size_t /*child*/) {}
     void fetch(const leaf* node) const {
       fetch_line(node);
       if constexpr (types::has_homes) fetch_line(node->line_of(hash));
@@ -237,6 +238,26 @@ class leaves {
     }
   }
 
+  // Into `met`, in place of what is there, those of its elements whose key is wanted. The leaf may
+  // change meanwhile, as in collect_racing().
+  template <class Wanted>
+  static void collect_wanted(const leaf& node, entries<most_in_leaf>& met, const Wanted& wanted) {
+    std::uint64_t places = node.places();
+    ASSAY_POINT("bt_map_places_read");
+    entry* end = met.begin();  // not a member of `met`, which would be in memory
+    for (; places != 0; places &= places - 1) {
+      *end = node.at(static_cast<std::size_t>(std::countr_zero(places)));
+      end += wanted(words::key(end->key)) ? 1 : 0;  // no branch
+    }
+    met.resize(static_cast<std::size_t>(end - met.begin()));
+  }
+  // All lines of a leaf.
+  static void fetch_whole(const leaf* node) {
+    for (std::size_t i = 0; i < sizeof(leaf); i += line) {
+      sync::prefetch(reinterpret_cast<const std::byte*>(node) + i);
+    }
+  }
+
   // Into `copy`, which is empty if there is no element.
   static void copy_of(const entry* held, std::optional<V>& copy) {
     static_assert(
@@ -247,13 +268,26 @@ class leaves {
     if (held != nullptr) copy.emplace(words::value(held->key, held->value));
   }
 
-  [[nodiscard]] bool before(const entry& one, const entry& other) const {
-    return less(words::key(one.key), words::key(other.key));
+  // The order of elements by their keys.
+  [[nodiscard]] auto order() const {
+    return [this](const entry& one, const entry& other) {
+      return less(words::key(one.key), words::key(other.key));
+    };
   }
-  template <class Entries>
-  void sort(Entries& met) const {
-    std::sort(met.begin(), met.end(),
-              [this](const entry& one, const entry& other) { return before(one, other); });
+  // Puts elements of one leaf into `sorted`, in place of what is there. If a key is there twice, as
+  // in a leaf that was not validated, some of `sorted` may be left as it was.
+  void sort(const entries<most_in_leaf>& met, entries<most_in_leaf>& sorted) const {
+    sorted.resize(met.size());
+#if defined(__x86_64__)
+    if constexpr (types::has_sortable_keys) {
+      if (const set with = set_now(); with != set::scalar) {
+        vector_sort::sort(with, met.begin(), met.size(), sorted.begin());
+        return;
+      }
+    }
+#endif
+    std::copy(met.begin(), met.end(), sorted.begin());
+    std::sort(sorted.begin(), sorted.end(), order());
   }
 
   // Deletes a leaf and its elements. At rest.
@@ -363,9 +397,12 @@ class leaves {
   void for_each(Visit& visit) const {
     Tree::for_each_leaf(root.load(memory_order_acquire), [&](const leaf& node) {
       entries<most_in_leaf> met;
+      entries<most_in_leaf> sorted;
       collect(node, met);
-      sort(met);
-      for (const entry& each : met) visit(words::key(each.key), words::value(each.key, each.value));
+      sort(met, sorted);
+      for (const entry& each : sorted) {
+        visit(words::key(each.key), words::value(each.key, each.value));
+      }
     });
   }
   [[no_unique_address]] const allocator_type allocator;

@@ -285,6 +285,8 @@ struct nodes {
       vector_search::serves<K> &&
       (std::same_as<compare, std::less<K>> || std::same_as<compare, std::less<>>);
 
+  static constexpr bool has_sortable_keys = has_vectors;  // by vector instructions
+
   struct element {
     [[no_unique_address]] slot<key_word> key;
     [[no_unique_address]] slot<value_word> value;

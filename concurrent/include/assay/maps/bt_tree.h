@@ -29,6 +29,12 @@
 // edge that led to it when its parent had the version that was read, is where its key belongs,
 // whatever has become of the parent meanwhile. Lock coupling validates the parent's version once
 // more after it has read the child's; here that is not necessary.
+//
+// A thread that has read a leaf and wants the next one keeps the parent and the version that it
+// had. If the parent still has that version, its edges are what they were: the next edge leads to a
+// leaf whose range begins where that of the first one ends. The same argument holds for it as for a
+// leaf that was found from the root. If not, the thread goes down again, to where the first leaf
+// ended.
 
 #ifndef ASSAY_MAPS_BT_TREE_H_
 #define ASSAY_MAPS_BT_TREE_H_
@@ -83,11 +89,15 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
 
   using base::base;
 
-  // A leaf and the separators on both sides of it, where there are any.
+  // A leaf and the separators on both sides of it, where there are any. It was that child of
+  // `parent`, if it had one, when that had that version.
   struct piece {
     arrival where;
     std::optional<bound> below;  // its keys are not before this
     std::optional<bound> upto;   // but before this
+    const internal* parent;
+    version parent_seen;
+    std::size_t child;
   };
 
   // Whether the key, which is not there, can be added where it belongs.
@@ -103,6 +113,11 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
   template <class Key>
   [[nodiscard]] bool is_before(const Key& key, const bound& between) const {
     return !less(words::key(between), key);
+  }
+
+  // Whether one bound is before the other.
+  [[nodiscard]] bool ascend(const bound& one, const bound& other) const {
+    return less(words::key(one), words::key(other));
   }
 
   // Goes down from the root, at each internal node to the child that `choose` says, and tells
@@ -131,7 +146,7 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
         if (!node_lock::is_free(seen)) break;
         ASSAY_POINT("bt_map_way_step");
         const std::size_t i = choose(*node);
-        follow.pass(*node, i);
+        follow.pass(*node, seen, i);
         to = node->child(i);
         above = &node->lock;
         above_seen = seen;
@@ -152,29 +167,41 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
     return way_down(choose, follow);
   }
 
-  // Keeps the separators next to the way.
+  // For who reads a leaf whole: keeps what a piece says of the way.
   struct passing_between {
-    std::optional<bound> below{};
-    std::optional<bound> upto{};
+    piece& met;
 
-    void begin() { *this = {}; }
-    void pass(const internal& node, std::size_t child) {
-      if (child > 0) below = node.key(child - 1);
-      if (child + 1 < node.size()) upto = node.key(child);
+    void begin() const { met = {}; }
+    void pass(const internal& node, version seen, std::size_t child) const {
+      if (child > 0) met.below = node.key(child - 1);
+      if (child + 1 < node.size()) met.upto = node.key(child);
+      met.parent = &node;
+      met.parent_seen = seen;
+      met.child = child;
     }
-    static void fetch(const leaf* /*node*/) {}
+    static void fetch(const leaf* node) { base::fetch_whole(node); }
   };
 
   // Not inlined, as what follows: compilers would otherwise copy the way down to a dozen places.
   template <class Choose>
   [[nodiscard]] piece piece_by(const Choose& choose) const {
-    passing_between met;
-    const arrival where = way_down(choose, met);
-    return {where, met.below, met.upto};
+    piece found;
+    passing_between follow{found};
+    found.where = way_down(choose, follow);
+    return found;
   }
-  [[nodiscard, gnu::noinline]] piece piece_of(parameter<K> key) const {
-    return piece_by(
-        [&](const internal& node) { return node.template child_of<set::scalar>(key, less); });
+  [[nodiscard]] piece piece_of(parameter<K> key) const {
+#if defined(__x86_64__)
+    if constexpr (types::has_vectors) {
+      const set with = this->set_now();
+      if (with == set::avx512) return piece_avx512(key);
+      if (with == set::avx2) return piece_avx2(key);
+    }
+#endif
+    return piece_scalar(key);
+  }
+  [[nodiscard, gnu::noinline]] piece piece_scalar(parameter<K> key) const {
+    return piece_as<set::scalar>(key);
   }
   template <bt::other_key<K, compare> Q>
   [[nodiscard, gnu::noinline]] piece piece_of(const Q& key) const {
@@ -195,6 +222,19 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
     return piece_by([](const internal& node) { return std::max<std::size_t>(node.size(), 1) - 1; });
   }
 
+  // Goes on to the leaf after it, or before it, if they have the same parent, which is as it was,
+  // and if it is not the first or the last child. Otherwise `at` is of no use any more.
+  [[nodiscard]] static bool go_to_next(piece& at) { return go_to_child(at, at.child + 1); }
+  [[nodiscard]] static bool go_to_previous(piece& at) { return go_to_child(at, at.child - 1); }
+  // The leaf after it, which there is: down from the root if need be.
+  void advance(piece& at) const {
+    const bound visited = *at.upto;
+    if (!go_to_next(at)) at = piece_after(visited);
+  }
+  // Fetches that leaf, if it has the same parent.
+  static void fetch_next(const piece& at) { fetch_child(at, at.child + 1); }
+  static void fetch_previous(const piece& at) { fetch_child(at, at.child - 1); }
+
   // A leaf at the end of a way that is drawn at random, and in `ways` how many such ways there are if
   // all nodes on the same level are alike (Knuth 1975, section 1).
   template <class Draws>
@@ -202,7 +242,7 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
     struct counting {
       double* ways;
       void begin() { *ways = 1; }
-      void pass(const internal& node, std::size_t /*child*/) {
+      void pass(const internal& node, version /*seen*/, std::size_t /*child*/) {
         *ways *= static_cast<double>(node.size());
       }
       static void fetch(const leaf* /*node*/) {}
@@ -236,6 +276,44 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
       if (i + 1 < node->size()) base::disown(node->key(i));
     }
     memory::destroy(node);
+  }
+
+ private:
+  template <set Set>
+  [[nodiscard]] piece piece_as(parameter<K> key) const {
+    return piece_by([&](const internal& node) { return node.template child_of<Set>(key, less); });
+  }
+#if defined(__x86_64__)
+  // As locate_avx2().
+  [[gnu::flatten]] ASSAY_AVX2 piece piece_avx2(parameter<K> key) const {
+    return piece_as<set::avx2>(key);
+  }
+  [[gnu::flatten]] ASSAY_AVX512 piece piece_avx512(parameter<K> key) const {
+    return piece_as<set::avx512>(key);
+  }
+#endif
+
+  // The parent's first and last child end where the parent does, and the piece does not say where.
+  // Where each leaf is read in a critical section of its own, nobody knows whether the parent is as
+  // it was.
+  static bool go_to_child(piece& at, std::size_t i) {
+    if (base::synchronisation::is_coarse || at.parent == nullptr) return false;
+    const internal& parent = *at.parent;
+    const std::size_t size = parent.size();
+    if (i == 0 || i >= size || i + 1 == size) return false;
+    at.child = i;
+    at.below = parent.key(i - 1);
+    at.upto = parent.key(i);
+    at.where.at = types::leaf_at(parent.child(i));
+    if (!parent.lock.validate(at.parent_seen)) return false;  // (3)
+    ASSAY_POINT("bt_map_sibling_found");
+    at.where.seen = at.where.at->lock.read();
+    return node_lock::is_free(at.where.seen);
+  }
+  static void fetch_child(const piece& at, std::size_t i) {
+    if (at.parent != nullptr && i < at.parent->size()) {
+      base::fetch_whole(types::leaf_at(at.parent->child(i)));
+    }
   }
 };
 

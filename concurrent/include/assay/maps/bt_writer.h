@@ -235,7 +235,7 @@ class writer : public reader<Tree> {
     entries removed;
     for (sync::backoff backoff;; backoff.wait()) {
       const section in(tree_->shared);
-      for (piece at = tree_->piece_of(first);; at = tree_->piece_after(*at.upto)) {
+      for (piece at = tree_->piece_of(first);; tree_->advance(at)) {
         leaf& node = *at.where.at;
         std::uint64_t doomed = 0;
         removed.clear();

@@ -105,7 +105,7 @@ class group_search<radix::tree<K, V, Policies>> {
     const version seen = node.lock.read();
     if (!node_lock::is_free(seen)) return false;
     way<Set> follow{.key = at.key, .hash = at.hash, .progress = at.progress};
-    at.to = follow.child(at.to, node);
+    at.to = follow.child(at.to, node, seen);
     at.progress = follow.progress;
     at.above = &node.lock;
     at.above_seen = seen;

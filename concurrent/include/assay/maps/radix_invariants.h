@@ -3,6 +3,7 @@
 #ifndef ASSAY_MAPS_RADIX_INVARIANTS_H_
 #define ASSAY_MAPS_RADIX_INVARIANTS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -72,7 +73,7 @@ class checking {
         }
       }
     }
-    tree_.sort(met);
+    std::sort(met.begin(), met.end(), tree_.order());
     for (std::size_t i = 1; i < met.size(); ++i) {
       if (!tree_.less(words::key(met[i - 1].key), words::key(met[i].key))) {
         return "a key is there twice";

@@ -106,6 +106,7 @@ class integer_keys {
   // Between two keys: the least one after it.
   using bound = number;
   [[nodiscard]] static bool is_before(number sought, bound between) { return sought < between; }
+  [[nodiscard]] static bool ascend(bound one, bound other) { return one < other; }
   [[nodiscard]] static sought seek_after(bound between) { return between; }
   [[nodiscard]] static sought seek_before(bound between) { return between - 1; }
 
@@ -186,6 +187,15 @@ class text_keys {
   [[nodiscard]] static bool is_before(const sought& key, const bound& between) {
     progress begins;
     return between.of->digit(key, begins) < between.digit;
+  }
+  [[nodiscard]] static bool ascend(const bound& one, const bound& other) {
+    const std::string& begins = one.of->text();
+    const std::string& others = other.of->text();
+    const std::size_t same = difference(begins, others);
+    if (same < begins.size() && same < others.size()) return begins < others;
+    if (begins.size() < others.size()) return one.digit <= digit_of(others, same);
+    if (others.size() < begins.size()) return digit_of(begins, same) < other.digit;
+    return one.digit < other.digit;
   }
   struct after {
     bound between;

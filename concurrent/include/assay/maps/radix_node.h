@@ -58,7 +58,8 @@ struct nodes {
 
   static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
   static constexpr bool has_fingerprints = elements_of::has_fingerprints;
-  static constexpr bool has_vectors = false;  // inner nodes
+  static constexpr bool has_vectors = false;  // inner nodes are searched in other ways
+  static constexpr bool has_sortable_keys = elements_of::has_vectors;
   static constexpr bool has_homes = elements_of::has_homes;
   static constexpr std::size_t per_line = elements_of::per_line;
   static constexpr std::size_t homes = elements_of::homes;

@@ -73,16 +73,23 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
 
   using base::base;
 
-  // A leaf and the bounds on both sides of it, where there are any.
+  // A leaf and the bounds on both sides of it, where there are any. It was the child at that place of
+  // `parent`, if it had one, when that had that version.
   struct piece {
     arrival where;
     std::optional<bound> below;  // its keys are not before this
     std::optional<bound> upto;   // but before this
+    edge parent;
+    version parent_seen;
+    std::size_t place;
   };
 
   template <class Key>
   [[nodiscard]] static bool is_before(const Key& key, const bound& between) {
     return keys::is_before(seek(key), between);
+  }
+  [[nodiscard]] static bool ascend(const bound& one, const bound& other) {
+    return keys::ascend(one, other);
   }
   // Whether the key, which is not there, can be added where it belongs.
   [[nodiscard]] static bool has_room(const located& at, parameter<K> key) {
@@ -114,7 +121,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
         const version seen = node.lock.read();
         if (!node_lock::is_free(seen)) break;
         ASSAY_POINT("bt_map_way_step");
-        to = follow.child(to, node);
+        to = follow.child(to, node, seen);
         above = &node.lock;
         above_seen = seen;
       }
@@ -142,7 +149,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     void begin() { progress = {}; }
     // Where the edge is is known before the node arrives, but for narrow ones: what the keys below
     // it begin with only decides whether it counts.
-    [[nodiscard]] edge child(edge at, const inner& node) {
+    [[nodiscard]] edge child(edge at, const inner& node, version /*seen*/) {
       if constexpr (keys::has_depth_in_edges) {
         const unsigned depth = types::depth_of(at);
         const edge to = edge_of<Set>(at, node, keys::digit_below(key, depth));
@@ -202,21 +209,23 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     return base::template place_by_key<Set, Key>(node, key, hash, places);
   }
 
-  // A way whose bounds are kept.
+  // For who reads a leaf whole: keeps what a piece says of the way.
   struct passing_between {
-    std::optional<bound> below{};
-    std::optional<bound> upto{};
+    piece met{};
 
-    void begin() { *this = {}; }
-    [[nodiscard]] edge pass(edge at, int digit) {
+    void begin() { met = {}; }
+    [[nodiscard]] edge pass(edge at, version seen, int digit) {
+      met.parent = at;
+      met.parent_seen = seen;
       return types::as_it_is(at, [this, digit](const auto& node) {
-        const std::size_t place = node.place_of(digit);
-        if (!node.is_first(place)) below = node.keys_begin.before(node.digit_of(place));
-        if (!node.is_last(place)) upto = node.keys_begin.before(node.digit_of(node.after(place)));
-        return node.child(place);
+        met.place = node.place_of(digit);
+        set_bounds(node, met);
+        return node.child(met.place);
       });
     }
-    static void fetch(edge /*to*/) {}
+    static void fetch(edge to) {
+      if (types::is_leaf(to)) base::fetch_whole(types::leaf_at(to));
+    }
   };
   template <class Sought>
   struct toward_between : passing_between {
@@ -228,22 +237,33 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
       passing_between::begin();
       progress = {};
     }
-    [[nodiscard]] edge child(edge at, const inner& node) {
-      return this->pass(at, node.keys_begin.digit(key, progress));
+    [[nodiscard]] edge child(edge at, const inner& node, version seen) {
+      return this->pass(at, seen, node.keys_begin.digit(key, progress));
     }
   };
   struct at_one_end : passing_between {
     int digit;
 
     explicit at_one_end(int digit_) : digit(digit_) {}
-    [[nodiscard]] edge child(edge at, const inner& /*node*/) { return this->pass(at, digit); }
+    [[nodiscard]] edge child(edge at, const inner& /*node*/, version seen) {
+      return this->pass(at, seen, digit);
+    }
   };
+  // Those that the node has: a first child begins where the node does, and a last one ends there.
+  template <class Node>
+  static void set_bounds(const Node& node, piece& at) {
+    if (!node.is_first(at.place)) at.below = node.keys_begin.before(node.digit_of(at.place));
+    if (!node.is_last(at.place)) {
+      at.upto = node.keys_begin.before(node.digit_of(node.after(at.place)));
+    }
+  }
 
   // Not inlined, as what follows: compilers would otherwise copy the way down to a dozen places.
   template <class Follow>
   [[nodiscard, gnu::noinline]] piece piece_by(Follow follow) const {
     const arrival where = way_down(follow);
-    return {where, follow.below, follow.upto};
+    follow.met.where = where;
+    return follow.met;
   }
   template <class Key>
   [[nodiscard]] piece piece_of(const Key& key) const {
@@ -259,6 +279,16 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   [[nodiscard]] piece first_piece() const { return piece_by(at_one_end(before_all)); }
   [[nodiscard]] piece last_piece() const { return piece_by(at_one_end(after_all)); }
 
+  // As those of bt::tree.
+  [[nodiscard]] static bool go_to_next(piece& at) { return go_to_sibling<true>(at); }
+  [[nodiscard]] static bool go_to_previous(piece& at) { return go_to_sibling<false>(at); }
+  void advance(piece& at) const {
+    const bound visited = *at.upto;
+    if (!go_to_next(at)) at = piece_after(visited);
+  }
+  static void fetch_next(const piece& at) { fetch_sibling<true>(at); }
+  static void fetch_previous(const piece& at) { fetch_sibling<false>(at); }
+
   // A leaf at the end of a way that is drawn at random, and in `ways` one upon the chance of it.
   template <class Draws>
   [[nodiscard]] arrival draw_leaf(Draws& random, double& ways) const {
@@ -267,7 +297,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
       double* ways;
 
       void begin() { *ways = 1; }
-      [[nodiscard]] edge child(edge at, const inner& /*node*/) {
+      [[nodiscard]] edge child(edge at, const inner& /*node*/, version /*seen*/) {
         return types::as_it_is(at, [this](const auto& node) {
           const auto [place, one_in] = node.draw((*random)());
           *ways *= one_in;
@@ -314,6 +344,37 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   template <class Key>
   [[nodiscard]] static typename keys::sought seek(const Key& key) {
     return keys::seek(key);
+  }
+
+ private:
+  // If they have the same parent, which is as it was, and if the sibling is a leaf and not the first
+  // or the last child: where that one ends the parent does not say.
+  template <bool Next>
+  static bool go_to_sibling(piece& at) {
+    if (at.parent == 0) return false;
+    const bool is_there = types::as_it_is(at.parent, [&at](const auto& node) {
+      if (Next ? node.is_last(at.place) : node.is_first(at.place)) return false;
+      const std::size_t place = Next ? node.after(at.place) : node.before(at.place);
+      if (Next ? node.is_last(place) : node.is_first(place)) return false;
+      const edge to = node.child(place);
+      if (!types::is_leaf(to)) return false;
+      at.place = place;
+      set_bounds(node, at);
+      at.where.at = types::leaf_at(to);
+      return node.lock.validate(at.parent_seen);  // (3)
+    });
+    if (!is_there) return false;
+    ASSAY_POINT("bt_map_sibling_found");
+    at.where.seen = at.where.at->lock.read();
+    return node_lock::is_free(at.where.seen);
+  }
+  template <bool Next>
+  static void fetch_sibling(const piece& at) {
+    if (at.parent == 0) return;
+    types::as_it_is(at.parent, [&at](const auto& node) {
+      if (Next ? node.is_last(at.place) : node.is_first(at.place)) return;
+      passing_between::fetch(node.child(Next ? node.after(at.place) : node.before(at.place)));
+    });
   }
 };
 
