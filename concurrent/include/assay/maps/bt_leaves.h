@@ -75,8 +75,8 @@ class leaves {
   };
   // An empty one. Throws std::bad_alloc.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, if it can be
-  leaves(compare order, const allocator_type& allocator_)
-      : allocator(allocator_), less(std::move(order)) {
+  leaves(compare less_, const allocator_type& allocator_)
+      : allocator(allocator_), less(std::move(less_)) {
     root.store(types::edge_to(make<leaf>()), memory_order_relaxed);  // nobody else has it yet
   }
   leaves(const leaves&) = delete;
