@@ -51,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(words, bt_map_variant, testing::ValuesIn(bt_test::varia
                          bt_test::name_of);
 INSTANTIATE_TEST_SUITE_P(records, bt_map_variant, testing::ValuesIn(bt_test::variants_of_records()),
                          bt_test::name_of);
+INSTANTIATE_TEST_SUITE_P(digits, bt_map_variant, testing::ValuesIn(bt_test::variants_of_digits()),
+                         bt_test::name_of);
 INSTANTIATE_TEST_SUITE_P(capacities, bt_map_variant,
                          testing::ValuesIn(bt_test::variants_of_capacities()), bt_test::name_of);
 

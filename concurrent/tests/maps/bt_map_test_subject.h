@@ -20,6 +20,7 @@
 
 #include "assay/base/instruction_set.h"
 #include "assay/maps/bt_map.h"
+#include "assay/maps/radix_map.h"
 #include "assay/reclaim/none.h"
 #include "assay/subject/any_map.h"
 #include "assay/subject/erased_map.h"
@@ -69,6 +70,17 @@ struct numbered<std::int32_t> {  // for std::greater
   static std::int32_t made(std::uint64_t number) { return 150 - static_cast<std::int32_t>(number); }
   static std::uint64_t number(std::int32_t made) {
     return static_cast<std::uint64_t>(150 - std::int64_t{made});
+  }
+};
+// In the order of numbers, most of which share their first part with others.
+using pair_of_numbers = std::pair<std::int32_t, std::uint16_t>;
+template <>
+struct numbered<pair_of_numbers> {
+  static pair_of_numbers made(std::uint64_t number) {
+    return {static_cast<std::int32_t>(number / 50) - 3, static_cast<std::uint16_t>(number % 50 * 999)};
+  }
+  static std::uint64_t number(const pair_of_numbers& made) {
+    return static_cast<std::uint64_t>(std::int64_t{made.first} + 3) * 50 + made.second / 999U;
   }
 };
 template <>
@@ -318,9 +330,16 @@ class subject {
 template <std::size_t Leaf, std::size_t Internal,
           host::instruction_set Set = bt::default_layout::most_instructions>
 struct capacities : bt::default_layout {
+  using index = bt::by_separators;
   static constexpr std::size_t leaf = Leaf;
   static constexpr std::size_t internal = Internal;
   static constexpr host::instruction_set most_instructions = Set;
+};
+// The same for a radix_map.
+template <std::size_t Leaf = bt_policies<int>::leaf_capacity,
+          host::instruction_set Set = bt::default_layout::most_instructions>
+struct by_digits : capacities<Leaf, 6, Set> {
+  using index = radix::by_digits;
 };
 using default_capacities =
     capacities<bt_policies<int>::leaf_capacity, bt_policies<int>::internal_capacity>;
@@ -333,6 +352,7 @@ struct policies : bt_policies<K> {
   using reclaim = Reclaim;
   using synchronisation = Synchronisation;
   using layout = Capacities;
+  using index = typename Capacities::index;
   static constexpr std::size_t leaf_capacity = Capacities::leaf;
   static constexpr std::size_t internal_capacity = Capacities::internal;
 };
@@ -379,10 +399,11 @@ variant variant_of(const char* name) {
           .internal_capacity = Capacities::internal};
 }
 
-// Variants with keys and values that are words, and with those in boxes and records: compiled in
-// two files, at the same time.
+// Variants with keys and values that are words, with those in boxes and records, and those of
+// radix_map: compiled in three files, at the same time.
 std::vector<variant> variants_of_words();
 std::vector<variant> variants_of_records();
+std::vector<variant> variants_of_digits();
 
 }  // namespace assay::bt_test
 

@@ -86,6 +86,8 @@ INSTANTIATE_TEST_SUITE_P(words, bt_map_among_threads,
                          testing::ValuesIn(bt_test::variants_of_words()), bt_test::name_of);
 INSTANTIATE_TEST_SUITE_P(records, bt_map_among_threads,
                          testing::ValuesIn(bt_test::variants_of_records()), bt_test::name_of);
+INSTANTIATE_TEST_SUITE_P(digits, bt_map_among_threads,
+                         testing::ValuesIn(bt_test::variants_of_digits()), bt_test::name_of);
 
 constexpr number is_odd(number key) { return key % 2; }
 
@@ -524,6 +526,7 @@ class bt_map_interrupted : public bt_test::fixture {
 std::vector<variant> optimistic_variants() {
   std::vector<variant> all = bt_test::variants_of_words();
   for (const variant& each : bt_test::variants_of_records()) all.push_back(each);
+  for (const variant& each : bt_test::variants_of_digits()) all.push_back(each);
   std::erase_if(all, [](const variant& each) { return each.is_coarse; });
   return all;
 }

@@ -84,6 +84,7 @@ def test_the_real_ones_are_told_apart_by_their_descriptions() -> None:
         "elb_multimap",
         "elb_priority_queue",
         "natarajan_mittal_bst",
+        "radix_map",
         "ticket_bst",
         "treap_optimistic",
     ]

@@ -15,6 +15,8 @@ template <class T, std::size_t N>
 class inline_vector {
  public:
   void push(const T& item) { items_[size_++] = item; }
+  // Those beyond the size before have any value.
+  void resize(std::size_t size) { size_ = size; }
   void clear() { size_ = 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
   T& operator[](std::size_t i) { return items_[i]; }

@@ -93,6 +93,30 @@
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
 
+namespace assay::bt::inline ASSAY_ABI {
+
+// What leads to leaves: internal nodes with keys that separate their children.
+struct by_separators {
+  template <class K, class V, class Policies>
+  struct tree_of {
+    using type = bt::tree<K, V, Policies>;
+  };
+  template <class Tree, class Iterator>
+  static void load_sorted(Tree& tree, Iterator first, Iterator last) {
+    bt::load_sorted(tree, first, last);
+  }
+  template <class Tree>
+  static auto broken_invariant(const Tree& tree) {
+    return bt::broken_invariant(tree);
+  }
+  template <class Tree>
+  static auto shape_of(const Tree& tree) {
+    return bt::shape_of(tree);
+  }
+};
+
+}  // namespace assay::bt::inline ASSAY_ABI
+
 namespace assay::inline ASSAY_ABI {
 
 // What a map is made of. To change it, derive from this and name what is different:
@@ -107,6 +131,7 @@ struct bt_policies {
   using compare = std::less<K>;            // the order of the keys: a strict weak one
   using reclaim = assay::reclaim::epochs;  // when memory is freed; reclaim::none never does
   using synchronisation = bt::optimistic;  // see bt_synchronisation.h
+  using index = bt::by_separators;         // what leads to leaves; radix_map.h has another
   // Where nodes, boxes and records come from, by many threads at once.
   using allocator = std::allocator<std::byte>;
   // Capacities of a leaf, in elements, and of an internal node, in children: 6 to 64. With 64-bit
@@ -149,7 +174,8 @@ class bt_map {
                 "a node of bt_map holds at most 64 elements or children: lower `leaf_capacity` or "
                 "`internal_capacity` of its policies.");
 
-  using tree = bt::tree<K, V, Policies>;
+  using index = typename Policies::index;
+  using tree = typename index::template tree_of<K, V, Policies>::type;
   using compare = typename Policies::compare;
   using domain = typename Policies::reclaim;
   using words = typename tree::words;
@@ -366,17 +392,17 @@ class bt_map {
   // it, std::bad_alloc, and what comparisons and copies throw; with nothing changed.
   template <std::forward_iterator Iterator>
   void load_sorted(Iterator first, Iterator last) {
-    bt::load_sorted(tree_, first, last);
+    index::load_sorted(tree_, first, last);
   }
 
   // Describes what is wrong with the tree, if anything is. At rest, for tests. Throws
   // std::bad_alloc and what comparisons throw.
   [[nodiscard]] std::optional<std::string> broken_invariant() const {
-    return bt::broken_invariant(tree_);
+    return index::broken_invariant(tree_);
   }
 
   // Nodes, depths and bytes. At rest. Throws std::bad_alloc.
-  [[nodiscard]] assay::shape shape() const { return bt::shape_of(tree_); }
+  [[nodiscard]] assay::shape shape() const { return index::shape_of(tree_); }
 
   // How many retired nodes and records wait to be freed; an estimate while threads are inside
   // calls.

@@ -277,12 +277,15 @@ struct nodes {
 
   static constexpr std::size_t leaf_capacity = Policies::leaf_capacity;
   static constexpr std::size_t internal_capacity = Policies::internal_capacity;
+  static constexpr std::size_t most_in_leaf = leaf_capacity;
 
   // Whether leaves are searched by fingerprints, and internal nodes by vector instructions.
   static constexpr bool has_fingerprints = layout::fingerprints && is_hashable<K, compare>;
   static constexpr bool has_vectors =
       vector_search::serves<K> &&
       (std::same_as<compare, std::less<K>> || std::same_as<compare, std::less<>>);
+
+  static constexpr bool has_sortable_keys = has_vectors;  // by vector instructions
 
   struct element {
     [[no_unique_address]] slot<key_word> key;
@@ -332,6 +335,13 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
     return {elements[place].key.load(), elements[place].value.load()};
   }
 
+  [[nodiscard]] key_word key_at(std::size_t place) const { return elements[place].key.load(); }
+  [[nodiscard]] const auto& bytes() const { return fingerprints; }
+  // Where the key with that hash probably is.
+  [[nodiscard]] const void* line_of(std::uint64_t hash) const {
+    return &elements[home(hash) * per_line];
+  }
+
   // Where a new element goes; there is room.
   [[nodiscard]] static std::size_t free_place(std::uint64_t places, std::uint64_t hash) {
     const std::uint64_t free = ~places & all;
@@ -358,6 +368,15 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   void put(const entry_type& what) {
     const std::uint64_t hash = has_fingerprints ? hash_of_word(what.key) : 0;
     put(free_place(used.load(memory_order_relaxed), hash), what, hash);
+  }
+  // There is room, and the key is not there.
+  void put_new(std::uint64_t places, const entry_type& what, std::uint64_t hash) {
+    put(free_place(places, hash), what, hash);
+  }
+  // In the place of an element with the same key.
+  void replace(std::size_t place, const entry_type& what) {
+    elements[place].key.store(what.key);
+    elements[place].value.store(what.value);
   }
   void remove(std::size_t place) {
     // (2)

@@ -37,15 +37,14 @@ class reader {
   using domain = typename Tree::domain;
   using node_lock = typename Tree::node_lock;
   using words = typename Tree::words;
-  using key_word = typename Tree::key_word;
   using entry = typename Tree::entry;
   using leaf = typename Tree::leaf;
-  using internal = typename Tree::internal;
   using section = typename Tree::section;
   using arrival = typename Tree::arrival;
   using located = typename Tree::located;
   using piece = typename Tree::piece;
-  using entries = inline_vector<entry, Tree::leaf_capacity>;
+  using bound = typename Tree::bound;
+  using entries = inline_vector<entry, Tree::most_in_leaf>;
 
  public:
   reader(Tree& tree, domain& of, const detail::random_draws& random)
@@ -147,52 +146,11 @@ class reader {
   // came to the end, as visit() returned false nowhere.
   template <class First, class Last, class Visit>
   bool visit_ascending(const First* first, const Last* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin_to_read();
-    entries met;
-    key_word bound{};  // what is at most this has been visited
-    for (bool begins = true;; begins = false) {
-      if (!begins && last != nullptr && !tree_->less(words::key(bound), *last)) return true;
-      const piece at = read_piece(met, [&] {
-        if (!begins) return tree_->piece_after(words::key(bound));
-        return first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
-      });
-      for (const entry& each : met) {
-        const K& key = words::key(each.key);
-        if (begins ? first != nullptr && tree_->less(key, *first)
-                   : !tree_->less(words::key(bound), key)) {
-          continue;  // also what was joined to this leaf after it had been visited
-        }
-        if (last != nullptr && tree_->less(*last, key)) return true;
-        if (!goes_on(visit, each)) return false;
-      }
-      if (!at.upto) return true;
-      bound = *at.upto;
-    }
+    return visit_leaves<true>(first, last, visit);
   }
-
   template <class First, class Last, class Visit>
   bool visit_descending(const First* first, const Last* last, Visit& visit) {
-    [[maybe_unused]] const auto guard = me_.pin_to_read();
-    entries met;
-    key_word bound{};  // what is above this has been visited
-    for (bool begins = true;; begins = false) {
-      if (!begins && first != nullptr && tree_->less(words::key(bound), *first)) return true;
-      const piece at = read_piece(met, [&] {
-        if (!begins) return tree_->piece_of(words::key(bound));
-        return last != nullptr ? tree_->piece_of(*last) : tree_->last_piece();
-      });
-      for (std::size_t i = met.size(); i-- > 0;) {
-        const K& key = words::key(met[i].key);
-        if (begins ? last != nullptr && tree_->less(*last, key)
-                   : tree_->less(words::key(bound), key)) {
-          continue;  // also what was joined to this leaf after it had been visited
-        }
-        if (first != nullptr && tree_->less(key, *first)) return true;
-        if (!goes_on(visit, met[i])) return false;
-      }
-      if (!at.below) return true;
-      bound = *at.below;
-    }
+    return visit_leaves<false>(first, last, visit);
   }
 
   template <class First, class Last, class Visit>
@@ -202,16 +160,17 @@ class reader {
     walk_undisturbed(
         first, last, [&] { found.clear(); },
         [&] {
-          if (found.capacity() - found.size() < Tree::leaf_capacity) {
-            found.reserve(2 * found.capacity() + Tree::leaf_capacity);
+          if (found.capacity() - found.size() < Tree::most_in_leaf) {
+            found.reserve(2 * found.capacity() + Tree::most_in_leaf);
           }
         },
         [&](const leaf& node) {
           entries met;
           Tree::collect_racing(node, met);
           if (found.capacity() - found.size() < met.size()) return onward::no_room;
-          tree_->sort(met);
-          found.insert(found.end(), met.begin(), met.end());
+          entries sorted = met;
+          tree_->sort(met, sorted);
+          found.insert(found.end(), sorted.begin(), sorted.end());
           return onward::yes;
         });
     for (const entry& each : found) {
@@ -233,14 +192,14 @@ class reader {
         from, no_key, [&] { is_found = false; }, [] {},
         [&](const leaf& node) {
           entries met;
-          Tree::collect_racing(node, met);
+          Tree::collect_wanted(node, met, wanted);
+          if (met.size() == 0) return onward::yes;
+          is_found = true;
+          found = met[0];
           for (const entry& each : met) {
-            if (wanted(words::key(each.key)) && (!is_found || tree_->before(each, found))) {
-              found = each;
-              is_found = true;
-            }
+            if (tree_->order()(each, found)) found = each;
           }
-          return is_found ? onward::no : onward::yes;
+          return onward::no;
         });
     return element_of(is_found, found);
   }
@@ -258,16 +217,14 @@ class reader {
         leaves_.clear();
         // Leaves are hardly ever empty, but may be, where memory was missing to join them.
         for (piece at = from != nullptr ? tree_->piece_of(*from) : tree_->last_piece();
-             leaves_.size() < leaves_.capacity(); at = tree_->piece_of(words::key(*at.below))) {
+             leaves_.size() < leaves_.capacity(); at = tree_->piece_before(*at.below)) {
           leaves_.push_back(at.where);
           ASSAY_POINT("bt_map_walk_step");
           entries met;
-          Tree::collect_racing(*at.where.at, met);
-          for (const entry& each : met) {
-            if (wanted(words::key(each.key)) && (!is_found || tree_->before(found, each))) {
-              found = each;
-              is_found = true;
-            }
+          Tree::collect_wanted(*at.where.at, met, wanted);
+          if (met.size() != 0) {
+            is_found = true;
+            found = *std::max_element(met.begin(), met.end(), tree_->order());
           }
           if (is_found || !at.below) {
             is_whole = are_valid(leaves_);
@@ -322,22 +279,85 @@ class reader {
     }
   }
 
-  // What is in a leaf, in ascending order, and which leaf that is: `find_piece` says it.
-  template <class FindPiece>
-  piece read_piece(entries& met, const FindPiece& find_piece) {
-    for (sync::backoff backoff;; backoff.wait()) {
-      met.clear();
-      {
-        const section in(tree_->shared);
-        const piece at = find_piece();
-        Tree::collect_racing(*at.where.at, met);
-        ASSAY_POINT("bt_map_range_leaf_read");
-        if (at.where.at->lock.validate(at.where.seen)) {
-          tree_->sort(met);
-          return at;
-        }
+  template <bool Ascends, class First, class Last, class Visit>
+  bool visit_leaves(const First* first, const Last* last, Visit& visit) {
+    [[maybe_unused]] const auto guard = me_.pin_to_read();
+    entries met;
+    entries sorted;
+    piece at{};
+    for (bool begins = true;; begins = false) {
+      read_leaf<Ascends>(first, last, begins, at, met);
+      tree_->sort(met, sorted);
+      for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (!goes_on(visit, sorted[Ascends ? i : sorted.size() - 1 - i])) return false;
       }
+      if (ends_at<Ascends>(first, last, at)) return true;
     }
+  }
+
+  // Reads those elements of a leaf that are to be visited: of the first leaf, or of the one that
+  // comes after `at`, which then is that leaf.
+  template <bool Ascends, class First, class Last>
+  void read_leaf(const First* first, const Last* last, bool begins, piece& at, entries& met) {
+    // All up to here has been visited, in the order of the visits.
+    const bound visited = begins ? bound{} : *(Ascends ? at.upto : at.below);
+    bool is_there = !begins && (Ascends ? Tree::go_to_next(at) : Tree::go_to_previous(at));
+    for (sync::backoff backoff;; backoff.wait()) {
+      const section in(tree_->shared);
+      if (!is_there) at = find_leaf<Ascends>(first, last, begins ? nullptr : &visited);
+      is_there = false;
+      if (!ends_at<Ascends>(first, last, at)) {
+        Ascends ? Tree::fetch_next(at) : Tree::fetch_previous(at);
+      }
+      const bool has_lower = first != nullptr && begins_below(at, *first);
+      const bool has_higher = last != nullptr && ends_above(at, *last);
+      // The leaf may have been joined with one that was visited before.
+      const bool has_visited =
+          !begins && (Ascends ? !at.below || tree_->ascend(*at.below, visited)
+                              : !at.upto || tree_->ascend(visited, *at.upto));
+      const leaf& node = *at.where.at;
+      if (has_lower || has_higher || has_visited) {
+        Tree::collect_wanted(node, met, [&](const K& key) {
+          bool is_wanted = true;
+          if (has_lower) is_wanted &= !tree_->less(key, *first);
+          if (has_higher) is_wanted &= !tree_->less(*last, key);
+          if (has_visited) is_wanted &= tree_->is_before(key, visited) != Ascends;
+          return is_wanted;
+        });
+      } else {
+        Tree::collect_wanted(node, met, [](const K& /*key*/) { return true; });
+      }
+      ASSAY_POINT("bt_map_range_leaf_read");
+      if (node.lock.validate(at.where.seen)) return;
+    }
+  }
+  template <bool Ascends, class First, class Last>
+  [[nodiscard]] piece find_leaf(const First* first, const Last* last, const bound* visited) const {
+    if constexpr (Ascends) {
+      if (visited != nullptr) return tree_->piece_after(*visited);
+      return first != nullptr ? tree_->piece_of(*first) : tree_->first_piece();
+    } else {
+      if (visited != nullptr) return tree_->piece_before(*visited);
+      return last != nullptr ? tree_->piece_of(*last) : tree_->last_piece();
+    }
+  }
+  // Whether there is nothing to visit in the leaves that come after it.
+  template <bool Ascends, class First, class Last>
+  [[nodiscard]] bool ends_at(const First* first, const Last* last, const piece& at) const {
+    if constexpr (Ascends) {
+      return !at.upto || (last != nullptr && tree_->is_before(*last, *at.upto));
+    } else {
+      return !at.below || (first != nullptr && !tree_->is_before(*first, *at.below));
+    }
+  }
+  // Whether the leaf may have keys below this one, or above it.
+  template <class Key>
+  [[nodiscard]] bool begins_below(const piece& at, const Key& key) const {
+    return !at.below || !tree_->is_before(key, *at.below);
+  }
+  template <class Key>
+  [[nodiscard]] bool ends_above(const piece& at, const Key& key) const {
+    return !at.upto || tree_->is_before(key, *at.upto);
   }
 
   // A walk that met no change, or that locked what it came to: begin() forgets what was met before,
@@ -365,24 +385,12 @@ class reader {
   }
 
   double guess_size() {
-    struct counting {
-      double product = 1;
-      void begin() { product = 1; }
-      void pass(const internal& node, std::size_t /*child*/) {
-        product *= static_cast<double>(node.size());
-      }
-      static void fetch(const leaf* /*node*/) {}
-    };
     for (sync::backoff backoff;; backoff.wait()) {
       const section in(tree_->shared);
-      counting met;
-      const arrival where = tree_->way_down(
-          [this](const internal& node) {
-            return static_cast<std::size_t>(random_() % std::max<std::size_t>(node.size(), 1));
-          },
-          met);
+      double ways = 1;
+      const arrival where = tree_->draw_leaf(random_, ways);
       const auto elements = static_cast<double>(std::popcount(where.at->places()));
-      if (where.at->lock.validate(where.seen)) return met.product * elements;
+      if (where.at->lock.validate(where.seen)) return ways * elements;
     }
   }
 
@@ -414,7 +422,7 @@ class reader {
           ASSAY_POINT("bt_map_walk_before_lock");
           if (at.where.at->lock.try_lock(at.where.seen)) break;
           ASSAY_POINT("bt_map_walk_waits");
-          at = at.below ? tree_->piece_after(words::key(*at.below)) : tree_->first_piece();
+          at = at.below ? tree_->piece_after(*at.below) : tree_->first_piece();
         }
       }
       leaves_.push_back(at.where);
@@ -423,8 +431,8 @@ class reader {
       if (!at.where.at->lock.validate(at.where.seen) && !locking) return walked::changed;
       if (answer == onward::no_room) return walked::no_room;
       if (answer == onward::no || !at.upto) break;
-      if (last != nullptr && !tree_->less(words::key(*at.upto), *last)) break;
-      at = tree_->piece_after(words::key(*at.upto));
+      if (last != nullptr && tree_->is_before(*last, *at.upto)) break;
+      tree_->advance(at);
     }
     return locking || are_valid(leaves_) ? walked::whole : walked::changed;
   }

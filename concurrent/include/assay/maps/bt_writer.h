@@ -40,6 +40,7 @@ class writer : public reader<Tree> {
   using guard_type = typename Tree::guard_type;
   using synchronisation = typename Tree::synchronisation;
   using fresh_entry = typename Tree::fresh_entry;
+  using balancing = balancer<Tree>;
   using reader<Tree>::tree_;
   using reader<Tree>::me_;
 
@@ -159,13 +160,13 @@ class writer : public reader<Tree> {
         if (at.place != Tree::nowhere) {
           done = met(at, fresh);
           if (done == found_there::as_it_is) return false;
-        } else if (at.places != leaf::all) {
+        } else if (tree_->has_room(at, key)) {
           if (!fresh.is_made()) make(fresh);
           if (put_at(at, hash, fresh)) return true;
         }
       }
       if (at.place == Tree::nowhere) {
-        if (at.places == leaf::all) balancer_.balance(key, balancer<Tree>::reason::room, guard);
+        if (!tree_->has_room(at, key)) balancer_.balance(key, balancing::reason::room, guard);
       } else if (done == found_there::replaced) {
         Tree::retire_entry(guard, at.found);
         return false;
@@ -193,7 +194,7 @@ class writer : public reader<Tree> {
     leaf& node = *at.where.at;
     if (!node.lock.try_lock(at.where.seen)) return false;
     ASSAY_POINT("bt_map_insert_locked");
-    node.put(leaf::free_place(at.places, hash), fresh.get(), hash);
+    node.put_new(at.places, fresh.get(), hash);
     node.lock.unlock();
     fresh.release();
     return true;
@@ -206,8 +207,7 @@ class writer : public reader<Tree> {
     ASSAY_POINT("bt_map_assign_locked");
     // The key too: the record has both. Of a key that is a word these are the same bits or others
     // that are equivalent.
-    node.elements[at.place].key.store(fresh.get().key);
-    node.elements[at.place].value.store(fresh.get().value);
+    node.replace(at.place, fresh.get());
     node.lock.unlock();
     fresh.release();
     return true;
@@ -225,7 +225,7 @@ class writer : public reader<Tree> {
   // What is left to do after that.
   void retire_removed(guard_type& guard, parameter<K> key, const located& at) {
     Tree::retire_entry(guard, at.found);
-    if (static_cast<std::size_t>(std::popcount(at.places)) <= balancer<Tree>::least_elements) {
+    if (static_cast<std::size_t>(std::popcount(at.places)) <= balancing::least_elements) {
       balancer_.balance_if_possible(key, guard);
     }
   }
@@ -235,7 +235,7 @@ class writer : public reader<Tree> {
     entries removed;
     for (sync::backoff backoff;; backoff.wait()) {
       const section in(tree_->shared);
-      for (piece at = tree_->piece_of(first);; at = tree_->piece_after(words::key(*at.upto))) {
+      for (piece at = tree_->piece_of(first);; tree_->advance(at)) {
         leaf& node = *at.where.at;
         std::uint64_t doomed = 0;
         removed.clear();
@@ -250,7 +250,7 @@ class writer : public reader<Tree> {
         ASSAY_POINT("bt_map_erase_range_before_lock");
         if (doomed == 0) {
           if (!node.lock.validate(at.where.seen)) break;
-          if (!at.upto || !tree_->less(words::key(*at.upto), last)) return removed;
+          if (!at.upto || tree_->is_before(last, *at.upto)) return removed;
           continue;
         }
         if (!node.lock.try_lock(at.where.seen)) break;
@@ -279,14 +279,14 @@ class writer : public reader<Tree> {
         is_current = false;
         const bool is_there = at.place != Tree::nowhere;
         if (is_there != was_there || (was_there && !is_same(old, at.found))) return false;
-        is_full = !was_there && at.places == leaf::all;
+        is_full = !was_there && !tree_->has_room(at, key);
         if (!is_full && (decided == decision::remove ? remove_at(at)
                          : was_there                 ? replace_at(at, fresh)
                                                      : put_at(at, hash, fresh))) {
           return true;
         }
       }
-      if (is_full) balancer_.balance(key, balancer<Tree>::reason::room, guard);
+      if (is_full) balancer_.balance(key, balancing::reason::room, guard);
     }
   }
   // Whether nobody has replaced the element meanwhile. What pointers lead to is not reused while
@@ -338,7 +338,7 @@ class writer : public reader<Tree> {
     }
   }
 
-  balancer<Tree> balancer_;
+  balancing balancer_;
 };
 
 }  // namespace assay::bt::inline ASSAY_ABI

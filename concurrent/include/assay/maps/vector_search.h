@@ -100,6 +100,18 @@ template <instruction_set Set, std::size_t N>
   return equal;
 }
 
+// How many of the first `some` of 16 numbers are at most `most`.
+template <instruction_set Set, std::size_t N>
+  requires(N == 16 && detail::written_with<Set> == instruction_set::scalar)
+[[nodiscard]] inline std::size_t count_at_most(const atomic<std::uint16_t>* numbers,
+                                               std::uint16_t most, std::size_t some) noexcept {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    count += i < some && numbers[i].load(memory_order_relaxed) <= most ? 1U : 0U;
+  }
+  return count;
+}
+
 // Which of some words are 0, which have their highest bit, and which are numbers from `lo` to `hi`:
 // bit i says it of words[i].
 struct sorted_words {
@@ -311,6 +323,33 @@ template <instruction_set Set, std::size_t N>
   } else {
     return detail::equal_avx512<64>(bytes, sought, ~std::uint64_t{0} >> (64 - N));
   }
+}
+
+template <instruction_set Set, std::size_t N>
+  requires(N == 16 && detail::written_with<Set> == instruction_set::avx2)
+[[nodiscard]] ASSAY_AVX2 inline std::size_t count_at_most(const atomic<std::uint16_t>* numbers,
+                                                          std::uint16_t most,
+                                                          std::size_t some) noexcept {
+  const auto here = detail::vector_at<std::uint16_t, 32>(numbers) <= most;
+  // Two bits of each.
+  const auto bits = static_cast<std::uint32_t>(
+      __builtin_ia32_pmovmskb256(reinterpret_cast<detail::vector<char, 32>>(here)));
+  const std::uint64_t first = (std::uint64_t{1} << (2 * some)) - 1;
+  return static_cast<std::size_t>(std::popcount(bits & first)) / 2;
+}
+
+template <instruction_set Set, std::size_t N>
+  requires(N == 16 && detail::written_with<Set> == instruction_set::avx512)
+[[nodiscard]] ASSAY_AVX512 inline std::size_t count_at_most(const atomic<std::uint16_t>* numbers,
+                                                            std::uint16_t most,
+                                                            std::size_t some) noexcept {
+  const detail::vector<std::uint16_t, 32> all = detail::vector<std::uint16_t, 32>{} + most;
+  std::uint16_t here{};
+  // 5: `most` is not less than the other.
+  asm("vpcmpuw $5, %1, %2, %0"
+      : "=k"(here)
+      : "m"(detail::vector_at<std::uint16_t, 32>(numbers)), "v"(all));
+  return static_cast<std::size_t>(std::popcount(here & ((1U << some) - 1)));
 }
 
 // As signed numbers, those that are marked are below `lo`. The last vector may overlap the one

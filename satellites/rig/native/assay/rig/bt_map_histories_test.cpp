@@ -24,6 +24,7 @@ namespace {
 std::vector<bt_test::variant> variants() {
   std::vector<bt_test::variant> all = bt_test::variants_of_words();
   std::ranges::copy(bt_test::variants_of_records(), std::back_inserter(all));
+  std::ranges::copy(bt_test::variants_of_digits(), std::back_inserter(all));
   std::erase_if(all, [](const bt_test::variant& each) {
     return each.leaf_capacity > 6 || each.most_value < 0x7fff'ffff;
   });

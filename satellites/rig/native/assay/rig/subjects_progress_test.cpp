@@ -95,10 +95,11 @@ TEST_P(suspended_in, says_whether_it_is_lock_free) {
 
 // With so few keys and leaves of 6, nodes are split and joined all the time. A snapshot that locks
 // leaves, as it was disturbed again and again, holds those before the one that it comes to.
-marked_map bt_map(const std::string& name) {
+marked_map bt_map(const std::string& name, const std::string& index = "bt_tree.h",
+                  const std::string& balance = "bt_balance.h") {
   return {name,
-          {"assay/maps/bt_tree.h", "assay/maps/bt_balance.h", "assay/maps/bt_reader.h",
-           "assay/maps/bt_writer.h"},
+          {"assay/maps/" + index, "assay/maps/" + balance, "assay/maps/bt_leaves.h",
+           "assay/maps/bt_reader.h", "assay/maps/bt_writer.h"},
           {"bt_map_insert_locked", "bt_map_erase_locked", "bt_map_assign_locked",
            "bt_map_balance_locked", "bt_map_balance_before_unlock"},
           {"bt_map_walk_before_lock", "bt_map_walk_waits"},
@@ -132,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
                                  {"ticket_bst_seek_after_protect"}),
                       ticket_bst("ticket_bst_hazard", "assay/reclaim/hazard_pointers.h",
                                  {"external_tree_search_step"}),
-                      bt_map("bt_map_6"), bt_map("bt_map_replacing_6")),
+                      bt_map("bt_map_6"), bt_map("bt_map_replacing_6"),
+                      bt_map("radix_map_6", "radix_tree.h", "radix_balance.h")),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace
