@@ -414,7 +414,7 @@ class tree {
   }
 
   // The order of elements by their keys.
-  [[nodiscard]] auto order() const {
+  [[nodiscard]] auto by_key() const {
     return [this](const entry& one, const entry& other) {
       return less(words::key(one.key), words::key(other.key));
     };
@@ -432,7 +432,7 @@ class tree {
     }
 #endif
     std::copy(met.begin(), met.end(), sorted.begin());
-    std::sort(sorted.begin(), sorted.end(), order());
+    std::sort(sorted.begin(), sorted.end(), by_key());
   }
 
   // An element that is not in the map yet, and deleted if it never is.
