@@ -555,6 +555,12 @@ def bt_map() -> None:
     figure("find in large pages / find", compared(one_search, "find in large pages", "find"))
     added = compared(one_search, "find without a handle", "find", sub)
     figure("find without a handle, ns more (goal: at most 5)", added)
+    figure("update / find (goal: at most 1.5)", compared(one_search, "update", "find"))
+    print("\nthroughput of ranges, one thread, bt_map / absl::btree_map")
+    for size, length in product((100, 10_000, 1_000_000), (10, 100, 1_000)):
+        if length <= size:
+            one_range = variants_of(alone, f"ns of a range of {length} among {size}")
+            figure(f"{length:,} of {size:,} elements", compared(one_range, "absl::btree_map", "bt_map"))
 
 
 def elb_trees() -> None:

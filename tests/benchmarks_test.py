@@ -39,7 +39,7 @@ def measure(program: str, *arguments: str, allocator: str = "") -> Groups:
         (run.values, 1, 30),
         (run.reclamation, 3, 29),
         (run.trees, 2, 32),
-        (run.bt_map, 21, 295),
+        (run.bt_map, 22, 304),
         (run.elb_trees, 53, 204),
     ],
 )

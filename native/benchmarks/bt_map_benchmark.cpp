@@ -1,7 +1,9 @@
-// What does assay::bt_map gain apart from threads: memory, and searches for many keys at once?
+// What does assay::bt_map gain apart from threads: memory, searches for many keys at once, updates
+// of a value, and ranges?
 //
 // Memory is what the process grows by for a million keys, each map in a forked child of its own, so
 // that none finds what another has freed. find_many and find search one map for the same keys.
+// Ranges are of 10, 100 and 1,000 elements, from random keys on, also in an absl::btree_map.
 
 #include <absl/container/btree_map.h>
 #include <sys/wait.h>
@@ -142,6 +144,15 @@ class searched_map {
     });
   }
 
+  double ns_of_update(std::uint64_t seed) {
+    draw(seed);
+    return measure::ns_each(searches, [this] {
+      for (std::size_t i = 0; i < searches; ++i) {
+        handle_.update(wanted_[i], [](std::uint64_t value) { return value + 1; });
+      }
+    });
+  }
+
   double ns_of_find_many(std::uint64_t seed) {
     draw(seed);
     return measure::ns_each(searches, [this] {
@@ -169,6 +180,69 @@ class searched_map {
       std::vector<std::optional<std::uint64_t>>(searches);
 };
 
+// A bt_map and an absl::btree_map with the same keys: a random half of twice as many numbers.
+class ranged_maps {
+ public:
+  ranged_maps(std::uint64_t size, std::uint64_t seed) : size_(size) {
+    const random::permutation order(2 * size, seed);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      handle_.insert(order(i), i);
+      held_.emplace(order(i), i);
+    }
+  }
+
+  // Nanoseconds of a range of that many elements on average.
+  double ns_in_bt_map(std::uint64_t length, std::uint64_t seed) {
+    return ns_of_range(length, seed, [this](std::uint64_t first, std::uint64_t last) {
+      std::uint64_t sum = 0;
+      handle_.range(first, last, [&](std::uint64_t, std::uint64_t value) { sum += value; });
+      return sum;
+    });
+  }
+  double ns_in_btree(std::uint64_t length, std::uint64_t seed) {
+    return ns_of_range(length, seed, [this](std::uint64_t first, std::uint64_t last) {
+      std::uint64_t sum = 0;
+      for (auto at = held_.lower_bound(first); at != held_.end() && at->first <= last; ++at) {
+        sum += at->second;
+      }
+      return sum;
+    });
+  }
+
+ private:
+  template <class SumOf>
+  double ns_of_range(std::uint64_t length, std::uint64_t seed, const SumOf& sum_of) const {
+    const std::uint64_t count = std::max<std::uint64_t>(1'000'000 / length, 1);
+    std::vector<std::uint64_t> firsts(count);
+    std::mt19937_64 random(seed);
+    std::ranges::generate(firsts, [&] { return random() % (2 * (size_ - length) + 1); });
+    std::uint64_t sum = 0;
+    const double ns = measure::ns_each(count, [&] {
+      for (const std::uint64_t first : firsts) sum += sum_of(first, first + 2 * length - 1);
+    });
+    fixture::keep(sum);
+    return ns;
+  }
+
+  std::uint64_t size_;
+  map map_;
+  map::handle handle_{map_.attach()};
+  absl::btree_map<std::uint64_t, std::uint64_t> held_;
+};
+
+void add_ranges(fixture::turns& all, ranged_maps& maps, std::uint64_t size) {
+  constexpr std::array<std::uint64_t, 3> lengths{10, 100, 1'000};
+  for (const std::uint64_t length : lengths) {
+    if (length > size) continue;
+    const std::string group =
+        "ns of a range of " + std::to_string(length) + " among " + std::to_string(size);
+    all.add(group, "absl::btree_map",
+            [&maps, length](std::uint64_t seed) { return maps.ns_in_btree(length, seed); });
+    all.add(group, "bt_map",
+            [&maps, length](std::uint64_t seed) { return maps.ns_in_bt_map(length, seed); });
+  }
+}
+
 fixture::figures figures_of(const fixture::settings& settings) {
   fixture::turns once;
   add_memory(once);
@@ -193,6 +267,14 @@ fixture::figures figures_of(const fixture::settings& settings) {
   all.add("ns of a search", "find", [&](std::uint64_t seed) { return searched.ns_of_find(seed); });
   all.add("ns of a search", "find_many",
           [&](std::uint64_t seed) { return searched.ns_of_find_many(seed); });
+  all.add("ns of a search", "update",
+          [&](std::uint64_t seed) { return searched.ns_of_update(seed); });
+  ranged_maps few(100, settings.seed);
+  ranged_maps many(10'000, settings.seed);
+  ranged_maps most(keys, settings.seed);
+  add_ranges(all, few, 100);
+  add_ranges(all, many, 10'000);
+  add_ranges(all, most, keys);
   found.update(all.run(settings.rounds, settings.seed));
   return found;
 }

@@ -300,7 +300,7 @@ class balancer {
     // As an element of the left one is the separator, all in the right one are above it.
     void divide(const Tree& tree, std::size_t left, prepared_nodes& stock, replacement& change) {
       entry* const last_of_left = all_.begin() + left - 1;
-      std::nth_element(all_.begin(), last_of_left, all_.end(), tree.order());
+      std::nth_element(all_.begin(), last_of_left, all_.end(), tree.by_key());
       fill(stock.leaf_at(0), all_.begin(), last_of_left + 1);
       fill(stock.leaf_at(1), last_of_left + 1, all_.end());
       change.left = types::edge_to(&stock.leaf_at(0));

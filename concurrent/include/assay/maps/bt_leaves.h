@@ -269,7 +269,7 @@ class leaves {
   }
 
   // The order of elements by their keys.
-  [[nodiscard]] auto order() const {
+  [[nodiscard]] auto by_key() const {
     return [this](const entry& one, const entry& other) {
       return less(words::key(one.key), words::key(other.key));
     };
@@ -287,7 +287,7 @@ class leaves {
     }
 #endif
     std::copy(met.begin(), met.end(), sorted.begin());
-    std::sort(sorted.begin(), sorted.end(), order());
+    std::sort(sorted.begin(), sorted.end(), by_key());
   }
 
   // Deletes a leaf and its elements. At rest.

@@ -197,7 +197,7 @@ class reader {
           is_found = true;
           found = met[0];
           for (const entry& each : met) {
-            if (tree_->order()(each, found)) found = each;
+            if (tree_->by_key()(each, found)) found = each;
           }
           return onward::no;
         });
@@ -224,7 +224,7 @@ class reader {
           Tree::collect_wanted(*at.where.at, met, wanted);
           if (met.size() != 0) {
             is_found = true;
-            found = *std::max_element(met.begin(), met.end(), tree_->order());
+            found = *std::max_element(met.begin(), met.end(), tree_->by_key());
           }
           if (is_found || !at.below) {
             is_whole = are_valid(leaves_);

@@ -252,7 +252,7 @@ class balancer<radix::tree<K, V, Policies>> {
     contents held;
     tree::collect_racing(node, held.all);
     if (!node.lock.validate(seen)) return result::lost;
-    std::sort(held.all.begin(), held.all.end(), tree_->order());
+    std::sort(held.all.begin(), held.all.end(), tree_->by_key());
     if (held.size() == 0) return result::lost;  // a leaf without room for the key is not empty
     made_nodes made(*tree_);
     if constexpr (types::has_direct) {
@@ -427,7 +427,7 @@ class balancer<radix::tree<K, V, Policies>> {
     contents held;
     tree::collect_racing(node, held.all);
     tree::collect_racing(other, held.all);
-    std::sort(held.all.begin(), held.all.end(), tree_->order());
+    std::sort(held.all.begin(), held.all.end(), tree_->by_key());
     if (!node.lock.validate(seen) || !other.lock.validate(other_seen)) return result::lost;
     if (!fit_in_one(held.size())) return result::nothing_to_do;
 

@@ -73,7 +73,7 @@ class checking {
         }
       }
     }
-    std::sort(met.begin(), met.end(), tree_.order());
+    std::sort(met.begin(), met.end(), tree_.by_key());
     for (std::size_t i = 1; i < met.size(); ++i) {
       if (!tree_.less(words::key(met[i - 1].key), words::key(met[i].key))) {
         return "a key is there twice";
