@@ -77,7 +77,8 @@ using pair_of_numbers = std::pair<std::int32_t, std::uint16_t>;
 template <>
 struct numbered<pair_of_numbers> {
   static pair_of_numbers made(std::uint64_t number) {
-    return {static_cast<std::int32_t>(number / 50) - 3, static_cast<std::uint16_t>(number % 50 * 999)};
+    return {static_cast<std::int32_t>(number / 50) - 3,
+            static_cast<std::uint16_t>(number % 50 * 999)};
   }
   static std::uint64_t number(const pair_of_numbers& made) {
     return static_cast<std::uint64_t>(std::int64_t{made.first} + 3) * 50 + made.second / 999U;

@@ -74,7 +74,7 @@ class leaves {
     entry found;
   };
   // An empty one. Throws std::bad_alloc.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, if it can be
+  // NOLINTNEXTLINE(performance-unnecessary-value-param,bugprone-crtp-constructor-accessibility)
   leaves(compare less_, const allocator_type& allocator_)
       : allocator(allocator_), less(std::move(less_)) {
     root.store(types::edge_to(make<leaf>()), memory_order_relaxed);  // nobody else has it yet

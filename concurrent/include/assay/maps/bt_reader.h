@@ -312,9 +312,8 @@ class reader {
       const bool has_lower = first != nullptr && begins_below(at, *first);
       const bool has_higher = last != nullptr && ends_above(at, *last);
       // The leaf may have been joined with one that was visited before.
-      const bool has_visited =
-          !begins && (Ascends ? !at.below || tree_->ascend(*at.below, visited)
-                              : !at.upto || tree_->ascend(visited, *at.upto));
+      const bool has_visited = !begins && (Ascends ? !at.below || tree_->ascend(*at.below, visited)
+                                                   : !at.upto || tree_->ascend(visited, *at.upto));
       const leaf& node = *at.where.at;
       if (has_lower || has_higher || has_visited) {
         Tree::collect_wanted(node, met, [&](const K& key) {

@@ -207,7 +207,8 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
   [[nodiscard, gnu::noinline]] piece piece_of(const Q& key) const {
     return piece_by([&](const internal& node) { return node.child_of_other(key, less); });
   }
-  // The leaf with the least keys that are not before `between`, and that with the greatest that are.
+  // The leaf with the least keys that are not before `between`, and that with the greatest that
+  // are.
   [[nodiscard, gnu::noinline]] piece piece_after(const bound& between) const {
     return piece_by(
         [&](const internal& node) { return node.child_after(words::key(between), less); });
@@ -235,8 +236,8 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
   static void fetch_next(const piece& at) { fetch_child(at, at.child + 1); }
   static void fetch_previous(const piece& at) { fetch_child(at, at.child - 1); }
 
-  // A leaf at the end of a way that is drawn at random, and in `ways` how many such ways there are if
-  // all nodes on the same level are alike (Knuth 1975, section 1).
+  // A leaf at the end of a way that is drawn at random, and in `ways` how many such ways there are
+  // if all nodes on the same level are alike (Knuth 1975, section 1).
   template <class Draws>
   [[nodiscard]] arrival draw_leaf(Draws& random, double& ways) const {
     struct counting {

@@ -1,11 +1,12 @@
 // How a tree of radix_tree.h grows and shrinks: a leaf that is full is split, one that is nearly
 // empty is joined with its sibling.
 //
-// A leaf is split where keys differ first. If that is at the depth of its parent, the parent gets one
-// more child; a narrow one that is full becomes wide. If it is deeper, the two leaves get a parent of
-// their own. If it is higher, some keys of the leaf do not begin as all others below some node on the
-// way do: they get a leaf beside that node, which is replaced, as its range changes, like all nodes
-// between it and the leaf. Integers that differ in their last bits alone get a direct leaf.
+// A leaf is split where keys differ first. If that is at the depth of its parent, the parent gets
+// one more child; a narrow one that is full becomes wide. If it is deeper, the two leaves get a
+// parent of their own. If it is higher, some keys of the leaf do not begin as all others below some
+// node on the way do: they get a leaf beside that node, which is replaced, as its range changes,
+// like all nodes between it and the leaf. Integers that differ in their last bits alone get a
+// direct leaf.
 //
 // New nodes are made first, from what was read of the old ones, without locks. Then the locks are
 // taken, from the top down and only at the versions that were read: of the node whose edge changes,
@@ -95,9 +96,7 @@ class balancer<radix::tree<K, V, Policies>> {
   // A node that is not narrow becomes so when it has no more children than this.
   static constexpr std::size_t most_to_be_narrow = narrow::most_children - 4;
 
-  static constexpr bool fit_in_one(std::size_t size) {
-    return size <= 2 * (leaf_capacity + 2) / 3;
-  }
+  static constexpr bool fit_in_one(std::size_t size) { return size <= 2 * (leaf_capacity + 2) / 3; }
 
   // A node on the way down, or the root's holder, which is none.
   struct level {
@@ -145,8 +144,8 @@ class balancer<radix::tree<K, V, Policies>> {
     [[nodiscard]] sought at(std::size_t i) const { return tree::seek(words::key(all[i].key)); }
     [[nodiscard]] std::size_t size() const { return all.size(); }
   };
-  // A leaf with these elements: a direct one, which is faster, if their keys are near enough and not
-  // so few that others, which it would not hold, are likely.
+  // A leaf with these elements: a direct one, which is faster, if their keys are near enough and
+  // not so few that others, which it would not hold, are likely.
   static edge leaf_of(made_nodes& made, const entry* from, const entry* to) {
     if constexpr (types::has_direct) {
       if (static_cast<std::size_t>(to - from) >= least_elements) {
@@ -194,7 +193,8 @@ class balancer<radix::tree<K, V, Policies>> {
           if (node.has_room(places, key)) return result::nothing_to_do;
           return split(node, seen, at, guard);
         }
-        if (static_cast<std::size_t>(std::popcount(places)) >= least_elements || path_.size() == 1) {
+        if (static_cast<std::size_t>(std::popcount(places)) >= least_elements ||
+            path_.size() == 1) {
           return result::nothing_to_do;
         }
         return join(node, seen, guard);
@@ -282,7 +282,7 @@ class balancer<radix::tree<K, V, Policies>> {
     if (parent.node != 0 && label_of(parent).depth() == at.depth) {
       return divide(below - 1, made, one, at.digit, other, node, seen, guard);
     }
-    narrow& between = made.template make<narrow>(label(at.with, at.depth));
+    auto& between = made.template make<narrow>(label(at.with, at.depth));
     between.append(radix::before_all, one);
     between.append(at.digit, other);
     locking locks(path_.size() + 1);
@@ -301,8 +301,9 @@ class balancer<radix::tree<K, V, Policies>> {
   static const label& label_of(const level& at) { return types::inner_at(at.node)->keys_begin; }
 
   // Near the middle, and there where keys differ in as high a digit as possible, so that few nodes
-  // are needed, and where a middle node has a place for the second leaf. Where the key is above all elements or below, the others may follow it, so that they
-  // get as large a part as possible (as in bt_balance.h).
+  // are needed, and where a middle node has a place for the second leaf. Where the key is above all
+  // elements or below, the others may follow it, so that they get as large a part as possible (as
+  // in bt_balance.h).
   [[nodiscard]] cut cut_of(const contents& held, const sought& key) const {
     const std::size_t size = held.size();
     const bool is_last = keys::less(held.at(size - 1), key);
@@ -346,7 +347,8 @@ class balancer<radix::tree<K, V, Policies>> {
     // No two of them: they are parted from what the nodes on the way begin with.
     const auto depth = std::min(deepest->depth_of_difference(is_first ? key : held.at(0)),
                                 deepest->depth_of_difference(is_last ? key : held.at(size - 1)));
-    const bool are_before = keys::digit_at(is_first ? key : held.at(0), depth) < deepest->digit_at(depth);
+    const bool are_before =
+        keys::digit_at(is_first ? key : held.at(0), depth) < deepest->digit_at(depth);
     const int digit = deepest->digit_at(depth) + (are_before ? 0 : radix::of_a_byte);
     std::size_t elements = 0;
     while (elements < size && keys::digit_at(held.at(elements), depth) < digit) ++elements;
@@ -369,13 +371,13 @@ class balancer<radix::tree<K, V, Policies>> {
     return result::done;
   }
 
-  // The child of the node of level `at` gives way to two, the second of which begins at `digit`. What
-  // is at the levels below, and the leaf, leave the tree.
+  // The child of the node of level `at` gives way to two, the second of which begins at `digit`.
+  // What is at the levels below, and the leaf, leave the tree.
   [[nodiscard]] result divide(std::size_t at, made_nodes& made, edge one, int digit, edge other,
                               leaf& node, version seen, guard_type& guard) {
     const level& parent = path_[at];
-    const bool grows = types::as_it_is(
-        parent.node, [digit](const auto& at_it) { return !at_it.has_room(digit); });
+    const bool grows =
+        types::as_it_is(parent.node, [digit](const auto& at_it) { return !at_it.has_room(digit); });
     edge grown = 0;
     if (grows) {
       grown = fit_in<middle>(parent.node, digit) ? copy<middle>(made, parent.node)
@@ -406,7 +408,7 @@ class balancer<radix::tree<K, V, Policies>> {
   // Joins the leaf, which is nearly empty, with its sibling, if that is a leaf and they fit in one.
   [[nodiscard]] result join(leaf& node, version seen, guard_type& guard) {
     const level& parent = path_.back();
-    inner& above = *types::inner_at(parent.node);
+    const inner& above = *types::inner_at(parent.node);
     edge sibling = 0;
     const bool has_sibling = types::as_it_is(parent.node, [&](const auto& all) {
       const std::size_t place = all.place_of(parent.digit);
@@ -495,9 +497,8 @@ class balancer<radix::tree<K, V, Policies>> {
     types::as_it_is(at, [=](auto& node) { node.set_child(node.place_of(digit), to); });
   }
   static void split_child(edge at, const level& on_way, edge one, int digit, edge other) {
-    types::as_it_is(at, [&](auto& node) {
-      node.split(node.place_of(on_way.digit), one, digit, other);
-    });
+    types::as_it_is(
+        at, [&](auto& node) { node.split(node.place_of(on_way.digit), one, digit, other); });
   }
   // The child on the way and its sibling before it, or after it if it is the first.
   static void join_children(edge at, const level& on_way, edge both) {
@@ -507,8 +508,8 @@ class balancer<radix::tree<K, V, Policies>> {
     });
   }
 
-  // A copy of a node, of another kind or the same. What was read while the node was changed gives no
-  // more children than it has room for.
+  // A copy of a node, of another kind or the same. What was read while the node was changed gives
+  // no more children than it has room for.
   template <class Node>
   static edge copy(made_nodes& made, edge from) {
     Node& node = made.template make<Node>(types::inner_at(from)->keys_begin);
@@ -528,9 +529,8 @@ class balancer<radix::tree<K, V, Policies>> {
   }
   // A copy of the level's node whose way goes on to `to`.
   static edge copy_with(made_nodes& made, const level& at, edge to) {
-    const edge copied = types::as_it_is(at.node, [&]<class Node>(const Node& /*node*/) {
-      return copy<Node>(made, at.node);
-    });
+    const edge copied = types::as_it_is(
+        at.node, [&]<class Node>(const Node& /*node*/) { return copy<Node>(made, at.node); });
     set_child(copied, at.digit, to);
     return copied;
   }

@@ -44,8 +44,7 @@ class checking {
   // below a node with the label `above`, where keys have that digit.
   [[nodiscard]] const char* broken(edge to, const std::optional<bound>& below,
                                    const std::optional<bound>& upto, const label* above) {
-    return types::is_leaf(to) ? broken_leaf(to, below, upto)
-                              : broken_inner(to, below, upto, above);
+    return types::is_leaf(to) ? broken_leaf(to, below, upto) : broken_inner(to, below, upto, above);
   }
 
  private:
@@ -55,7 +54,8 @@ class checking {
     if (!node_lock::is_free(node.lock.read())) return "a leaf is locked or obsolete";
     if (types::is_direct(to) != node.is_direct()) return "an edge and its leaf are of two kinds";
     const std::size_t most = node.is_direct() ? types::most_in_leaf : Tree::leaf_capacity;
-    if (most < 64 && (node.places() >> most) != 0) return "a leaf uses places that it does not have";
+    if (most < 64 && (node.places() >> most) != 0)
+      return "a leaf uses places that it does not have";
     bt::inline_vector<entry, Tree::most_in_leaf> met;
     Tree::collect(node, met);
     for (const entry& each : met) {
@@ -101,9 +101,9 @@ class checking {
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (i > 0 && children[i].digit <= children[i - 1].digit) return "digits do not ascend";
       const bool is_last = i + 1 == children.size();
-      if (const char* const fault =
-              broken(children[i].to, i == 0 ? below : std::optional(begins.before(children[i].digit)),
-                     is_last ? upto : std::optional(begins.before(children[i + 1].digit)), &begins)) {
+      if (const char* const fault = broken(
+              children[i].to, i == 0 ? below : std::optional(begins.before(children[i].digit)),
+              is_last ? upto : std::optional(begins.before(children[i + 1].digit)), &begins)) {
         return fault;
       }
     }
@@ -159,7 +159,9 @@ template <class Tree>
         sum.add_node(memory::template bytes_of<Node>);
       });
       types::inner_at(to)->keys_begin.add_bytes_to(sum);
-      Tree::for_each_child(to, [&, depth = depth](int /*digit*/, edge child) { to_do.push_back({child, depth + 1}); });
+      Tree::for_each_child(to, [&, depth = depth](int /*digit*/, edge child) {
+        to_do.push_back({child, depth + 1});
+      });
     }
   }
   return sum.sum();

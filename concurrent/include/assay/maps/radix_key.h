@@ -15,9 +15,9 @@
 //     label::digit  which digit a key has after that; before_all and after_all for keys that begin
 //                   otherwise, and are before or after all that do not
 //
-// Digits have depths: a node with the label of depth d looks at the digit at d. They are numbers up to
-// 1,028. A byte is four times as large as it is, so that its digit and one of 10 bits are of one size;
-// of a byte string, it is greater by one, and 0 is the digit of a string that has ended.
+// Digits have depths: a node with the label of depth d looks at the digit at d. They are numbers up
+// to 1,028. A byte is four times as large as it is, so that its digit and one of 10 bits are of one
+// size; of a byte string, it is greater by one, and 0 is the digit of a string that has ended.
 
 #ifndef ASSAY_MAPS_RADIX_KEY_H_
 #define ASSAY_MAPS_RADIX_KEY_H_
@@ -66,7 +66,8 @@ class integer_keys {
     } else {
       using unsigned_key = std::make_unsigned_t<K>;
       auto whole = static_cast<unsigned_key>(key);
-      if constexpr (std::is_signed_v<K>) whole ^= static_cast<unsigned_key>(unsigned_key{1} << (bits - 1));
+      if constexpr (std::is_signed_v<K>)
+        whole ^= static_cast<unsigned_key>(unsigned_key{1} << (bits - 1));
       return whole;
     }
   }
@@ -77,14 +78,16 @@ class integer_keys {
     } else {
       using unsigned_key = std::make_unsigned_t<K>;
       auto whole = static_cast<unsigned_key>(sought);
-      if constexpr (std::is_signed_v<K>) whole ^= static_cast<unsigned_key>(unsigned_key{1} << (bits - 1));
+      if constexpr (std::is_signed_v<K>)
+        whole ^= static_cast<unsigned_key>(unsigned_key{1} << (bits - 1));
       return static_cast<K>(whole);
     }
   }
   [[nodiscard]] static constexpr unsigned shift(unsigned depth) {
     return last_bits + 8 * (most_depth - depth);  // of the digit's last bit
   }
-  // At which depth two keys differ first: beyond the greatest if they differ in the last bits alone.
+  // At which depth two keys differ first: beyond the greatest if they differ in the last bits
+  // alone.
   [[nodiscard]] static unsigned depth_of_difference(number one, number other) {
     const number differs = one ^ other;
     if ((differs >> last_bits) == 0) return most_depth + 1;
@@ -250,7 +253,8 @@ class text_keys {
       const std::string& begins = key.of->text();
       if (text_.size() <= begins.size()) {
         const int digit = digit_after(begins, at.same);
-        return text_.size() == begins.size() && at.same == text_.size() ? key.digit - earlier : digit;
+        return text_.size() == begins.size() && at.same == text_.size() ? key.digit - earlier
+                                                                        : digit;
       }
       // This label is longer than the bound's.
       const int order = std::memcmp(begins.data(), text_.data(), begins.size());
@@ -269,7 +273,8 @@ class text_keys {
   [[nodiscard]] static std::size_t difference(std::string_view one, std::string_view other) {
     const std::size_t common = std::min(one.size(), other.size());
     return static_cast<std::size_t>(
-        std::mismatch(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(common), other.begin()).first -
+        std::mismatch(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(common), other.begin())
+            .first -
         one.begin());
   }
 };
@@ -326,7 +331,8 @@ inline constexpr bool is_bytes<std::basic_string_view<C, std::char_traits<C>>> =
 template <class K>
 inline constexpr bool is_tuple = false;
 template <class... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = sizeof...(T) > 0 && (std::is_integral_v<T> && ...);
+inline constexpr bool is_tuple<std::tuple<T...>> = sizeof...(T) > 0 &&
+                                                   (std::is_integral_v<T> && ...);
 template <class A, class B>
 inline constexpr bool is_tuple<std::pair<A, B>> = std::is_integral_v<A> && std::is_integral_v<B>;
 

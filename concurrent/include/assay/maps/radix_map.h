@@ -1,6 +1,6 @@
-// An ordered map for many threads, for keys with digits: integers, pairs and tuples of them, and byte
-// strings. It has all that bt_map.h has, promises the same, and is faster where a map is large and
-// where keys are dense.
+// An ordered map for many threads, for keys with digits: integers, pairs and tuples of them, and
+// byte strings. It has all that bt_map.h has, promises the same, and is faster where a map is large
+// and where keys are dense.
 //
 //     assay::radix_map<std::uint64_t, double> prices;
 //     assay::radix_map<std::string, int> words;
@@ -9,16 +9,18 @@
 //     handle.insert(7, 1.5);
 //     handle.range(1, 9, [](std::uint64_t key, double price) { ... });  // in ascending order
 //
-// radix_tree.h says how it works and why that is right. docs/guide/radix_map.md says when to use it.
+// radix_tree.h says how it works and why that is right. docs/guide/radix_map.md says when to use
+// it.
 //
 // The leaves are those of a bt_map, and another index leads to them (radix_tree.h): instead of keys
-// that separate nodes, the digits of the keys themselves (Leis, Kemper and Neumann 2013), synchronised
-// by optimistic lock coupling (Leis, Scheibner, Kemper and Neumann 2016, section 3). So it is a bt_map
-// of other policies, and bt_map.h describes its functions.
+// that separate nodes, the digits of the keys themselves (Leis, Kemper and Neumann 2013),
+// synchronised by optimistic lock coupling (Leis, Scheibner, Kemper and Neumann 2016, section 3).
+// So it is a bt_map of other policies, and bt_map.h describes its functions.
 //
 // What differs from a bt_map
 // --------------------------
-// - Keys are integers of at most 64 bits, bool and characters, std::string, std::string_view and the
+// - Keys are integers of at most 64 bits, bool and characters, std::string, std::string_view and
+// the
 //   same of char8_t, and pairs and tuples of integers. Their order is std::less<K>.
 // - A search passes one inner node for each digit in which many keys differ, not a number that is
 //   logarithmic in the number of elements. With keys of n bytes, at most n + 1.

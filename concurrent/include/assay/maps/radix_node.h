@@ -1,5 +1,5 @@
-// The nodes of a radix_map.h: their layout in memory. bt_node.h says how a node is read while others
-// change it, which elements are words, and which are in boxes or records.
+// The nodes of a radix_map.h: their layout in memory. bt_node.h says how a node is read while
+// others change it, which elements are words, and which are in boxes or records.
 //
 // A leaf is one of two kinds of the same size:
 //
@@ -11,14 +11,15 @@
 // An inner node looks at one digit of the key. Its children have runs of digits. It is
 //
 //     narrow   up to 16 children, found by their first digits
-//     middle   an edge for every 16 digits, or every 4 bytes, neighbouring ones of which may lead to
+//     middle   an edge for every 16 digits, or every 4 bytes, neighbouring ones of which may lead
+//     to
 //              the same child: only if all children begin at such a digit
 //     wide     an edge for every 4 digits, or every byte
 //     widest   an edge for each of the last digits of integers
 //
-// The last three are larger, and faster: the place of the edge is known before the node arrives. (The
-// four kinds of nodes of Leis et al. 2013, section III.C, have a child for each digit alone. Children
-// that take runs of digits are those of the B-tries of Askitis and Zobel 2009.)
+// The last three are larger, and faster: the place of the edge is known before the node arrives.
+// (The four kinds of nodes of Leis et al. 2013, section III.C, have a child for each digit alone.
+// Children that take runs of digits are those of the B-tries of Askitis and Zobel 2009.)
 
 #ifndef ASSAY_MAPS_RADIX_NODE_H_
 #define ASSAY_MAPS_RADIX_NODE_H_
@@ -146,7 +147,8 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   union marks {
     marks() : fingerprints{} {}
     std::array<atomic<std::uint8_t>, leaf_capacity> fingerprints;
-    std::array<std::uint32_t, 2> first;  // its halves: a number of 64 bits would not fit in the line
+    std::array<std::uint32_t, 2>
+        first;  // its halves: a number of 64 bits would not fit in the line
   };
   // Of a direct leaf values, of others elements.
   union contents {
@@ -271,7 +273,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
 // What all kinds of inner nodes have.
 template <class K, class V, class Policies>
 struct alignas(line) nodes<K, V, Policies>::inner {
-  explicit inner(const label& begins) : keys_begin(begins) {}
+  explicit inner(label begins) : keys_begin(std::move(begins)) {}
 
   node_lock lock;
   const label keys_begin;          // with this, except those that come before all or after all
@@ -357,8 +359,8 @@ struct nodes<K, V, Policies>::narrow : inner {
   }
 };
 
-// A place for each digit, or for as many neighbouring ones as 1 << Shared. The places of a child are
-// all of its run, and any one of them stands for it.
+// A place for each digit, or for as many neighbouring ones as 1 << Shared. The places of a child
+// are all of its run, and any one of them stands for it.
 template <class K, class V, class Policies>
 template <unsigned Shared>
 struct nodes<K, V, Policies>::by_digit : inner {

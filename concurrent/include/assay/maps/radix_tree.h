@@ -2,20 +2,20 @@
 //
 // The idea
 // --------
-// A node on the way looks at one digit of the key (radix_key.h), at a depth that the node knows: what
-// all keys below it begin with it need not look at. So the way is as long as keys have digits in
-// which many of them differ, however many keys there are: two nodes and a leaf for ten million random
-// numbers, which a bt_map reaches by five. Leaves hold many elements, and a run of digits each, so
-// that there are as few nodes as leaves allow, and most updates change one leaf alone.
+// A node on the way looks at one digit of the key (radix_key.h), at a depth that the node knows:
+// what all keys below it begin with it need not look at. So the way is as long as keys have digits
+// in which many of them differ, however many keys there are: two nodes and a leaf for ten million
+// random numbers, which a bt_map reaches by five. Leaves hold many elements, and a run of digits
+// each, so that there are as few nodes as leaves allow, and most updates change one leaf alone.
 //
-// All keys have a leaf, and all leaves a range. A key that does not begin as all others below a node
-// do is before all of them or after all of them: it goes to the first child, or the last one. When a
-// leaf that has such keys is full, they get a node of their own.
+// All keys have a leaf, and all leaves a range. A key that does not begin as all others below a
+// node do is before all of them or after all of them: it goes to the first child, or the last one.
+// When a leaf that has such keys is full, they get a node of their own.
 //
-// The rest is as in bt_tree.h: nodes have versions, a way down writes nothing, and the range of a node
-// never changes: where it has to, another node takes its place. So a thread that comes to a node that
-// is neither locked nor obsolete, by an edge that led to it when its parent had the version that was
-// read, is where its key belongs.
+// The rest is as in bt_tree.h: nodes have versions, a way down writes nothing, and the range of a
+// node never changes: where it has to, another node takes its place. So a thread that comes to a
+// node that is neither locked nor obsolete, by an edge that led to it when its parent had the
+// version that was read, is where its key belongs.
 
 #ifndef ASSAY_MAPS_RADIX_TREE_H_
 #define ASSAY_MAPS_RADIX_TREE_H_
@@ -73,8 +73,8 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
 
   using base::base;
 
-  // A leaf and the bounds on both sides of it, where there are any. It was the child at that place of
-  // `parent`, if it had one, when that had that version.
+  // A leaf and the bounds on both sides of it, where there are any. It was the child at that place
+  // of `parent`, if it had one, when that had that version.
   struct piece {
     arrival where;
     std::optional<bound> below;  // its keys are not before this
@@ -96,9 +96,9 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     return at.where.at->has_room(at.places, key);
   }
 
-  // Goes down from the root, at each inner node by the edge that `follow` says. Waits while a node on
-  // the way is locked. (3) What was read of a node counts once it was validated, before the edge is
-  // followed.
+  // Goes down from the root, at each inner node by the edge that `follow` says. Waits while a node
+  // on the way is locked. (3) What was read of a node counts once it was validated, before the edge
+  // is followed.
   template <class Follow>
   [[nodiscard]] arrival way_down(Follow& follow) const {
     for (sync::backoff backoff;; backoff.wait()) {
@@ -269,7 +269,8 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   [[nodiscard]] piece piece_of(const Key& key) const {
     return piece_by(toward_between(seek(key)));
   }
-  // The leaf with the least keys that are not before `between`, and that with the greatest that are.
+  // The leaf with the least keys that are not before `between`, and that with the greatest that
+  // are.
   [[nodiscard]] piece piece_after(const bound& between) const {
     return piece_by(toward_between(keys::seek_after(between)));
   }
@@ -310,8 +311,8 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     return way_down(follow);
   }
 
-  // visit(digit, edge) for each child of an inner node, in ascending order, with its least digit. At
-  // rest, as what follows, or if the answer is of no use when the node has changed meanwhile.
+  // visit(digit, edge) for each child of an inner node, in ascending order, with its least digit.
+  // At rest, as what follows, or if the answer is of no use when the node has changed meanwhile.
   template <class Visit>
   static void for_each_child(edge to, const Visit& visit) {
     types::as_it_is(to, [&visit](const auto& node) {
@@ -347,8 +348,8 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   }
 
  private:
-  // If they have the same parent, which is as it was, and if the sibling is a leaf and not the first
-  // or the last child: where that one ends the parent does not say.
+  // If they have the same parent, which is as it was, and if the sibling is a leaf and not the
+  // first or the last child: where that one ends the parent does not say.
   template <bool Next>
   static bool go_to_sibling(piece& at) {
     if (at.parent == 0) return false;
