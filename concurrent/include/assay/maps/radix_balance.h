@@ -253,8 +253,11 @@ class balancer<radix::tree<K, V, Policies>> {
     tree::collect_racing(node, held.all);
     if (!node.lock.validate(seen)) return result::lost;
     std::sort(held.all.begin(), held.all.end(), tree_->by_key());
-    if (held.size() == 0) return result::lost;  // a leaf without room for the key is not empty
     made_nodes made(*tree_);
+    if (held.size() == 0) {
+      // A direct leaf that was emptied has no room for keys that are not near to those before.
+      return replace(made, node, seen, leaf_of(made, held.all.begin(), held.all.end()), guard);
+    }
     if constexpr (types::has_direct) {
       const sought& first = held.at(0);
       const sought& last = held.at(held.size() - 1);
