@@ -75,6 +75,7 @@ def check_each_group_counted_once(url: str, groups: int) -> None:
 
 
 def until(reached: Callable[[], bool]) -> None:
+    """Wait until other processes have stored something: the store is asked, as nothing announces it."""
     while not reached():
         time.sleep(0.05)
 
@@ -129,7 +130,7 @@ def settings(
     experiment: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator["MadeSettings"]:
-    """Return settings that each host has for itself, in place of those of this machine."""
+    """Give each host settings of its own, so that hosts do not share those of this machine."""
     monkeypatch.chdir(tmp_path)
     state = Path(os.environ["ASSAY_ALONE"]) / "state"
     state.mkdir(exist_ok=True)

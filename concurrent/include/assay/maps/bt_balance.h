@@ -76,14 +76,6 @@ class balancer {
       if (got == result::lost) backoff.wait();
     }
   }
-  // After an erase, which has taken effect: it does not fail for want of memory or because a
-  // comparison throws. The leaf stays as it is, until the next erase from it.
-  void balance_if_possible(parameter<K> key, guard_type& guard) noexcept {
-    try {
-      balance(key, reason::fill, guard);
-    } catch (...) {  // NOLINT(bugprone-empty-catch)
-    }
-  }
 
  private:
   enum class result : std::uint8_t { nothing_to_do, done, lost };

@@ -1,5 +1,5 @@
-// Many searches of a tree of bt_tree.h at once: a step for each in turn, so that all wait for
-// memory together.
+// Many searches of a tree of bt_tree.h or radix_tree.h at once: a step for each in turn, so that
+// all wait for memory together.
 
 #ifndef ASSAY_MAPS_BT_FIND_MANY_H_
 #define ASSAY_MAPS_BT_FIND_MANY_H_
@@ -13,7 +13,6 @@
 #include "assay/base/abi.h"
 #include "assay/base/atomics.h"
 #include "assay/base/instruction_set.h"
-#include "assay/base/prefetch.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
 
@@ -27,7 +26,6 @@ class group_search {
   using version = typename Tree::version;
   using entry = typename Tree::entry;
   using leaf = typename Tree::leaf;
-  using internal = typename Tree::internal;
   using edge = typename Tree::edge;
   using set = typename Tree::set;
 
@@ -37,7 +35,7 @@ class group_search {
     const node_lock* above;
     version above_seen;
     edge to;
-    std::uint64_t hash;
+    typename Tree::way way;
     entry found;
     bool is_found;
     bool is_lost;  // met a change
@@ -68,7 +66,7 @@ class group_search {
       each[i] = {.above = &tree_.root_lock,
                  .above_seen = root_seen,
                  .to = root,
-                 .hash = Tree::hash_of(keys[i]),
+                 .way = Tree::begin_way(keys[i]),
                  .found = {},
                  .is_found = false,
                  .is_lost = !node_lock::is_free(root_seen)};
@@ -90,28 +88,19 @@ class group_search {
       const leaf& node = *types::leaf_at(at.to);
       const version seen = node.lock.read();
       if (!node_lock::is_free(seen)) return false;
-      const std::size_t place = tree_.template place_in<Set>(node, key, at.hash, node.places());
+      const std::size_t place = tree_.template place_in<Set>(node, key, at.way.hash, node.places());
       at.is_found = place != Tree::nowhere;
       if (at.is_found) at.found = node.at(place);
       at.is_lost = !node.lock.validate(seen);
       return false;
     }
-    const internal& node = *types::internal_at(at.to);
-    const version seen = node.lock.read();
+    const node_lock& lock = Tree::lock_of(at.to);
+    const version seen = lock.read();
     if (!node_lock::is_free(seen)) return false;
-    at.to = node.child(node.template child_of<Set>(key, tree_.less));
-    at.above = &node.lock;
+    at.to = tree_.template go_on<Set>(at.to, key, at.way);
+    at.above = &lock;
     at.above_seen = seen;
     at.is_lost = false;
-    if (types::is_leaf(at.to)) {
-      typename Tree::template fetching<false>{at.hash}.fetch(types::leaf_at(at.to));
-    } else {
-      constexpr std::size_t bytes = offsetof(internal, children);
-      for (edge from = at.to; from < at.to + bytes; from += line) {
-        // Not a pointer yet: nothing has said that it leads anywhere.
-        sync::prefetch(reinterpret_cast<const void*>(from));  // NOLINT(performance-no-int-to-ptr)
-      }
-    }
     return true;
   }
 

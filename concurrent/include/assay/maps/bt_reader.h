@@ -99,7 +99,7 @@ class reader {
       }
       for (std::size_t i = 0; i < now.size(); ++i) {
         if (each[i].is_lost) {
-          const located at = look_up<false>(now[i], each[i].hash);
+          const located at = look_up<false>(now[i], each[i].way.hash);
           each[i].is_found = at.place != Tree::nowhere;
           each[i].found = at.found;
         }

@@ -167,7 +167,30 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
     return way_down(choose, follow);
   }
 
-  // For who reads a leaf whole: keeps what a piece says of the way.
+  // For several searches at once (bt_find_many.h): what each keeps, the lock of an internal node,
+  // and the edge by which a search goes on from there, to a node that is then fetched.
+  struct way {
+    std::uint64_t hash;
+  };
+  [[nodiscard]] static way begin_way(parameter<K> key) { return {base::hash_of(key)}; }
+  [[nodiscard]] static const node_lock& lock_of(edge at) { return types::internal_at(at)->lock; }
+  template <set Set>
+  [[nodiscard]] edge go_on(edge at, parameter<K> key, way& on) const {
+    const internal& node = *types::internal_at(at);
+    const edge to = node.child(node.template child_of<Set>(key, less));
+    if (types::is_leaf(to)) {
+      typename base::template fetching<false>{on.hash}.fetch(types::leaf_at(to));
+    } else {
+      constexpr std::size_t bytes = offsetof(internal, children);
+      for (edge from = to; from < to + bytes; from += line) {
+        // Not a pointer yet: nothing has said that it leads anywhere.
+        sync::prefetch(reinterpret_cast<const void*>(from));  // NOLINT(performance-no-int-to-ptr)
+      }
+    }
+    return to;
+  }
+
+  // The way of a reader that wants all of a leaf: keeps what a piece says of it.
   struct passing_between {
     piece& met;
 

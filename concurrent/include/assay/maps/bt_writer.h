@@ -135,7 +135,7 @@ class writer : public reader<Tree> {
       number += removed.size();
       // The key is good until the guard ends.
       for (const entry& each : removed) Tree::retire_entry(guard, each);
-      balancer_.balance_if_possible(words::key(removed[0].key), guard);
+      balance_if_possible(words::key(removed[0].key), guard);
     }
   }
 
@@ -226,7 +226,15 @@ class writer : public reader<Tree> {
   void retire_removed(guard_type& guard, parameter<K> key, const located& at) {
     Tree::retire_entry(guard, at.found);
     if (static_cast<std::size_t>(std::popcount(at.places)) <= balancing::least_elements) {
-      balancer_.balance_if_possible(key, guard);
+      balance_if_possible(key, guard);
+    }
+  }
+  // After an erase, which has taken effect: it does not fail for want of memory or because a
+  // comparison throws. The leaf stays as it is, until the next erase from it.
+  void balance_if_possible(parameter<K> key, guard_type& guard) noexcept {
+    try {
+      balancer_.balance(key, balancing::reason::fill, guard);
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
     }
   }
   // Removes all elements with first <= key <= last from the first leaf that has any.

@@ -81,14 +81,6 @@ class balancer<radix::tree<K, V, Policies>> {
       if (got == result::lost) backoff.wait();
     }
   }
-  // After an erase, which has taken effect: it does not fail for want of memory or because a
-  // comparison throws. The leaf stays as it is, until the next erase from it.
-  void balance_if_possible(parameter<K> key, guard_type& guard) noexcept {
-    try {
-      balance(key, reason::fill, guard);
-    } catch (...) {  // NOLINT(bugprone-empty-catch)
-    }
-  }
 
  private:
   enum class result : std::uint8_t { nothing_to_do, done, lost };
@@ -488,7 +480,7 @@ class balancer<radix::tree<K, V, Policies>> {
     types::as_it_is(to, [&guard](auto& node) { tree::retire(guard, &node); });
   }
 
-  // Of the child to which the way goes on. By the holder of the level's lock.
+  // Changes the edge by which the way goes on from that level. The caller holds the level's lock.
   void set_edge(const level& at, edge to) {
     if (at.node == 0) {
       tree_->root.store(to, memory_order_release);  // (1) of bt_node.h

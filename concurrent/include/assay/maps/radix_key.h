@@ -248,7 +248,8 @@ class text_keys {
       same = text_.size();
       return digit_of(key, same);
     }
-    // Of the key that is made of the bound's label and digit, or of the one before it.
+    // The digit of the least key after the bound if `earlier` is 0, of the greatest before it if it
+    // is 1.
     [[nodiscard]] int digit_of_bound(const bound& key, progress& at, int earlier) const {
       const std::string& begins = key.of->text();
       if (text_.size() <= begins.size()) {
@@ -338,7 +339,7 @@ inline constexpr bool is_tuple<std::pair<A, B>> = std::is_integral_v<A> && std::
 
 // What a radix_map can have as keys.
 template <class K>
-concept key = std::is_integral_v<K> || is_bytes<K> || is_tuple<K>;
+concept key = (std::is_integral_v<K> && sizeof(K) <= 8) || is_bytes<K> || is_tuple<K>;
 
 template <class K>
 struct keys_of {

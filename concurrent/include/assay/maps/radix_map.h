@@ -37,7 +37,6 @@
 #include "assay/base/abi.h"
 #include "assay/maps/bt_map.h"
 #include "assay/maps/radix_balance.h"
-#include "assay/maps/radix_find_many.h"
 #include "assay/maps/radix_invariants.h"
 #include "assay/maps/radix_key.h"
 #include "assay/maps/radix_load.h"

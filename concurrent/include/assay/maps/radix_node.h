@@ -73,12 +73,12 @@ struct nodes {
   using edge = std::uintptr_t;
   static constexpr edge leaf_mark = 1;
   static constexpr edge direct_mark = 2;  // of leaves
-  // Of inner nodes that are not narrow.
+  // One of these marks an inner node that is not narrow.
   static constexpr edge middle_mark = 2;
   static constexpr edge wide_mark = 4;
   static constexpr edge widest_mark = 6;
   static constexpr edge kind_marks = 6;
-  // Of an inner node, the last 3 bits of its depth.
+  // An edge to an inner node has the last 3 bits of the node's depth here.
   static constexpr unsigned depth_at = 3;
   static constexpr edge marks = line - 1;
 
@@ -143,14 +143,14 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
   static constexpr std::uint8_t of_elements = 0;
   static constexpr std::uint8_t direct = 1;
 
-  // Of a direct leaf the first key, of others a byte of each key's hash.
+  // A direct leaf keeps its first key here, another leaf a byte of each key's hash.
   union marks {
     marks() : fingerprints{} {}
     std::array<atomic<std::uint8_t>, leaf_capacity> fingerprints;
     std::array<std::uint32_t, 2>
         first;  // its halves: a number of 64 bits would not fit in the line
   };
-  // Of a direct leaf values, of others elements.
+  // A direct leaf keeps values here, another leaf elements.
   union contents {
     contents() : elements{} {}
     std::array<element, leaf_capacity> elements;
@@ -298,7 +298,7 @@ struct nodes<K, V, Policies>::narrow : inner {
   std::array<atomic<std::uint16_t>, most_children> begins{};
   std::array<atomic<edge>, most_children> children{};
 
-  // Of keys with the digit.
+  // The place of the child in which keys with the digit are.
   template <host::instruction_set Set = host::instruction_set::scalar>
   [[nodiscard]] std::size_t place_of(int digit) const {
     const auto number = static_cast<std::uint16_t>(std::max(digit, 0));

@@ -147,8 +147,8 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     typename keys::progress progress{};
 
     void begin() { progress = {}; }
-    // Where the edge is is known before the node arrives, but for narrow ones: what the keys below
-    // it begin with only decides whether it counts.
+    // The place of the edge is known before the node arrives, except in narrow nodes: the node's
+    // label only decides whether that edge counts.
     [[nodiscard]] edge child(edge at, const inner& node, version /*seen*/) {
       if constexpr (keys::has_depth_in_edges) {
         const unsigned depth = types::depth_of(at);
@@ -194,6 +194,26 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     return way_down(follow);
   }
 
+  // As those of bt::tree.
+  struct way {
+    std::uint64_t hash;
+    typename keys::sought key;
+    typename keys::progress progress{};
+  };
+  [[nodiscard]] static way begin_way(parameter<K> key) {
+    return {.hash = base::hash_of(key), .key = seek(key)};
+  }
+  [[nodiscard]] static const node_lock& lock_of(edge at) { return types::inner_at(at)->lock; }
+  template <set Set>
+  [[nodiscard]] edge go_on(edge at, parameter<K> /*key*/, way& on) const {
+    toward<Set, false, typename keys::sought> follow{
+        .key = on.key, .hash = on.hash, .progress = on.progress};
+    const edge to = follow.child(at, *types::inner_at(at), {});
+    on.progress = follow.progress;
+    follow.fetch(to);
+    return to;
+  }
+
   // Where in a leaf the key is, among these places.
   template <set Set, class Key = parameter<K>>
   [[nodiscard]] std::size_t place_in(const leaf& node, std::type_identity_t<Key> key,
@@ -209,7 +229,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     return base::template place_by_key<Set, Key>(node, key, hash, places);
   }
 
-  // For who reads a leaf whole: keeps what a piece says of the way.
+  // The way of a reader that wants all of a leaf: keeps what a piece says of it.
   struct passing_between {
     piece met{};
 

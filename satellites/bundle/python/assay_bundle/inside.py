@@ -40,7 +40,7 @@ class Result:
     Attributes:
         experiment: its name.
         hosts: the names of the hosts that ran the campaign, if they were several.
-        population: its verdicts are about a population, of which these hosts are a sample.
+        population: whether its verdicts are about all hosts like these, not these alone.
         differences: what is different on this machine.
         verdicts: each verdict of then.
         trials: status -> number of trials of the replay.
