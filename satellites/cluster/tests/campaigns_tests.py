@@ -103,8 +103,9 @@ def test_an_allocation_that_ends_is_followed_by_another(
 
 
 def test_a_scheduler_of_dask_that_is_killed_costs_no_trial(
-    experiment: str, cluster: Cluster, server: TestServer, assay: Assay
+    experiment: str, cluster: Cluster, server: TestServer, assay: Assay, tmp_path: Path
 ) -> None:
+    make_programs(tmp_path, seconds=1)  # what is left must last until the leader has given up
     url, file = server.create(), cluster.dask_toml()
 
     def kill() -> None:
