@@ -81,7 +81,7 @@ struct operation {
 };
 constexpr auto ignore = [](number, number) {};
 constexpr auto nothing_changes = [](model_map&, number) {};
-const std::array<operation, 17> operations{{
+const std::array<operation, 19> operations{{
     {"insert", [](auto&, auto& handle, number key) { handle.insert(key, key); },
      [](model_map& model, number key) { model.emplace(key, key); }},
     {"insert_or_assign",
@@ -103,6 +103,11 @@ const std::array<operation, 17> operations{{
        handle.find_many({key, key + 1, key + 2, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
      },
      nothing_changes},
+    {"insert_many of one",
+     [](auto&, auto& handle, number key) { handle.insert_many({{key, key}}); },
+     [](model_map& model, number key) { model.emplace(key, key); }},
+    {"erase_many of one", [](auto&, auto& handle, number key) { handle.erase_many({{key, key}}); },
+     [](model_map& model, number key) { model.erase(key); }},
     {"range", [](auto&, auto& handle, number key) { handle.range(key, key + 9, ignore); },
      nothing_changes},
     {"iterate", [](auto&, auto& handle, number) { handle.iterate(ignore); }, nothing_changes},

@@ -141,6 +141,19 @@ void update_both(bt_test::handle& handle, model_map& model, number key, number v
   }
 }
 
+// The same of several at once, which may be the same key.
+void update_both_many(bt_test::handle& handle, model_map& model, number keys, bool erases,
+                      std::mt19937_64& draw) {
+  const std::array<std::size_t, 6> sizes{0, 1, 15, 16, 17, 50};
+  elements many;
+  std::vector<bool> expected;
+  for (std::size_t left = sizes.at(draw() % sizes.size()); left > 0; --left) {
+    const auto& [key, value] = many.emplace_back(draw() % keys, draw() % 200);
+    expected.push_back(erases ? model.erase(key) == 1 : model.emplace(key, value).second);
+  }
+  ASSERT_EQ(erases ? handle.erase_many(many) : handle.insert_many(many), expected);
+}
+
 TEST_P(bt_map_variant, does_what_std_map_does) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -154,8 +167,12 @@ TEST_P(bt_map_variant, does_what_std_map_does) {
     for (const unsigned erases : {1U, 4U, 7U, 8U}) {
       const number operations = keys < 1000 ? 300 : (erases == 8 ? 8000 : 4000);
       for (number i = 0; i < operations; ++i) {
-        update_both(*handle, model, draw() % keys, draw() % 200, GetParam().most_value, erases,
-                    draw);
+        if (draw() % 16 == 0) {
+          update_both_many(*handle, model, keys, draw() % 8 < erases, draw);
+        } else {
+          update_both(*handle, model, draw() % keys, draw() % 200, GetParam().most_value, erases,
+                      draw);
+        }
         if (HasFatalFailure()) return;
         if (i % (operations / 4) == 0) {
           expect_same_answers(*handle, model, keys, draw);
@@ -369,6 +386,12 @@ TEST(bt_map, refuses_places_that_are_not_as_many_as_the_keys) {
   EXPECT_THAT(found, testing::Each(std::optional(7)));
   handle.find_many(keys, found);
   EXPECT_THAT(found, testing::ElementsAre(std::optional(2), std::nullopt, std::nullopt));
+  std::array<bool, 3> answers{};
+  const std::span two = std::span(answers).first(2);
+  EXPECT_THROW(handle.insert_many(keys, keys, two), std::invalid_argument);
+  EXPECT_THROW(handle.insert_many(keys, std::span(keys).first(2), answers), std::invalid_argument);
+  EXPECT_THROW(handle.erase_many(keys, two), std::invalid_argument);
+  EXPECT_EQ(handle.size(), 1U);
 }
 
 // Needs no key for itself, also where vector instructions take the greatest for unused places.

@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -173,6 +174,11 @@ struct question_of_keys : question {
 struct question_of_elements : question {
   const elements& sorted;
 };
+// Of changes, all at once; each has an answer.
+struct question_of_changes : question {
+  const elements& changed;
+  std::vector<bool>& answers;
+};
 
 // Neither trials nor the rig ask for it.
 struct for_tests {
@@ -204,6 +210,30 @@ struct find_all : for_tests {
     for (std::size_t i = 0; i < made.size(); ++i) found.emplace_back(map.value(77));
     map.handle.find_many(made, found);
     for (const auto& each : found) keys.found.push_back(map.number(each));
+    return true;
+  }
+};
+// insert_many() or erase_many().
+template <bool Inserts>
+struct change_all : for_tests {
+  static constexpr std::string_view name = Inserts ? "test_insert_all" : "test_erase_all";
+  template <class Map, class K = typename Map::key_type, class V = typename Map::value_type>
+  static bool ask(Map& map, const question& asked) {
+    const auto& of = static_cast<const question_of_changes&>(asked);
+    std::vector<K> keys;
+    std::vector<V> values;
+    for (const auto& [key, value] : of.changed) {
+      keys.emplace_back(map.key(key));
+      values.emplace_back(map.value(value));
+    }
+    const auto answers = std::make_unique<bool[]>(keys.size());  // no std::vector of them is a span
+    const std::span places(answers.get(), keys.size());
+    if constexpr (Inserts) {
+      map.handle.insert_many(keys, values, places);
+    } else {
+      map.handle.erase_many(keys, places);
+    }
+    of.answers.assign(places.begin(), places.end());
     return true;
   }
 };
@@ -265,6 +295,9 @@ class handle {
     ask<bool>(question_of_keys{{.kind = kind<find_all>}, keys, found});
     return found;
   }
+  std::vector<bool> insert_many(const elements& added) { return change_many<true>(added); }
+  // Their values make no difference.
+  std::vector<bool> erase_many(const elements& erased) { return change_many<false>(erased); }
   std::optional<element> lower_bound(number key) {
     return ask<std::optional<element>>(kind<extra_operations::lower_bound>, key);
   }
@@ -296,6 +329,12 @@ class handle {
   }
 
  private:
+  template <bool Inserts>
+  std::vector<bool> change_many(const elements& changed) {
+    std::vector<bool> answers;
+    ask<bool>(question_of_changes{{.kind = kind<change_all<Inserts>>}, changed, answers});
+    return answers;
+  }
   template <class Answer>
   Answer ask(operation asked, number key = 0, number value = 0) {
     return ask<Answer>(question{.kind = asked, .key = key, .value = value});

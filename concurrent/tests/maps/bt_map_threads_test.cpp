@@ -122,7 +122,14 @@ TEST_P(bt_map_among_threads, adds_up_to_what_they_were_answered) {
         const bool grows = i / (operations / 6) % 2 == 0;
         const number key = draw() % keys;
         const auto kind = draw() % 8;
-        if (kind < (grows ? 4U : 1U)) {
+        if (draw() % 16 == 0) {
+          elements many(draw() % 20);
+          for (auto& [each, value] : many) value = (each = draw() % keys) % 200;
+          const auto answers = grows ? handle->insert_many(many) : handle->erase_many(many);
+          for (std::size_t at = 0; at < many.size(); ++at) {
+            if (answers[at]) net[many[at].first] += grows ? 1 : -1;
+          }
+        } else if (kind < (grows ? 4U : 1U)) {
           if (handle->insert(key, key % 200)) ++net[key];
         } else if (kind < 5) {
           if (handle->erase(key)) --net[key];

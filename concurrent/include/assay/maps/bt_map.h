@@ -23,9 +23,9 @@
 // --------
 // With bt::optimistic, the default:
 //
-// - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, are
-//   linearizable. A call that changes nothing takes effect when it reads the leaf's version, one
-//   that changes the leaf when it takes the leaf's lock.
+// - insert, insert_or_assign, update, erase, find, contains, and each find of find_many, insert of
+//   insert_many and erase of erase_many, are linearizable. A call that changes nothing takes effect
+//   when it reads the leaf's version, one that changes the leaf when it takes the leaf's lock.
 // - The same holds for try_emplace, emplace, get_or_emplace, emplace_and_visit, exchange, upsert,
 //   extract and erase_if, and for what erase_range removes from each leaf, but not for all of it.
 // - visit, empty, size, snapshot, range_snapshot, clone, lower_bound, upper_bound, floor,
@@ -43,9 +43,9 @@
 // the user's is called. The exception are snapshot operations that were disturbed several times:
 // they lock leaf after leaf, copy elements and compare keys meanwhile.
 //
-// With bt::coarse, range, iterate and approximate_size are as above, find_many is atomic in groups
-// of 16, and every other operation takes effect in one critical section. They are as fair as the
-// lock, and make progress as the lock does.
+// With bt::coarse, range, iterate, approximate_size, insert_many and erase_many are as above,
+// find_many is atomic in groups of 16, and every other operation takes effect in one critical
+// section. They are as fair as the lock, and make progress as the lock does.
 //
 // Types
 // -----
@@ -63,6 +63,7 @@
 #ifndef ASSAY_MAPS_BT_MAP_H_
 #define ASSAY_MAPS_BT_MAP_H_
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -305,6 +306,10 @@ class bt_map {
   ASSAY_IMPLICIT(visit, (parameter<K> key, F&& f) const, (key, f))
   ASSAY_IMPLICIT(find_many, (std::span<const K> keys, std::span<std::optional<V>> found) const,
                  (keys, found))
+  ASSAY_IMPLICIT(insert_many,
+                 (std::span<const K> keys, std::span<const V> values, std::span<bool> added),
+                 (keys, values, added))
+  ASSAY_IMPLICIT(erase_many, (std::span<const K> keys, std::span<bool> erased), (keys, erased))
   template <class F>
   ASSAY_IMPLICIT(range, (parameter<K> first, parameter<K> last, F f) const,
                  (first, last, std::move(f)))
@@ -642,11 +647,26 @@ class bt_map<K, V, Policies>::handle {
   // fast as one by one where the map is larger than the caches, since several searches wait for
   // memory at the same time. Throws std::invalid_argument if the sizes differ.
   void find_many(std::span<const K> keys, std::span<std::optional<V>> found) {
-    if (keys.size() != found.size()) {
-      throw std::invalid_argument(
-          "bt_map::find_many: needs as many places for values as there are keys");
-    }
+    expect_places(keys, found, "bt_map::find_many: needs as many places for values as keys");
     thread_.find_many(keys, found);
+  }
+
+  // insert() for each key, with the value in the same place of `values`; into that place of `added`
+  // what insert() would say. The calls take effect one after the other, in the order of the keys,
+  // and other threads may come between them. As fast as find_many(), for the same reason. If it
+  // throws, those elements have been added for which `added` says so. Throws std::invalid_argument
+  // if the sizes differ, with nothing changed.
+  void insert_many(std::span<const K> keys, std::span<const V> values, std::span<bool> added) {
+    expect_places(keys, values, "bt_map::insert_many: needs as many values as keys");
+    expect_places(keys, added, "bt_map::insert_many: needs as many places for answers as keys");
+    std::fill(added.begin(), added.end(), false);
+    thread_.insert_many(keys, values, added);
+  }
+  // The same for erase().
+  void erase_many(std::span<const K> keys, std::span<bool> erased) {
+    expect_places(keys, erased, "bt_map::erase_many: needs as many places for answers as keys");
+    std::fill(erased.begin(), erased.end(), false);
+    thread_.erase_many(keys, erased);
   }
 
   // Calls visit(key, value) for the elements with first <= key <= last, in ascending order, without
@@ -856,6 +876,10 @@ class bt_map<K, V, Policies>::handle {
   explicit handle(bt_map& map) : map_(&map), thread_(map.tree_, map.domain_, map.next_draws()) {}
 
   static constexpr const K* no_key = nullptr;
+
+  static void expect_places(const auto& keys, const auto& places, const char* otherwise) {
+    if (keys.size() != places.size()) throw std::invalid_argument(otherwise);
+  }
 
   // What alter() is to decide. They refer to their arguments.
   template <class F>

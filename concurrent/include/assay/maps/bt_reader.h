@@ -5,6 +5,7 @@
 #define ASSAY_MAPS_BT_READER_H_
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -19,8 +20,8 @@
 #include "assay/base/backoff.h"
 #include "assay/base/draw.h"
 #include "assay/base/point.h"
-#include "assay/maps/bt_find_many.h"
 #include "assay/maps/bt_inline_vector.h"
+#include "assay/maps/bt_many.h"
 #include "assay/maps/bt_node.h"
 #include "assay/maps/concept.h"
 #include "assay/reclaim/participant.h"
@@ -45,6 +46,7 @@ class reader {
   using piece = typename Tree::piece;
   using bound = typename Tree::bound;
   using entries = inline_vector<entry, Tree::most_in_leaf>;
+  using search = group_search<Tree>;
 
  public:
   reader(Tree& tree, domain& of, const detail::random_draws& random)
@@ -89,25 +91,12 @@ class reader {
   // `found` has as many places as there are keys.
   void find_many(std::span<const K> keys, std::span<std::optional<V>> found) {
     [[maybe_unused]] const auto guard = me_.pin_to_read();
-    using search = group_search<Tree>;
-    typename search::group each;
-    while (!keys.empty()) {
-      const auto now = keys.first(std::min(keys.size(), search::lanes));
-      {
-        const section in(tree_->shared);
-        search(*tree_).locate(now, each);
-      }
-      for (std::size_t i = 0; i < now.size(); ++i) {
-        if (each[i].is_lost) {
-          const located at = look_up<false>(now[i], each[i].way.hash);
-          each[i].is_found = at.place != Tree::nowhere;
-          each[i].found = at.found;
-        }
-        Tree::copy_of(each[i].is_found ? &each[i].found : nullptr, found[i]);
-      }
-      keys = keys.subspan(now.size());
-      found = found.subspan(now.size());
-    }
+    in_groups(keys, [&](std::size_t first, std::span<const K> some) {
+      locate_group<false>(some, [&](std::size_t i, located* at, std::uint64_t hash) {
+        const located now = at != nullptr ? *at : look_up<false>(some[i], hash);
+        Tree::copy_of(now.place != Tree::nowhere ? &now.found : nullptr, found[first + i]);
+      });
+    });
   }
 
   std::uint64_t size() {
@@ -250,6 +239,31 @@ class reader {
   [[nodiscard]] located look_up(parameter<K> key, std::uint64_t hash) {
     const section in(tree_->shared);
     return tree_->template locate<Writes>(key, hash);
+  }
+
+  // Searches for some keys, at most a group, and calls each(i, at, hash) for each of them in turn:
+  // with what was found and that key's hash, or with nullptr if the search met a change.
+  template <bool Writes, class Each>
+  void locate_group(std::span<const K> some, const Each& each) {
+    std::array<typename search::lane, search::lanes>
+        lanes;  // NOLINT(cppcoreguidelines-pro-type-member-init): much to clear, for nothing
+    const std::span used = std::span(lanes).first(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i) used[i].key = &some[i];
+    {
+      const section in(tree_->shared);
+      search(*tree_).template locate<Writes>(used);
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      each(i, used[i].is_lost ? nullptr : &used[i].found, used[i].way.hash);
+    }
+  }
+  // Calls f(first, some) for the keys, a group at a time: `first` is the place of the first of
+  // some.
+  template <class F>
+  static void in_groups(std::span<const K> keys, const F& f) {
+    for (std::size_t first = 0; first < keys.size(); first += search::lanes) {
+      f(first, keys.subspan(first, std::min(keys.size() - first, search::lanes)));
+    }
   }
 
   template <class Q>

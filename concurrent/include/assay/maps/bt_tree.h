@@ -167,19 +167,19 @@ class tree : public leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V, Pol
     return way_down(choose, follow);
   }
 
-  // For several searches at once (bt_find_many.h): what each keeps, the lock of an internal node,
+  // For several searches at once (bt_many.h): what each keeps, the lock of an internal node,
   // and the edge by which a search goes on from there, to a node that is then fetched.
   struct way {
     std::uint64_t hash;
   };
   [[nodiscard]] static way begin_way(parameter<K> key) { return {base::hash_of(key)}; }
   [[nodiscard]] static const node_lock& lock_of(edge at) { return types::internal_at(at)->lock; }
-  template <set Set>
+  template <set Set, bool Writes>
   [[nodiscard]] edge go_on(edge at, parameter<K> key, way& on) const {
     const internal& node = *types::internal_at(at);
     const edge to = node.child(node.template child_of<Set>(key, less));
     if (types::is_leaf(to)) {
-      typename base::template fetching<false>{on.hash}.fetch(types::leaf_at(to));
+      typename base::template fetching<Writes>{on.hash}.fetch(types::leaf_at(to));
     } else {
       constexpr std::size_t bytes = offsetof(internal, children);
       for (edge from = to; from < to + bytes; from += line) {

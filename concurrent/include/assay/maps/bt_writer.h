@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "assay/base/abi.h"
@@ -124,6 +125,35 @@ class writer : public reader<Tree> {
     return at.place != Tree::nowhere && erase_pinned(words::key(at.found.key), guard);
   }
 
+  // `values` and `added` have as many places as there are keys.
+  void insert_many(std::span<const K> keys, std::span<const V> values, std::span<bool> added) {
+    change_many(keys, [&](std::size_t i, located* at, std::uint64_t hash, guard_type& guard) {
+      const auto make = [&](fresh_entry& fresh) { fresh.make(keys[i], values[i]); };
+      fresh_entry fresh(*tree_);
+      for (; at != nullptr; at = read_again(*at, keys[i], hash) ? at : nullptr) {
+        added[i] = at->place == Tree::nowhere;
+        if (!added[i]) return;
+        if (!tree_->has_room(*at, keys[i])) break;
+        if (!fresh.is_made()) make(fresh);
+        if (put_at(*at, hash, fresh)) return;
+      }
+      added[i] =
+          put(guard, fresh, keys[i], make,
+              [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
+    });
+  }
+  // `erased` has as many places as there are keys.
+  void erase_many(std::span<const K> keys, std::span<bool> erased) {
+    change_many(keys, [&](std::size_t i, located* at, std::uint64_t hash, guard_type& guard) {
+      for (; at != nullptr; at = read_again(*at, keys[i], hash) ? at : nullptr) {
+        erased[i] = at->place != Tree::nowhere;
+        if (!erased[i]) return;
+        if (remove_at(*at)) return retire_removed(guard, keys[i], *at);
+      }
+      erased[i] = erase_pinned(keys[i], guard);
+    });
+  }
+
   // Nothing if last < first.
   template <class First, class Last>
   std::uint64_t erase_range(const First& first, const Last& last) {
@@ -140,6 +170,33 @@ class writer : public reader<Tree> {
   }
 
  private:
+  // Searches for the keys, some at once, and calls change(i, at, hash, guard) for each of them in
+  // turn: with where it was found, or with nullptr if it has to be sought.
+  template <class Change>
+  void change_many(std::span<const K> keys, const Change& change) {
+    // With bt::coarse an answer is of no use once the critical section has ended.
+    constexpr bool is_of_use = !synchronisation::is_coarse;
+    // A guard for each group, as a guard retires no more than some.
+    this->in_groups(keys, [&](std::size_t first, std::span<const K> some) {
+      auto guard = me_.pin();
+      this->template locate_group<true>(some, [&](std::size_t i, located* at, std::uint64_t hash) {
+        change(first + i, is_of_use ? at : nullptr, hash, guard);
+      });
+    });
+  }
+  // Where the key is now in a leaf that has changed since it was found there, as when it is the
+  // leaf of another key of the group: the range of a leaf never changes. No if the leaf is being
+  // changed or was replaced.
+  bool read_again(located& at, parameter<K> key, std::uint64_t hash) const {
+    const leaf& node = *at.where.at;
+    at.where.seen = node.lock.read();
+    if (!Tree::node_lock::is_free(at.where.seen)) return false;
+    at.places = node.places();
+    at.place = tree_->template place_in<Tree::set::scalar>(node, key, hash, at.places);
+    if (at.place != Tree::nowhere) at.found = node.at(at.place);
+    return node.lock.validate(at.where.seen);
+  }
+
   enum class found_there : std::uint8_t { as_it_is, replaced, changed };
 
   // As add(). If the key is there, met(at, fresh) says what it did with its element: it was

@@ -204,13 +204,21 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
     return {.hash = base::hash_of(key), .key = seek(key)};
   }
   [[nodiscard]] static const node_lock& lock_of(edge at) { return types::inner_at(at)->lock; }
-  template <set Set>
+  template <set Set, bool Writes>
   [[nodiscard]] edge go_on(edge at, parameter<K> /*key*/, way& on) const {
-    toward<Set, false, typename keys::sought> follow{
+    toward<Set, Writes, typename keys::sought> follow{
         .key = on.key, .hash = on.hash, .progress = on.progress};
     const edge to = follow.child(at, *types::inner_at(at), {});
     on.progress = follow.progress;
     follow.fetch(to);
+    if (!types::is_leaf(to)) {
+      const inner* const node = types::inner_at(to);
+      sync::prefetch(node);
+      if constexpr (keys::has_depth_in_edges) {
+        const int digit = keys::digit_below(on.key, types::depth_of(to));
+        if (!types::is_narrow(to)) sync::prefetch(&types::edge_by_digit(to, *node, digit));
+      }
+    }
     return to;
   }
 
