@@ -146,10 +146,11 @@ void update_both_many(bt_test::handle& handle, model_map& model, number keys, bo
                       std::mt19937_64& draw) {
   const std::array<std::size_t, 6> sizes{0, 1, 15, 16, 17, 50};
   elements many;
-  std::vector<bool> expected;
+  std::vector<std::optional<number>> expected;
   for (std::size_t left = sizes.at(draw() % sizes.size()); left > 0; --left) {
     const auto& [key, value] = many.emplace_back(draw() % keys, draw() % 200);
-    expected.push_back(erases ? model.erase(key) == 1 : model.emplace(key, value).second);
+    const bool changes = erases ? model.erase(key) == 1 : model.emplace(key, value).second;
+    expected.push_back(changes ? std::optional<number>(1) : std::nullopt);
   }
   ASSERT_EQ(erases ? handle.erase_many(many) : handle.insert_many(many), expected);
 }

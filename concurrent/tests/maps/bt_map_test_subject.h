@@ -167,17 +167,16 @@ using number = std::uint64_t;
 struct question_of_function : question {
   std::function<bt_test::number(bt_test::number)> function;
 };
-struct question_of_keys : question {
-  const std::vector<number>& sought;
-  std::vector<std::optional<number>>& found;
-};
 struct question_of_elements : question {
   const elements& sorted;
 };
-// Of changes, all at once; each has an answer.
-struct question_of_changes : question {
-  const elements& changed;
-  std::vector<bool>& answers;
+// Of several keys at once, with the values to be inserted. The answers: what was found, or
+// something if the key was inserted or erased.
+enum class call_of_many : std::uint8_t { find, insert, erase };
+struct question_of_many : question {
+  call_of_many call;
+  const elements& of;
+  std::vector<std::optional<number>>& answers;
 };
 
 // Neither trials nor the rig ask for it.
@@ -197,43 +196,36 @@ struct update_by : for_tests {
     });
   }
 };
-struct find_all : for_tests {
-  static constexpr std::string_view name = "test_find_all";
+struct many_at_once : for_tests {
+  static constexpr std::string_view name = "test_many_at_once";
   template <class Map, class K = typename Map::key_type, class V = typename Map::value_type>
   static bool ask(Map& map, const question& asked) {
-    const auto& keys = static_cast<const question_of_keys&>(asked);
-    std::vector<K> made;
-    made.reserve(keys.sought.size());
-    for (const number key : keys.sought) made.push_back(map.key(key));
-    // Something is there already, to be overwritten.
-    std::vector<std::optional<V>> found;
-    for (std::size_t i = 0; i < made.size(); ++i) found.emplace_back(map.value(77));
-    map.handle.find_many(made, found);
-    for (const auto& each : found) keys.found.push_back(map.number(each));
-    return true;
-  }
-};
-// insert_many() or erase_many().
-template <bool Inserts>
-struct change_all : for_tests {
-  static constexpr std::string_view name = Inserts ? "test_insert_all" : "test_erase_all";
-  template <class Map, class K = typename Map::key_type, class V = typename Map::value_type>
-  static bool ask(Map& map, const question& asked) {
-    const auto& of = static_cast<const question_of_changes&>(asked);
+    const auto& many = static_cast<const question_of_many&>(asked);
+    const std::size_t size = many.of.size();
     std::vector<K> keys;
     std::vector<V> values;
-    for (const auto& [key, value] : of.changed) {
+    for (const auto& [key, value] : many.of) {
       keys.emplace_back(map.key(key));
       values.emplace_back(map.value(value));
     }
-    const auto answers = std::make_unique<bool[]>(keys.size());  // no std::vector of them is a span
-    const std::span places(answers.get(), keys.size());
-    if constexpr (Inserts) {
+    if (many.call == call_of_many::find) {
+      // Something is there already, to be overwritten.
+      std::vector<std::optional<V>> found;
+      for (std::size_t i = 0; i < size; ++i) found.emplace_back(map.value(77));
+      map.handle.find_many(keys, found);
+      for (const auto& each : found) many.answers.push_back(map.number(each));
+      return true;
+    }
+    const auto done = std::make_unique<bool[]>(size);  // as no std::vector of them is a span
+    const std::span places(done.get(), size);
+    if (many.call == call_of_many::insert) {
       map.handle.insert_many(keys, values, places);
     } else {
       map.handle.erase_many(keys, places);
     }
-    of.answers.assign(places.begin(), places.end());
+    for (const bool is_done : places) {
+      many.answers.push_back(is_done ? std::optional<number>(1) : std::nullopt);
+    }
     return true;
   }
 };
@@ -291,13 +283,17 @@ class handle {
   }
   bool contains(number key) { return ask<bool>(kind<extra_operations::contains>, key); }
   std::vector<std::optional<number>> find_many(const std::vector<number>& keys) {
-    std::vector<std::optional<number>> found;
-    ask<bool>(question_of_keys{{.kind = kind<find_all>}, keys, found});
-    return found;
+    elements sought;
+    for (const number key : keys) sought.emplace_back(key, 0);
+    return ask_many(call_of_many::find, sought);
   }
-  std::vector<bool> insert_many(const elements& added) { return change_many<true>(added); }
-  // Their values make no difference.
-  std::vector<bool> erase_many(const elements& erased) { return change_many<false>(erased); }
+  // For each, 1 if it was done.
+  std::vector<std::optional<number>> insert_many(const elements& added) {
+    return ask_many(call_of_many::insert, added);
+  }
+  std::vector<std::optional<number>> erase_many(const elements& erased) {  // whatever their values
+    return ask_many(call_of_many::erase, erased);
+  }
   std::optional<element> lower_bound(number key) {
     return ask<std::optional<element>>(kind<extra_operations::lower_bound>, key);
   }
@@ -329,10 +325,10 @@ class handle {
   }
 
  private:
-  template <bool Inserts>
-  std::vector<bool> change_many(const elements& changed) {
-    std::vector<bool> answers;
-    ask<bool>(question_of_changes{{.kind = kind<change_all<Inserts>>}, changed, answers});
+  std::vector<std::optional<number>> ask_many(call_of_many call, const elements& of) {
+    std::vector<std::optional<number>> answers;
+    answers.reserve(of.size());  // so that no memory is asked for once the map has changed
+    ask<bool>(question_of_many{{.kind = kind<many_at_once>}, call, of, answers});
     return answers;
   }
   template <class Answer>
@@ -399,8 +395,8 @@ struct policies : bt_policies<K> {
 
 template <class K, class V, class Policies>
 struct tested : bt_map<K, V, Policies> {
-  using operations = assay::subject::operations<update_by, find_all, load_sorted, clear, unfreed,
-                                                approximate_size>;
+  using operations = assay::subject::operations<update_by, many_at_once, load_sorted, clear,
+                                                unfreed, approximate_size>;
 };
 
 // --- variants -----------------------------------------------------------------------------------

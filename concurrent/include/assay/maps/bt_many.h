@@ -79,14 +79,14 @@ class group_search {
     std::size_t left = 0;
     for (lane& at : each) {
       active[left] = &at;
-      left += at.is_lost ? 0 : 1;
+      left += at.is_lost ? 0U : 1U;
     }
     while (left != 0) {
       std::size_t kept = 0;
       for (std::size_t i = 0; i < left; ++i) {
         lane* const at = active[i];
         active[kept] = at;
-        kept += step<Set, Writes>(*at) ? 1 : 0;
+        kept += step<Set, Writes>(*at) ? 1U : 0U;
       }
       left = kept;
     }
