@@ -246,6 +246,15 @@ TEST(radix_map, gives_back_what_it_does_not_need) {
   }
 }
 
+TEST(radix_map, has_one_leaf_for_few_keys) {
+  radix_map<std::uint64_t, int> map;
+  auto handle = map.attach();
+  for (std::uint64_t key = 0; key < 64; ++key) handle.insert(key, 1);
+  for (std::uint64_t key = 5; key < 64; ++key) handle.erase(key);
+  EXPECT_TRUE(handle.insert(1'000'000, 1));
+  EXPECT_EQ(map.shape().nodes, 1U);
+}
+
 TEST(radix_map, does_not_split_and_join_in_turns) {
   radix_map<std::uint64_t, int> map;
   auto handle = map.attach();

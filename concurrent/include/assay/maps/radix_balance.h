@@ -249,8 +249,8 @@ class balancer<radix::tree<K, V, Policies>> {
     if (!node.lock.validate(seen)) return result::lost;
     std::sort(held.all.begin(), held.all.end(), tree_->by_key());
     made_nodes made(*tree_);
-    if (held.size() == 0) {
-      // A direct leaf that was emptied has no room for keys that are not near to those before.
+    if (held.size() < least_elements) {
+      // A direct leaf that was nearly emptied, and a key that is not near to those before.
       return replace(made, node, seen, leaf_of(made, held.all.begin(), held.all.end()), guard);
     }
     if constexpr (types::has_direct) {
