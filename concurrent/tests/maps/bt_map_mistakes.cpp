@@ -1,20 +1,23 @@
-// Whether walks through a bt_map whose leaves change in the middle of their steps show the mistake
-// that the argument names; without an argument, whether they show none.
+// Whether calls of a bt_map, or of a radix_map, that changes in the middle of their steps show the
+// mistake that the argument names; without an argument, whether they show none.
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/base/point.h"
 #include "assay/maps/bt_map.h"
+#include "assay/maps/radix_map.h"
 #include "tests/base/model_mistake.h"
 #include "tests/maps/bt_map_test_small.h"
 
@@ -22,44 +25,79 @@ namespace {
 
 using number = std::uint64_t;
 using numbers = std::vector<number>;
-using map_type = assay::bt_map<number, number, assay::bt_test::small_nodes<number>>;
+#if ASSAY_RADIX_MAP
+struct small_nodes : assay::radix_policies<number> {
+  static constexpr std::size_t leaf_capacity = 6;
+};
+#else
+using small_nodes = assay::bt_test::small_nodes<number>;
+#endif
+using map_type = assay::bt_map<number, number, small_nodes>;
 
 constexpr number tens = 30;  // keys that stay: 0, 10, 20 and so on
+
+// As what a key is in the map: in ascending order, so that keys differ in few digits, in others, or
+// in many.
+std::array<number, 10 * tens> in_map;
+void choose_keys(number seed) {
+  for (number key = 0; key < in_map.size(); ++key) {
+    const std::array<number, 3> all{key, key << 7U,
+                                    key / 60 << 34U | key / 10 % 6 << 16U | key % 10 << 7U};
+    in_map[key] = all[seed % all.size()];
+  }
+}
+number key_of(number met) {
+  return static_cast<number>(std::ranges::lower_bound(in_map, met) - in_map.begin());
+}
 
 // Keys between those that stay come and go.
 class changing {
  public:
   changing(map_type& map, number seed) : handle_(map.attach()), draw_(seed) {
-    for (number ten = 0; ten < tens; ++ten) handle_.insert(10 * ten, 1);
+    for (number ten = 0; ten < tens; ++ten) handle_.insert(in_map[10 * ten], 1);
   }
 
-  void change() {
-    const number ten = draw_() % tens * 10;
+  void change() { change_after(draw_() % tens * 10); }
+  void change_after(number ten) {
     const number one = ten + 1 + draw_() % 9;
     const number other = ten + 1 + draw_() % 9;
-    switch (draw_() % 3) {
+    switch (draw_() % 4) {
       case 0:
-        for (number key = ten + 1; key < ten + 10; ++key) handle_.insert(key, 1);
+        for (number key = ten + 1; key < ten + 10; ++key) insert(key);
         break;
       case 1:
-        for (number key = ten + 1; key < ten + 10; ++key) handle_.erase(key);
+        for (number key = ten + 1; key < ten + 10; ++key) erase(key);
+        break;
+      case 2:
+        insert(one);
         break;
       default:  // perhaps to another place of its leaf
-        handle_.erase(one);
-        handle_.erase(other);
-        handle_.insert(other, 1);
+        erase(one);
+        erase(other);
+        insert(other);
     }
   }
+  // Whether the map forgot or kept what it should not have.
+  [[nodiscard]] bool was_answered_wrongly() const { return was_answered_wrongly_; }
 
   numbers keys() {
     numbers held;
-    handle_.iterate([&](number key, number) { held.push_back(key); });
+    handle_.iterate([&](number key, number) { held.push_back(key_of(key)); });
     return held;
   }
 
  private:
+  void insert(number key) {
+    was_answered_wrongly_ |= handle_.insert(in_map[key], 1) != there_.insert(key).second;
+  }
+  void erase(number key) {
+    was_answered_wrongly_ |= handle_.erase(in_map[key]) != (there_.erase(key) == 1);
+  }
+
   map_type::handle handle_;
   std::mt19937_64 draw_;
+  std::set<number> there_;
+  bool was_answered_wrongly_ = false;
 };
 
 // Where a walk is interrupted, and by what; null for nothing.
@@ -67,7 +105,18 @@ std::string_view step_point;
 std::function<void()> at_a_step;
 bool is_in_a_step = false;
 
+// All calls for one seed pass fewer points, unless one of them waits for what never happens.
+constexpr unsigned most_points = 1'000'000;
+unsigned points_passed = 0;
+
+// What the program ends with.
+int outcome(bool is_found) { return is_found == !assay::planted_mistake.empty() ? 0 : 1; }
+
 void pass(std::string_view point) {
+  if (++points_passed > most_points) {
+    std::puts("found: a call that does not end");
+    std::exit(outcome(true));
+  }
   if (!at_a_step || is_in_a_step || point != step_point) return;
   is_in_a_step = true;  // the changes pass points, too
   at_a_step();
@@ -107,7 +156,7 @@ std::optional<std::string> broken_walk(number seed) {
     step_point = points[draw() % (is_snapshot ? 2 : 3)];
     numbers met;
     const auto visit = [&](number key, number) {
-      met.push_back(key);
+      met.push_back(key_of(key));
       pass("visit");
     };
     if (is_snapshot) {
@@ -125,17 +174,108 @@ std::optional<std::string> broken_walk(number seed) {
   return map.broken_invariant();
 }
 
+// Keys that stay go and come back by calls that are interrupted.
+std::optional<std::string> broken_update(number seed) {
+  map_type map;
+  changing changes(map, seed);
+  auto handle = map.attach();
+  std::mt19937_64 draw(seed);
+  std::array<bool, tens> is_there;
+  is_there.fill(true);
+  number ten = 0;
+  int changes_left = 0;
+  at_a_step = [&] {
+    if (draw() % 2 == 0) return;
+    for (; changes_left > 0; --changes_left) {
+      draw() % 4 == 0 ? changes.change_after((ten + tens - 1) % tens * 10) : changes.change();
+    }
+  };
+  for (int call = 0; call < 100; ++call) {
+    constexpr std::array<std::string_view, 8> points{
+        "bt_map_way_edge",           "bt_map_way_place",           "bt_map_leaf_read",
+        "bt_map_insert_before_lock", "bt_map_erase_before_lock",   "bt_map_balance_step",
+        "bt_map_split_begins",       "bt_map_balance_before_locks"};
+    step_point = draw() % 2 == 0 ? points.back() : points[draw() % points.size()];
+    changes_left = static_cast<int>(draw() % 8);
+    ten = draw() % tens;
+    const number key = in_map[10 * ten];
+    bool is_right = false;
+    if (draw() % 3 == 0) {
+      is_right = handle.contains(key) == is_there[ten];
+    } else if (is_there[ten]) {
+      is_right = handle.erase(key);
+      is_there[ten] = false;
+    } else {
+      is_right = handle.insert(key, 1);
+      is_there[ten] = true;
+    }
+    if (!is_right || changes.was_answered_wrongly()) return "a wrong answer";
+  }
+  at_a_step = nullptr;
+  for (number ten = 0; ten < tens; ++ten) handle.insert(in_map[10 * ten], 1);
+  if (auto what = broken(changes.keys())) return what;
+  return map.broken_invariant();
+}
+
+// A radix_map replaces nodes on the way to a leaf where its keys part from others at a higher
+// digit: one of those nodes gets more children meanwhile.
+std::optional<std::string> broken_way() {
+  map_type map;
+  auto handle = map.attach();
+  auto other = map.attach();
+  numbers all;
+  const auto insert = [&all](map_type::handle& by, number key) {
+    by.insert(key, 1);
+    all.push_back(key);
+  };
+  for (number key = 0; key < 8; ++key) {
+    insert(handle, key << 12U);
+    insert(handle, 5U << 16U | key << 12U);
+  }
+  number more = 0;
+  step_point = "bt_map_balance_before_locks";
+  at_a_step = [&] {
+    for (int i = 0; i < 4; ++i) insert(other, ++more << 6U);
+  };
+  for (number key = 0; key < 8; ++key) insert(handle, 2U << 16U | key << 12U);
+  at_a_step = nullptr;
+  for (const number key : all) {
+    if (!handle.contains(key)) return "a key is missing";
+  }
+  return map.broken_invariant();
+}
+// And a full leaf of neighbouring keys by a direct one: one of them is erased meanwhile.
+std::optional<std::string> broken_leaf() {
+  map_type map;
+  auto handle = map.attach();
+  auto other = map.attach();
+  for (number key = 0; key < map_type::leaf_capacity; ++key) handle.insert(key, 1);
+  step_point = "bt_map_balance_before_locks";
+  at_a_step = [&] { other.erase(3); };
+  handle.insert(map_type::leaf_capacity, 1);
+  at_a_step = nullptr;
+  if (handle.contains(3)) return "a key that was erased is there";
+  return map.broken_invariant();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) assay::planted_mistake = argv[1];
   assay::sync::at_points = [](const char* point) { pass(point); };
+  if (broken_way() || broken_leaf()) {
+    std::puts("found by what is replaced");
+    return outcome(true);
+  }
   for (number seed = 1; seed <= 2000; ++seed) {
-    const auto what = broken_walk(seed);
+    choose_keys(seed);
+    points_passed = 0;
+    auto what = broken_walk(seed);
+    if (!what) what = broken_update(seed);
     if (!what) continue;
     std::printf("found by seed %ju: %s\n", std::uintmax_t{seed}, what->c_str());
-    return argc > 1 ? 0 : 1;
+    return outcome(true);
   }
   std::puts("nothing was found");
-  return argc > 1 ? 1 : 0;
+  return outcome(false);
 }

@@ -8,10 +8,12 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <tuple>
 
 #include "assay/maps/bt_map.h"
 #include "assay/maps/elb_tree.h"
 #include "assay/maps/natarajan_mittal_bst.h"
+#include "assay/maps/radix_map.h"
 #include "assay/maps/ticket_bst.h"
 #include "assay/reclaim/hazard_pointers.h"
 
@@ -65,6 +67,27 @@ template <class K, class V, class Policy>
 using bt_map_own_synchronisation = bt_map<K, V, bt_policies_synchronisation<K, std::mutex>>;
 template <class K, class V, class Policy>
 using bt_map_no_lock = bt_map<K, V, bt_policies_synchronisation<K, bt::coarse<int>>>;
+
+template <class K, class V, class Policy>
+using radix_map_fractions = radix_map<double, V>;
+struct descending : radix_policies<int> {
+  using compare = std::greater<>;
+};
+template <class K, class V, class Policy>
+using radix_map_descending = radix_map<int, V, descending>;
+struct behind_one_lock : radix_policies<int> {
+  using synchronisation = bt::coarse<std::mutex>;
+};
+template <class K, class V, class Policy>
+using radix_map_coarse = radix_map<int, V, behind_one_lock>;
+struct transparent : radix_policies<std::tuple<int>> {
+  using compare = std::less<>;
+};
+template <class K, class V, class Policy>
+struct radix_map_wider_key {
+  radix_map<std::tuple<int>, V, transparent> map;
+  bool found = map.contains(std::tuple<long>(1L << 40U));
+};
 
 template <class Settings, class Policy>
 using elb_tree_of = elb_tree<unsigned, Policy, Settings>;

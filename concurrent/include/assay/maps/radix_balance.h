@@ -147,6 +147,9 @@ class balancer<radix::tree<K, V, Policies>> {
         }
       }
     }
+    return leaf_of_elements(made, from, to);
+  }
+  static edge leaf_of_elements(made_nodes& made, const entry* from, const entry* to) {
     leaf& node = made.template make<leaf>();
     for (; from != to; ++from) node.put(*from);
     return types::edge_to(&node);
@@ -246,8 +249,8 @@ class balancer<radix::tree<K, V, Policies>> {
     if (!node.lock.validate(seen)) return result::lost;
     std::sort(held.all.begin(), held.all.end(), tree_->by_key());
     made_nodes made(*tree_);
-    if (held.size() == 0) {
-      // A direct leaf that was emptied has no room for keys that are not near to those before.
+    if (held.size() < least_elements) {
+      // A direct leaf that was nearly emptied, and a key that is not near to those before.
       return replace(made, node, seen, leaf_of(made, held.all.begin(), held.all.end()), guard);
     }
     if constexpr (types::has_direct) {
@@ -400,23 +403,24 @@ class balancer<radix::tree<K, V, Policies>> {
     return result::done;
   }
 
-  // Joins the leaf, which is nearly empty, with its sibling, if that is a leaf and they fit in one.
+  // Joins the leaf, which is nearly empty, with the one before it or the next one, if that is a
+  // leaf and they fit in one.
   [[nodiscard]] result join(leaf& node, version seen, guard_type& guard) {
+    const result got = join_with<false>(node, seen, guard);
+    return got == result::nothing_to_do ? join_with<true>(node, seen, guard) : got;
+  }
+  template <bool Next>
+  [[nodiscard]] result join_with(leaf& node, version seen, guard_type& guard) {
     const level& parent = path_.back();
-    const inner& above = *types::inner_at(parent.node);
     edge sibling = 0;
-    const bool has_sibling = types::as_it_is(parent.node, [&](const auto& all) {
+    types::as_it_is(parent.node, [&](const auto& all) {
       const std::size_t place = all.place_of(parent.digit);
-      if (!all.is_first(place)) {
-        sibling = all.child(all.before(place));
-      } else if (!all.is_last(place)) {
-        sibling = all.child(all.after(place));
-      }
-      return sibling != 0;
+      if (Next ? all.is_last(place) : all.is_first(place)) return;
+      sibling = all.child(Next ? all.after(place) : all.before(place));
     });
-    const std::size_t children = above.size();
-    if (!has_sibling) return result::lost;  // read while it was being changed
+    const std::size_t children = types::inner_at(parent.node)->size();
     if (!parent.lock->validate(parent.seen)) return result::lost;  // (3) of radix_tree.h
+    if (sibling == 0) return result::nothing_to_do;
     if (!types::is_leaf(sibling)) return result::nothing_to_do;
     leaf& other = *types::leaf_at(sibling);
     const version other_seen = other.lock.read();
@@ -429,7 +433,8 @@ class balancer<radix::tree<K, V, Policies>> {
     if (!fit_in_one(held.size())) return result::nothing_to_do;
 
     made_nodes made(*tree_);
-    const edge both = leaf_of(made, held.all.begin(), held.all.end());
+    // If it were a direct one, the next key that is not near would part them again.
+    const edge both = leaf_of_elements(made, held.all.begin(), held.all.end());
     // What takes the place of the parent: the leaf alone, or a smaller node.
     edge instead = 0;
     if (children == 2) {
@@ -437,7 +442,7 @@ class balancer<radix::tree<K, V, Policies>> {
     } else if (!types::is_narrow(parent.node) && children - 1 <= most_to_be_narrow) {
       instead = copy<narrow>(made, parent.node);
     }
-    if (instead != 0 && instead != both) join_children(instead, parent, both);
+    if (instead != 0 && instead != both) join_children<Next>(instead, parent, both);
     const level& holder = path_[path_.size() - 2];
     locking locks(4);
     if (instead != 0) locks.add(*holder.lock, holder.seen);
@@ -448,7 +453,7 @@ class balancer<radix::tree<K, V, Policies>> {
     if (instead != 0) {
       set_edge(holder, instead);
     } else {
-      join_children(parent.node, parent, both);
+      join_children<Next>(parent.node, parent, both);
     }
     made.release();
     ASSAY_POINT("bt_map_balance_before_unlock");
@@ -495,11 +500,12 @@ class balancer<radix::tree<K, V, Policies>> {
     types::as_it_is(
         at, [&](auto& node) { node.split(node.place_of(on_way.digit), one, digit, other); });
   }
-  // The child on the way and its sibling before it, or after it if it is the first.
+  // The child on the way and the one before it or the next one.
+  template <bool Next>
   static void join_children(edge at, const level& on_way, edge both) {
     types::as_it_is(at, [&](auto& node) {
       const std::size_t place = node.place_of(on_way.digit);
-      node.join(node.is_first(place) ? place : node.before(place), both);
+      node.join(Next ? place : node.before(place), both);
     });
   }
 

@@ -40,11 +40,17 @@ class checking {
  public:
   explicit checking(const Tree& tree) : tree_(tree) {}
 
-  // Checks the nodes below `to`, whose keys are not before `below` but before `upto`, and which are
-  // below a node with the label `above`, where keys have that digit.
-  [[nodiscard]] const char* broken(edge to, const std::optional<bound>& below,
-                                   const std::optional<bound>& upto, const label* above) {
-    return types::is_leaf(to) ? broken_leaf(to, below, upto) : broken_inner(to, below, upto, above);
+  // Checks all nodes: not by recursion, as the ways of byte strings may be too long for that.
+  [[nodiscard]] const char* broken(edge top) {
+    to_do_ = {{top, std::nullopt, std::nullopt, nullptr}};
+    while (!to_do_.empty()) {
+      const part at = to_do_.back();
+      to_do_.pop_back();
+      const char* const fault =
+          types::is_leaf(at.to) ? broken_leaf(at.to, at.below, at.upto) : broken_inner(at);
+      if (fault != nullptr) return fault;
+    }
+    return nullptr;
   }
 
  private:
@@ -82,34 +88,44 @@ class checking {
     return nullptr;
   }
 
+  // A node whose keys are not before `below` but before `upto`, and whose parent has the label
+  // `above`.
+  struct part {
+    edge to;
+    std::optional<bound> below;
+    std::optional<bound> upto;
+    const label* above;
+  };
   struct child {
     edge to;
     int digit;  // its least
   };
-  const char* broken_inner(edge to, const std::optional<bound>& below,
-                           const std::optional<bound>& upto, const label* above) {
-    const inner& node = *types::inner_at(to);
+  const char* broken_inner(const part& at) {
+    const inner& node = *types::inner_at(at.to);
     const label& begins = node.keys_begin;
     if (!node_lock::is_free(node.lock.read())) return "an inner node is locked or obsolete";
-    if (above != nullptr && begins.depth() <= above->depth()) {
+    if (at.above != nullptr && begins.depth() <= at.above->depth()) {
       return "an inner node looks at a digit that one above it has looked at";
     }
     std::vector<child> children;
-    Tree::for_each_child(to, [&](int digit, edge each) { children.push_back({each, digit}); });
+    Tree::for_each_child(at.to, [&](int digit, edge each) { children.push_back({each, digit}); });
     if (children.size() != node.size()) return "an inner node has other children than it counts";
     if (children.size() < 2) return "an inner node has fewer than 2 children";
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (i > 0 && children[i].digit <= children[i - 1].digit) return "digits do not ascend";
-      const bool is_last = i + 1 == children.size();
-      if (const char* const fault = broken(
-              children[i].to, i == 0 ? below : std::optional(begins.before(children[i].digit)),
-              is_last ? upto : std::optional(begins.before(children[i + 1].digit)), &begins)) {
-        return fault;
+      if (Tree::template edge_of<Tree::set::scalar>(at.to, node, children[i].digit) !=
+          children[i].to) {
+        return "a digit leads to another child than the one that begins with it";
       }
+      const bool is_last = i + 1 == children.size();
+      to_do_.push_back(
+          {children[i].to, i == 0 ? at.below : std::optional(begins.before(children[i].digit)),
+           is_last ? at.upto : std::optional(begins.before(children[i + 1].digit)), &begins});
     }
     return nullptr;
   }
 
+  std::vector<part> to_do_;
   const Tree& tree_;
 };
 
@@ -117,8 +133,7 @@ class checking {
 template <class Tree>
 [[nodiscard]] std::optional<std::string> broken_invariant(const Tree& tree) {
   if (!Tree::node_lock::is_free(tree.root_lock.read())) return "the root is locked";
-  const char* const fault = checking<Tree>(tree).broken(tree.root.load(memory_order_acquire),
-                                                        std::nullopt, std::nullopt, nullptr);
+  const char* const fault = checking<Tree>(tree).broken(tree.root.load(memory_order_acquire));
   if (fault == nullptr) return std::nullopt;
   return fault;
 }

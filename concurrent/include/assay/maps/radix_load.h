@@ -8,6 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/abi.h"
@@ -43,34 +44,72 @@ class loading {
     }
   }
 
-  // A tree of the elements from `from` to `end`. Throws std::bad_alloc.
+  // A tree of the elements from `from` to `end`. Not by recursion, as the ways of byte strings may
+  // be too long for that. Throws std::bad_alloc.
   [[nodiscard]] edge build(const entry* from, const entry* end) {
-    constexpr std::size_t most = bt::nearly_full(Tree::leaf_capacity);
+    for (;;) {
+      edge done = leaf_of(from, end);
+      if (done == 0) open_.push_back({from, from, end, depth_of(from, end), {}});
+      while (done != 0 && !open_.empty()) {
+        part& parent = open_.back();
+        parent.children.push_back({digit_of(parent.next, parent.depth), done});
+        parent.next = end;
+        if (end != parent.end) break;
+        done = node_of(parent);
+        open_.pop_back();
+      }
+      if (open_.empty()) return done;
+      from = open_.back().next;
+      end = end_of_child(open_.back());
+    }
+  }
+  // All that was made is in the tree.
+  void release() { made_.clear(); }
+
+ private:
+  using depth_type = decltype(keys::depth_of_difference(
+      std::declval<const typename keys::sought&>(), std::declval<const typename keys::sought&>()));
+  struct child {
+    int digit;
+    edge to;
+  };
+  // An inner node whose children are being made.
+  struct part {
+    const entry* begin;
+    const entry* next;  // where the next child begins
+    const entry* end;
+    depth_type depth;
+    std::vector<child> children;
+  };
+
+  static constexpr std::size_t most = bt::nearly_full(Tree::leaf_capacity);
+
+  // A leaf of these elements, or 0 if they need more than one.
+  [[nodiscard]] edge leaf_of(const entry* from, const entry* end) {
     if (static_cast<std::size_t>(end - from) <= most) return fill(make<leaf>(), from, end);
-    const auto depth = keys::depth_of_difference(seek(from), seek(end - 1));
     if constexpr (types::has_direct) {
-      if (depth > keys::most_depth) {
+      if (depth_of(from, end) > keys::most_depth) {
         return fill(make<leaf>(seek(from) >> keys::last_bits << keys::last_bits), from, end);
       }
     }
-    // Children, each of as many digits as one leaf has room for, or of one digit.
-    struct child {
-      int digit;
-      edge to;
-    };
-    std::vector<child> children;
-    for (const entry* begin = from; begin != end;) {
-      const entry* upto = begin;
-      do {
-        const entry* next = upto;
-        while (next != end && digit_of(next, depth) == digit_of(upto, depth)) ++next;
-        if (upto != begin && static_cast<std::size_t>(next - begin) > most) break;
-        upto = next;
-      } while (upto != end);
-      children.push_back({digit_of(begin, depth), build(begin, upto)});
-      begin = upto;
+    return 0;
+  }
+  // Where the next child ends: it has as many digits as one leaf has room for, or one digit.
+  static const entry* end_of_child(const part& parent) {
+    const entry* end = parent.next;
+    for (;;) {
+      const entry* next = end;
+      while (next != parent.end && digit_of(next, parent.depth) == digit_of(end, parent.depth)) {
+        ++next;
+      }
+      if (end != parent.next && static_cast<std::size_t>(next - parent.next) > most) return end;
+      end = next;
+      if (end == parent.end) return end;
     }
-    const typename Tree::label begins(seek(from), depth);
+  }
+  [[nodiscard]] edge node_of(const part& done) {
+    const std::vector<child>& children = done.children;
+    const typename Tree::label begins(seek(done.begin), done.depth);
     const auto with = [&](auto& node) {
       for (const child& each : children) node.append(each.digit, each.to);
       return types::edge_to(&node);
@@ -90,12 +129,13 @@ class loading {
     }
     return with(make<typename types::widest>(begins));
   }
-  // All that was made is in the tree.
-  void release() { made_.clear(); }
 
- private:
   static auto seek(const entry* at) { return Tree::seek(words::key(at->key)); }
-  static int digit_of(const entry* at, auto depth) { return keys::digit_at(seek(at), depth); }
+  static int digit_of(const entry* at, depth_type depth) { return keys::digit_at(seek(at), depth); }
+  // At which depth the first and the last of these differ.
+  static depth_type depth_of(const entry* from, const entry* end) {
+    return keys::depth_of_difference(seek(from), seek(end - 1));
+  }
   static edge fill(leaf& node, const entry* from, const entry* end) {
     for (; from != end; ++from) node.put(*from);
     return types::edge_to(&node);
@@ -110,6 +150,7 @@ class loading {
 
   const Tree& tree_;
   std::vector<edge> made_;
+  std::vector<part> open_;  // each is below the one before
 };
 
 // As bt_map::load_sorted().

@@ -20,12 +20,12 @@
 // What differs from a bt_map
 // --------------------------
 // - Keys are integers of at most 64 bits, bool and characters, std::string, std::string_view and
-// the
-//   same of char8_t, and pairs and tuples of integers. Their order is std::less<K>.
+//   the same of char8_t, and pairs and tuples of integers. Their order is std::less<K>.
 // - A search passes one inner node for each digit in which many keys differ, not a number that is
 //   logarithmic in the number of elements. With keys of n bytes, at most n + 1.
 // - 64 neighbouring integers take about 12 bytes each, in all.
-// - A leaf that is nearly empty is joined with its sibling only if that is a leaf.
+// - A leaf that is nearly empty is joined with the one before it or after it only if that is a leaf
+//   with the same parent.
 
 #ifndef ASSAY_MAPS_RADIX_MAP_H_
 #define ASSAY_MAPS_RADIX_MAP_H_

@@ -278,6 +278,7 @@ struct alignas(line) nodes<K, V, Policies>::inner {
   node_lock lock;
   const label keys_begin;          // with this, except those that come before all or after all
   atomic<std::uint32_t> count{0};  // of children
+  edge deleted_next = 0;           // when the tree is deleted
 
   [[nodiscard]] std::size_t size() const { return count.load(memory_order_relaxed); }
   // By the holder of the lock, or while nobody else knows the node.
@@ -294,7 +295,8 @@ struct nodes<K, V, Policies>::narrow : inner {
   static constexpr std::size_t most_children = 16;
   using inner::inner;
 
-  // The least digit of each child. The first one takes all that are less, too.
+  // The least digit of each child: 0 of the first one, which takes all that are less than the
+  // second one's.
   std::array<atomic<std::uint16_t>, most_children> begins{};
   std::array<atomic<edge>, most_children> children{};
 
@@ -315,7 +317,9 @@ struct nodes<K, V, Policies>::narrow : inner {
     return children[place].load(memory_order_acquire);  // (1) of bt_node.h
   }
   // The place of the child before or after that at a place, which is not the first or the last.
-  [[nodiscard]] static std::size_t before(std::size_t place) { return place - 1; }
+  [[nodiscard]] static std::size_t before(std::size_t place) {
+    return std::max<std::size_t>(place, 1) - 1;
+  }
   [[nodiscard]] static std::size_t after(std::size_t place) { return place + 1; }
   [[nodiscard]] static bool is_first(std::size_t place) { return place == 0; }
   [[nodiscard]] bool is_last(std::size_t place) const { return place >= last(); }
@@ -333,7 +337,7 @@ struct nodes<K, V, Policies>::narrow : inner {
   }
   // Adds a child after all others.
   void append(int digit, edge to) {
-    set(this->size(), digit, to);
+    set(this->size(), this->size() == 0 ? 0 : digit, to);
     this->set_size(this->size() + 1);
   }
   // The child gives way to two, the second of which begins at `digit`. There is room.
@@ -354,7 +358,7 @@ struct nodes<K, V, Policies>::narrow : inner {
 
  private:
   void set(std::size_t place, int digit, edge to) {
-    begins[place].store(static_cast<std::uint16_t>(std::max(digit, 0)), memory_order_relaxed);
+    begins[place].store(static_cast<std::uint16_t>(digit), memory_order_relaxed);
     set_child(place, to);
   }
 };
@@ -382,8 +386,13 @@ struct nodes<K, V, Policies>::by_digit : inner {
   [[nodiscard]] edge child(std::size_t place) const {
     return children[place].load(memory_order_acquire);  // (1) of bt_node.h
   }
-  [[nodiscard]] std::size_t before(std::size_t place) const { return first_of(place) - 1; }
-  [[nodiscard]] std::size_t after(std::size_t place) const { return end_of(place); }
+  // In bounds also where the run, which is not the first or the last one, has just become that.
+  [[nodiscard]] std::size_t before(std::size_t place) const {
+    return std::max<std::size_t>(first_of(place), 1) - 1;
+  }
+  [[nodiscard]] std::size_t after(std::size_t place) const {
+    return std::min(end_of(place), places - 1);
+  }
   [[nodiscard]] bool is_first(std::size_t place) const { return first_of(place) == 0; }
   [[nodiscard]] bool is_last(std::size_t place) const { return end_of(place) == places; }
   [[nodiscard]] int digit_of(std::size_t place) const {

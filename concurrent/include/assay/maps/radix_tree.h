@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "assay/base/abi.h"
 #include "assay/base/atomics.h"
@@ -111,6 +112,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
       for (;;) {
         follow.fetch(to);
         if (!above->validate(above_seen)) break;  // (3)
+        ASSAY_POINT("bt_map_way_edge");
         if (types::is_leaf(to)) {
           leaf* const node = types::leaf_at(to);
           const version seen = node->lock.read();
@@ -133,7 +135,9 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   [[nodiscard]] static edge edge_of(edge at, const inner& node, int digit) {
     if (types::is_narrow(at)) {
       const auto& few = static_cast<const narrow&>(node);
-      return few.child(few.template place_of<Set>(digit));
+      const std::size_t place = few.template place_of<Set>(digit);
+      ASSAY_POINT("bt_map_way_place");
+      return few.child(place);
     }
     return types::edge_by_digit(at, node, std::clamp(digit, 0, keys::most_digit))
         .load(memory_order_acquire);  // (1) of bt_node.h
@@ -248,6 +252,7 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
       return types::as_it_is(at, [this, digit](const auto& node) {
         met.place = node.place_of(digit);
         set_bounds(node, met);
+        ASSAY_POINT("bt_map_way_place");
         return node.child(met.place);
       });
     }
@@ -350,21 +355,35 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
       }
     });
   }
+  // The ways of byte strings may be too long for recursion, here and in delete_tree().
   template <class Visit>
-  static void for_each_leaf(edge to, const Visit& visit) {
-    if (types::is_leaf(to)) {
-      visit(*types::leaf_at(to));
-    } else {
-      for_each_child(to, [&](int /*digit*/, edge child) { for_each_leaf(child, visit); });
+  static void for_each_leaf(edge top, const Visit& visit) {
+    std::vector<edge> to_do{top};  // from the last one on
+    while (!to_do.empty()) {
+      const edge to = to_do.back();
+      to_do.pop_back();
+      if (types::is_leaf(to)) {
+        visit(*types::leaf_at(to));
+        continue;
+      }
+      const auto others = static_cast<std::ptrdiff_t>(to_do.size());
+      for_each_child(to, [&to_do](int /*digit*/, edge child) { to_do.push_back(child); });
+      std::reverse(to_do.begin() + others, to_do.end());
     }
   }
-  static void delete_tree(edge to) noexcept {
-    if (types::is_leaf(to)) {
-      base::delete_leaf(types::leaf_at(to));
-      return;
+  static void delete_tree(edge top) noexcept {
+    if (types::is_leaf(top)) return base::delete_leaf(types::leaf_at(top));
+    // Inner nodes are a list, as there may be no memory for another one.
+    for (edge to_do = top; to_do != 0;) {
+      const edge to = to_do;
+      to_do = types::inner_at(to)->deleted_next;
+      for_each_child(to, [&to_do](int /*digit*/, edge child) {
+        if (types::is_leaf(child)) return base::delete_leaf(types::leaf_at(child));
+        types::inner_at(child)->deleted_next = to_do;
+        to_do = child;
+      });
+      destroy_inner(to);
     }
-    for_each_child(to, [](int /*digit*/, edge child) { delete_tree(child); });
-    destroy_inner(to);
   }
   static void destroy_inner(edge to) noexcept {
     types::as_it_is(to, [](auto& node) { memory::destroy(&node); });
@@ -372,6 +391,9 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
 
   template <class Key>
   [[nodiscard]] static typename keys::sought seek(const Key& key) {
+    static_assert(std::is_same_v<Key, K> || is_bytes<K>,
+                  "radix_map finds integers, and pairs and tuples of them, by keys of its own type "
+                  "alone: another may be one that K does not have.");
     return keys::seek(key);
   }
 
