@@ -278,7 +278,10 @@ struct alignas(line) nodes<K, V, Policies>::inner {
   node_lock lock;
   const label keys_begin;          // with this, except those that come before all or after all
   atomic<std::uint32_t> count{0};  // of children
-  edge deleted_next = 0;           // when the tree is deleted
+  // When the tree is deleted. The ways of integers are short, and this would not fit in the line
+  // that they read.
+  [[no_unique_address]] std::conditional_t<keys::has_depth_in_edges, bt::nothing, edge>
+      deleted_next{};
 
   [[nodiscard]] std::size_t size() const { return count.load(memory_order_relaxed); }
   // By the holder of the lock, or while nobody else knows the node.

@@ -373,16 +373,22 @@ class tree : public bt::leaves<tree<K, V, Policies>, K, V, Policies, nodes<K, V,
   }
   static void delete_tree(edge top) noexcept {
     if (types::is_leaf(top)) return base::delete_leaf(types::leaf_at(top));
-    // Inner nodes are a list, as there may be no memory for another one.
-    for (edge to_do = top; to_do != 0;) {
-      const edge to = to_do;
-      to_do = types::inner_at(to)->deleted_next;
-      for_each_child(to, [&to_do](int /*digit*/, edge child) {
-        if (types::is_leaf(child)) return base::delete_leaf(types::leaf_at(child));
-        types::inner_at(child)->deleted_next = to_do;
-        to_do = child;
-      });
-      destroy_inner(to);
+    if constexpr (keys::has_depth_in_edges) {
+      for_each_child(top, [](int /*digit*/, edge child) { delete_tree(child); });
+      destroy_inner(top);
+    } else {
+      // Ways may be too long for recursion. Inner nodes are a list, as there may be no memory for
+      // another one.
+      for (edge to_do = top; to_do != 0;) {
+        const edge to = to_do;
+        to_do = types::inner_at(to)->deleted_next;
+        for_each_child(to, [&to_do](int /*digit*/, edge child) {
+          if (types::is_leaf(child)) return base::delete_leaf(types::leaf_at(child));
+          types::inner_at(child)->deleted_next = to_do;
+          to_do = child;
+        });
+        destroy_inner(to);
+      }
     }
   }
   static void destroy_inner(edge to) noexcept {
