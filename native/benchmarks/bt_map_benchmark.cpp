@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <memory_resource>
 #include <optional>
 #include <random>
 #include <span>
@@ -30,7 +29,6 @@
 #include "assay/fixture/keep.h"
 #include "assay/host/usage.h"
 #include "assay/maps/bt_map.h"
-#include "assay/maps/large_pages.h"
 #include "assay/measure/ns_each.h"
 #include "assay/random/permutation.h"
 
@@ -107,16 +105,15 @@ void add_memory(fixture::turns& all) {
           [](std::uint64_t) { return inserted([](std::uint64_t i) { return i; }); });
 }
 
-struct in_resource : bt_policies<std::uint64_t> {
-  using allocator = std::pmr::polymorphic_allocator<std::byte>;
+struct in_small_pages : bt_policies<std::uint64_t> {
+  using allocator = std::allocator<std::byte>;
 };
 
-// A map with a million keys, and keys to search for, half of which are there. It is made of `from`.
+// A map with a million keys, and keys to search for, half of which are there.
 template <class Map>
 class searched_map {
  public:
-  template <class... From>
-  explicit searched_map(std::uint64_t seed, From... from) : order_(2 * keys, seed), map_(from...) {
+  explicit searched_map(std::uint64_t seed) : order_(2 * keys, seed) {
     for (std::uint64_t i = 0; i < keys; ++i) handle_.insert(order_(i), i);
   }
 
@@ -253,13 +250,10 @@ fixture::figures figures_of(const fixture::settings& settings) {
   const auto one_by_one = searched.found();
   searched.ns_of_find_many(settings.seed);
   if (one_by_one != searched.found()) throw std::logic_error("find and find_many do not agree");
-  large_pages pages;
-  std::pmr::synchronized_pool_resource pool(&pages);
-  searched_map<bt_map<std::uint64_t, std::uint64_t, in_resource>> in_large_pages(settings.seed,
-                                                                                 &pool);
+  searched_map<bt_map<std::uint64_t, std::uint64_t, in_small_pages>> in_small(settings.seed);
   fixture::turns all;
-  all.add("ns of a search", "find in large pages",
-          [&](std::uint64_t seed) { return in_large_pages.ns_of_find(seed); });
+  all.add("ns of a search", "find in small pages",
+          [&](std::uint64_t seed) { return in_small.ns_of_find(seed); });
   all.add("ns of a search", "find without a handle",
           [&](std::uint64_t seed) { return searched.ns_of_find_without_handle(seed); });
   all.add("ns of a search", "visit",

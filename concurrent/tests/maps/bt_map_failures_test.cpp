@@ -502,7 +502,7 @@ TEST(memory_of_bt_map, is_what_fuller_leaves_need) {
   std::iota(order.begin(), order.end(), 0);
   const auto grown = [&](std::size_t erased_of_6) {
     const std::int64_t before = bytes_in_use;
-    bt_map<number, number> map;
+    bt_map<number, number, bt_test::policies<number>> map;
     auto handle = map.attach();
     for (const number key : order) handle.insert(key, key);
     for (const number key : order) {

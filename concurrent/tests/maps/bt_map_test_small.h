@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 #include "assay/maps/bt_map.h"
 
@@ -12,6 +13,7 @@ namespace assay::bt_test {
 
 template <class K, class Synchronisation = bt::optimistic, class Compare = std::less<>>
 struct small_nodes : bt_policies<K> {
+  using allocator = std::allocator<std::byte>;  // whose memory tests count and let run out
   using compare = Compare;
   using synchronisation = Synchronisation;
   static constexpr std::size_t leaf_capacity = 6;

@@ -384,6 +384,7 @@ using default_capacities =
 template <class K, class Synchronisation = bt::optimistic, class Capacities = default_capacities,
           class Reclaim = reclaim::epochs, class Compare = std::less<K>>
 struct policies : bt_policies<K> {
+  using allocator = std::allocator<std::byte>;  // whose memory tests count and let run out
   using compare = Compare;
   using reclaim = Reclaim;
   using synchronisation = Synchronisation;

@@ -82,7 +82,10 @@ class leaves {
   leaves(const leaves&) = delete;
   leaves& operator=(const leaves&) = delete;
   // At rest, as swap() and clear().
-  ~leaves() { Tree::delete_tree(root.load(memory_order_relaxed)); }
+  ~leaves() {
+    Tree::delete_tree(root.load(memory_order_relaxed));
+    memory::give_back();
+  }
 
   void swap(leaves& other) noexcept(std::is_nothrow_swappable_v<compare>) {
     std::ranges::swap(less, other.less);
@@ -97,6 +100,7 @@ class leaves {
   void clear() {
     leaf* const empty = make<leaf>();
     Tree::delete_tree(root.exchange(types::edge_to(empty), memory_order_acq_rel));
+    memory::give_back();
   }
 
   // A node, box or record from the map's allocator.

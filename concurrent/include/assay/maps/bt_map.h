@@ -90,6 +90,7 @@
 #include "assay/maps/bt_writer.h"
 #include "assay/maps/concept.h"
 #include "assay/maps/implicit_handle.h"
+#include "assay/maps/node_allocator.h"
 #include "assay/maps/shape.h"
 #include "assay/reclaim/concept.h"
 #include "assay/reclaim/epochs.h"
@@ -133,10 +134,10 @@ struct bt_policies {
   using reclaim = assay::reclaim::epochs;  // when memory is freed; reclaim::none never does
   using synchronisation = bt::optimistic;  // see bt_synchronisation.h
   using index = bt::by_separators;         // what leads to leaves; radix_map.h has another
-  // Where nodes, boxes and records come from, by many threads at once.
-  using allocator = std::allocator<std::byte>;
+  // Where nodes, boxes and records come from, by many threads at once: large pages.
+  using allocator = node_allocator<std::byte>;
   // Capacities of a leaf, in elements, and of an internal node, in children: 6 to 64. With 64-bit
-  // keys and values, the nodes take 768 and 384 bytes, which allocators have sizes for.
+  // keys and values, the nodes take 768 and 384 bytes.
   static constexpr std::size_t leaf_capacity = 44;
   static constexpr std::size_t internal_capacity = 23;
 };

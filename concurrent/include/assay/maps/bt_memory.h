@@ -6,7 +6,7 @@
 //
 // What is retired is freed later, by a function without state. So an object that is made by an
 // allocator with state has a pointer to it, behind its own members. One that is made by an
-// allocator without state has nothing: it is as large as with `new`.
+// allocator without state, as the default one is, has nothing: it is as large as with `new`.
 
 #ifndef ASSAY_MAPS_BT_MEMORY_H_
 #define ASSAY_MAPS_BT_MEMORY_H_
@@ -79,6 +79,11 @@ class memory {
       destroy(made);
     }
   };
+
+  // After much was destroyed: an allocator that keeps memory for the thread may let it go.
+  static void give_back() noexcept {
+    if constexpr (requires { Allocator::give_back(); }) Allocator::give_back();
+  }
 
   // Bytes that make<T>() asks the allocator for.
   template <class T>

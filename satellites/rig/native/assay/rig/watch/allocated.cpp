@@ -1,6 +1,7 @@
 #include "assay/rig/watch/allocated.h"
 
 #include "assay/base/sanitizers.h"
+#include "assay/maps/node_arena.h"
 
 #if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
 #include <cstddef>
@@ -23,7 +24,7 @@ std::uint64_t allocated_bytes() {
   return __sanitizer_get_current_allocated_bytes();
 #else
   const struct mallinfo2 all = mallinfo2();
-  return all.uordblks + all.hblkhd;
+  return all.uordblks + all.hblkhd + node_arena::used().bytes_in_use;
 #endif
 }
 
