@@ -58,7 +58,7 @@ class strings {
 
   template <class Visit>
   void for_each(Visit&& each) {
-    read({}, nullptr, each);
+    read("", nullptr, each);
   }
 
  private:

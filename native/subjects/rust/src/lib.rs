@@ -23,7 +23,10 @@ struct Found {
 
 impl From<Option<usize>> for Found {
     fn from(found: Option<usize>) -> Self {
-        Found { value: found.unwrap_or(0), there: found.is_some() }
+        Found {
+            value: found.unwrap_or(0),
+            there: found.is_some(),
+        }
     }
 }
 
@@ -58,9 +61,11 @@ impl Numbers for Congee<usize, usize> {
         // Congee's ranges end before their last key, so that the greatest of all is in none.
         let end = last.saturating_add(1);
         let mut count = Congee::range(self, &first, &end, elements, &guard);
-        if last == usize::MAX && count < elements.len() && let Some(value) = self.get(&last, &guard) {
-            elements[count] = (last, value);
-            count += 1;
+        if last == usize::MAX && count < elements.len() {
+            if let Some(value) = self.get(&last, &guard) {
+                elements[count] = (last, value);
+                count += 1;
+            }
         }
         count
     }
@@ -82,7 +87,9 @@ impl Numbers for TreeIndex<usize, usize> {
     fn range(&self, first: usize, last: usize, elements: &mut [Element]) -> usize {
         let guard = Guard::new();
         let met = TreeIndex::range(self, first..=last, &guard);
-        met.zip(elements).map(|((key, value), element)| *element = (*key, *value)).count()
+        met.zip(elements)
+            .map(|((key, value), element)| *element = (*key, *value))
+            .count()
     }
 }
 
@@ -112,7 +119,11 @@ macro_rules! export {
             }
             #[unsafe(export_name = concat!($name, "_range"))]
             unsafe extern "C" fn range(
-                map: &$map, first: usize, last: usize, elements: *mut Element, room: usize,
+                map: &$map,
+                first: usize,
+                last: usize,
+                elements: *mut Element,
+                room: usize,
             ) -> usize {
                 let elements = unsafe { slice::from_raw_parts_mut(elements, room) };
                 Numbers::range(map, first, last, elements)
@@ -156,7 +167,8 @@ unsafe extern "C" fn scc_strings_erase(map: &Strings, key: Bytes) -> bool {
 }
 #[unsafe(no_mangle)]
 unsafe extern "C" fn scc_strings_find(map: &Strings, key: Bytes) -> Found {
-    map.peek_with(unsafe { key.get() }, |_, value| *value).into()
+    map.peek_with(unsafe { key.get() }, |_, value| *value)
+        .into()
 }
 /// Calls `visit` with each element from `first` on in ascending order, until it returns false.
 #[unsafe(no_mangle)]
@@ -167,8 +179,18 @@ unsafe extern "C" fn scc_strings_visit(
     context: *mut c_void,
 ) {
     let guard = Guard::new();
-    for (key, value) in map.range::<[u8], _>((Bound::Included(unsafe { first.get() }), Bound::Unbounded), &guard) {
-        if !visit(context, Bytes { begin: key.as_ptr(), size: key.len() }, *value) {
+    for (key, value) in map.range::<[u8], _>(
+        (Bound::Included(unsafe { first.get() }), Bound::Unbounded),
+        &guard,
+    ) {
+        if !visit(
+            context,
+            Bytes {
+                begin: key.as_ptr(),
+                size: key.len(),
+            },
+            *value,
+        ) {
             return;
         }
     }
