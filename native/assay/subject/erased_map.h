@@ -65,6 +65,7 @@ class measured_visit {
     workload::fold fold;
     std::uint64_t salt;
     value_layout bits;
+    const codec<K>& keys;
     const value_codec<V>& values;
     const std::stop_token& stop;
 
@@ -78,7 +79,7 @@ class measured_visit {
   explicit measured_visit(state& sums) : sums_(&sums) {}
 
   void operator()(const K& key, const V& value) const {
-    const std::uint64_t rank = codec<K>::rank(key);
+    const std::uint64_t rank = sums_->keys.rank(key);
     ++sums_->visited;
     if (rank < sums_->first || rank > sums_->last) {
       count_wrong(rank);
@@ -245,6 +246,7 @@ template <class K, class V, class More, class Handle>
         .fold = task.fold,
         .salt = numbers.salt,
         .bits = numbers.bits,
+        .keys = translate.key,
         .values = translate.value,
         .stop = task.stop};
     try {

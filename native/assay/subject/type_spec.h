@@ -56,7 +56,8 @@ struct type_spec {
   type_spec::kind type = kind::uint64;
   std::uint32_t least = 8;
   std::uint32_t most = 8;
-  bool bare = false;  // byte strings of the number alone, see codec<std::string>
+  std::uint32_t prefix = 0;  // of these, the first bytes, which are the same in all; keys alone
+  bool bare = false;         // byte strings of the number alone, see codec<std::string>
   // Lengths of strings, or values that are numbers. None: lengths are uniform, values any numbers.
   std::shared_ptr<const drawn_numbers> drawn{};
   unsigned bits = 64;  // of values that are numbers of 64 bits: a map may take fewer
@@ -99,7 +100,8 @@ class codec<T> {
 // Byte strings: the number with its highest byte first, so that strings are ordered as their
 // numbers are, and then words that depend on the number and on their place, so that a string put
 // together from two, or cut short, is not one. The length, too, depends on the number alone. A
-// string shorter than 8 bytes holds the low bytes of its number.
+// string shorter than 8 bytes holds the low bytes of its number. Before all that stands a prefix
+// that is the same in all strings: none, or one that leaves 8 bytes of the shortest at least.
 //
 // Bare ones, which checkers ask for, are the bytes of the number alone, the highest first, without
 // zeros at the end: 0 is the empty string, and some strings are the beginning of others. Odd
@@ -111,8 +113,10 @@ class codec<std::string> {
   explicit codec(const type_spec& type)
       : least_(type.least),
         lengths_(type.most - type.least + std::uint64_t{1}),
+        prefix_(type.prefix, '/'),
         bare_(type.bare),
-        drawn_(type.drawn) {
+        drawn_(type.drawn),
+        text_(prefix_) {
     text_.reserve(type.most);
   }
 
@@ -120,12 +124,14 @@ class codec<std::string> {
     if (bare_) return text_ = bare(number);
     const std::uint64_t hash = random::mix64(number);
     text_.resize(length(hash));
-    const std::size_t head = std::min(text_.size(), word);
+    char* const rest = text_.data() + prefix_.size();  // which never was shorter
+    const std::size_t size = text_.size() - prefix_.size();
+    const std::size_t head = std::min(size, word);
     const std::uint64_t first = big_endian(number);
-    std::memcpy(text_.data(), reinterpret_cast<const char*>(&first) + (word - head), head);
-    for (std::size_t at = word; at < text_.size(); at += word) {
+    std::memcpy(rest, reinterpret_cast<const char*>(&first) + (word - head), head);
+    for (std::size_t at = word; at < size; at += word) {
       const std::uint64_t next = hash + at * random::golden_gamma;
-      std::memcpy(text_.data() + at, &next, std::min(word, text_.size() - at));
+      std::memcpy(rest + at, &next, std::min(word, size - at));
     }
     return text_;
   }
@@ -138,7 +144,7 @@ class codec<std::string> {
   [[nodiscard]] std::uint64_t decode(std::string_view text) const {
     if (bare_) return decode_bare(text);
     if (text.size() < least_ || text.size() - least_ >= lengths_) return 0;
-    const std::uint64_t number = head(text);
+    const std::uint64_t number = head(text.substr(prefix_.size()));
     if (text.size() < word) return kept(number, text.size());
     return equals(text, number) ? number : 0;
   }
@@ -146,7 +152,8 @@ class codec<std::string> {
   [[nodiscard]] bool equals(std::string_view text, std::uint64_t number) const {
     if (bare_) return text == bare(number);
     const std::uint64_t hash = random::mix64(number);
-    if (text.size() != length(hash)) return false;
+    if (text.size() != length(hash) || !text.starts_with(prefix_)) return false;
+    text.remove_prefix(prefix_.size());
     if (kept(head(text), text.size()) != kept(number, text.size())) return false;
     for (std::size_t at = word; at < text.size(); at += word) {
       const std::uint64_t next = hash + at * random::golden_gamma;
@@ -155,8 +162,8 @@ class codec<std::string> {
     return true;
   }
 
-  [[nodiscard]] static std::uint64_t rank(std::string_view text) {
-    return text.size() < word ? 0 : head(text);
+  [[nodiscard]] std::uint64_t rank(std::string_view text) const {
+    return text.size() < prefix_.size() + word ? 0 : head(text.substr(prefix_.size()));
   }
 
  private:
@@ -207,6 +214,7 @@ class codec<std::string> {
 
   std::size_t least_;
   std::uint64_t lengths_;  // how many different ones
+  std::string prefix_;
   bool bare_;
   std::shared_ptr<const drawn_numbers> drawn_;
   std::string text_;

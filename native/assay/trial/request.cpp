@@ -205,9 +205,11 @@ struct described {
   std::optional<drawing> drawn{};
 };
 
-described parse_datum(const json_node& node, std::uint64_t fewest_bytes,
-                      bool numbers_may_be_drawn) {
+// Keys have 8 bytes at least, which tell them apart, and may begin alike; values that are numbers
+// may be drawn.
+described parse_datum(const json_node& node, bool for_keys) {
   using enum type_spec::kind;
+  const std::uint64_t fewest_bytes = for_keys ? 8 : 0;
   constexpr std::uint64_t most_bytes = 4096;
   if (!node.value().is_object()) {
     return {{.type = node.one_of<type_spec::kind>({{"uint64", uint64}, {"uint32", uint32}},
@@ -215,11 +217,15 @@ described parse_datum(const json_node& node, std::uint64_t fewest_bytes,
   }
   for (const auto& [name, kind, most] : {std::tuple("uint64", uint64, most_keys - 1),
                                          std::tuple("uint32", uint32, UINT64_C(0xffffffff))}) {
-    if (!numbers_may_be_drawn || !node.has(name)) continue;
+    if (for_keys || !node.has(name)) continue;
     node.require_keys({name});
     return {{.type = kind}, parse_drawing(node.at(name), 0, most)};
   }
-  node.require_keys({"bytes"});
+  if (for_keys) {
+    node.require_keys({"bytes"}, {"prefix"});
+  } else {
+    node.require_keys({"bytes"});
+  }
   const json_node lengths = node.at("bytes");
   std::optional<drawing> drawn;
   if (lengths.value().is_object() && lengths.has("distribution")) {
@@ -227,7 +233,13 @@ described parse_datum(const json_node& node, std::uint64_t fewest_bytes,
   }
   const auto [least, most] =
       drawn ? std::pair(drawn->from, drawn->to) : parse_span(lengths, fewest_bytes, most_bytes);
-  return {{bytes, static_cast<std::uint32_t>(least), static_cast<std::uint32_t>(most)}, drawn};
+  const std::uint64_t prefix =
+      node.has("prefix") ? node.at("prefix").whole_number(0, least - fewest_bytes) : 0;
+  return {{.type = bytes,
+           .least = static_cast<std::uint32_t>(least),
+           .most = static_cast<std::uint32_t>(most),
+           .prefix = static_cast<std::uint32_t>(prefix)},
+          drawn};
 }
 
 struct ranges {
@@ -522,12 +534,12 @@ request parse_request(std::string_view text) {
   if (node.has("warm_up_ms")) request.warm_up = milliseconds(node.at("warm_up_ms"), 0, hour_ms);
   // Keys are numbers of 63 bits, which a string of 8 bytes can tell apart.
   if (node.has("key_type")) {
-    const auto [type, drawn] = parse_datum(node.at("key_type"), 8, false);
+    const auto [type, drawn] = parse_datum(node.at("key_type"), true);
     request.key = type;
     request.key_lengths = drawn;
   }
   if (node.has("value_type")) {
-    const auto [type, drawn] = parse_datum(node.at("value_type"), 0, true);
+    const auto [type, drawn] = parse_datum(node.at("value_type"), false);
     request.value = type;
     request.values = drawn;
   }

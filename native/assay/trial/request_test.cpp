@@ -217,6 +217,8 @@ TEST(parse_request, takes_types_of_keys_and_values) {
   EXPECT_EQ(key(R"({"bytes": 16})").most, 16U);
   EXPECT_EQ(key(R"({"bytes": {"from": 8, "to": 4096}})").least, 8U);
   EXPECT_EQ(key(R"({"bytes": {"from": 8, "to": 4096}})").most, 4096U);
+  EXPECT_EQ(key(R"({"bytes": 16})").prefix, 0U);
+  EXPECT_EQ(key(R"({"bytes": {"from": 30, "to": 40}, "prefix": 22})").prefix, 22U);
   const type_spec value = parsed_with("value_type", R"({"bytes": {"from": 0, "to": 4096}})").value;
   EXPECT_EQ(value.type, type_spec::kind::bytes);
   EXPECT_EQ(value.least, 0U);
@@ -523,6 +525,9 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"key_type", R"({"bytes": {"from": 9, "to": 8}})",
             "key_type.bytes.to: must be a whole number from 9 to 4096"},
            {"key_type", R"({"byte": 8})", "key_type.bytes: is missing"},
+           {"key_type", R"({"bytes": {"from": 30, "to": 40}, "prefix": 23})",
+            "key_type.prefix: must be a whole number from 0 to 22"},
+           {"value_type", R"({"bytes": 30, "prefix": 1})", "value_type.prefix: "},
            {"value_type", R"({"bytes": -1})", "value_type.bytes: "},
            {"value_type", R"({"bytes": 4097})", "value_type.bytes: "},
            {"mix", R"({"insert": 50, "erase": 50, "find": 0, "range": 1})", "mix: the percentages"},

@@ -12,7 +12,7 @@ from assay.errors import AssayError
 from assay.words import counted, nearest, printable
 
 Structure = Literal["map", "multimap", "queue"]
-_OF_OTHERS = {"absl", "boost", "cds", "libcuckoo", "std", "tbb"}
+_OF_OTHERS = {"absl", "boost", "cds", "congee", "libcuckoo", "scc", "std", "tbb"}
 """How the names of subjects begin that are another library's."""
 
 Subject = dict[str, Any]

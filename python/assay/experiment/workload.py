@@ -247,6 +247,19 @@ class KeyTypeTable(Table):
     """Keys that are byte strings."""
 
     bytes: ValueOrTable[_KeySize, _KeyBytes]
+    prefix: Annotated[int, Field(ge=0, le=4088)] | None = None
+    """How many of their first bytes are the same in all keys; the shortest has 8 more at least."""
+
+    @model_validator(mode="after")
+    def _leaves_what_differs(self) -> "KeyTypeTable":
+        given = self.given()
+        shortest = given["bytes"]["from"] if isinstance(given["bytes"], dict) else given["bytes"]
+        if given.get("prefix", 0) > shortest - 8:
+            raise ValueError(
+                f"prefix is {given['prefix']}, and the shortest keys have {shortest} bytes, of which 8 tell "
+                f"them apart; use {shortest - 8} or less, or longer keys"
+            )
+        return self
 
 
 class ValueTypeTable(Table):

@@ -66,6 +66,7 @@ def settings(more: str, text: str = TEXT + MIX, **levels: Any) -> dict[str, Any]
         ),
         ('key_type = "uint32"', "uint32"),
         ("key_type = { bytes = 8 }", {"bytes": 8}),
+        ("key_type = { prefix = 24, bytes = 32 }", {"bytes": 32, "prefix": 24}),
         ("value_type = { bytes = { from = 0, to = 4096 } }", {"bytes": {"from": 0, "to": 4096}}),
         (
             'key_type = { bytes = { from = 8, to = 9, distribution = { kind = "zipf", exponent = 1 } } }',
@@ -290,6 +291,15 @@ def refused(text: str, place: str, *words: str) -> None:
         ("probes = 1", "probes:"),
         ('key_type = "string"', "key_type:"),
         ("key_type = { bytes = 7 }", "key_type.bytes:"),
+        (
+            "key_type = { bytes = 32, prefix = 25 }",
+            "key_type: prefix is 25, and the shortest keys have 32 bytes",
+        ),
+        (
+            "key_type = { bytes = { from = 9, to = 90 }, prefix = 2 }",
+            "key_type: prefix is 2, and the shortest keys have 9 bytes",
+        ),
+        ("value_type = { bytes = 32, prefix = 24 }", "value_type.prefix:"),
         ("value_type = { bytes = 4097 }", "value_type.bytes:"),
         ("value_type = { bytes = { from = 9, to = 8 } }", "value_type.bytes:"),
         ("value_type = { uint32 = { from = 0, to = 4294967296 } }", "value_type.uint32.to:"),
