@@ -278,20 +278,15 @@ class leaves {
       return less(words::key(one.key), words::key(other.key));
     };
   }
-  // Puts elements of one leaf into `sorted`, in place of what is there. If a key is there twice, as
-  // in a leaf that was not validated, some of `sorted` may be left as it was.
-  void sort(const entries<most_in_leaf>& met, entries<most_in_leaf>& sorted) const {
-    sorted.resize(met.size());
-#if defined(__x86_64__)
-    if constexpr (types::has_sortable_keys) {
-      if (const set with = set_now(); with != set::scalar) {
-        vector_sort::sort(with, met.begin(), met.size(), sorted.begin());
-        return;
-      }
-    }
-#endif
-    std::copy(met.begin(), met.end(), sorted.begin());
-    std::sort(sorted.begin(), sorted.end(), by_key());
+  // The elements of a leaf in ascending order: `met`, if they have it, else `sorted`, which is
+  // overwritten. If a key is there twice, as in a leaf that was not validated, some of them may be
+  // others.
+  [[nodiscard]] const entries<most_in_leaf>& in_order(const leaf& node,
+                                                      const entries<most_in_leaf>& met,
+                                                      entries<most_in_leaf>& sorted) const {
+    if (node.is_in_order()) return met;
+    sort(met, sorted);
+    return sorted;
   }
 
   // Deletes a leaf and its elements. At rest.
@@ -403,8 +398,7 @@ class leaves {
       entries<most_in_leaf> met;
       entries<most_in_leaf> sorted;
       collect(node, met);
-      sort(met, sorted);
-      for (const entry& each : sorted) {
+      for (const entry& each : in_order(node, met, sorted)) {
         visit(words::key(each.key), words::value(each.key, each.value));
       }
     });
@@ -419,6 +413,20 @@ class leaves {
 
  private:
   [[nodiscard]] const Tree& self() const { return static_cast<const Tree&>(*this); }
+
+  void sort(const entries<most_in_leaf>& met, entries<most_in_leaf>& sorted) const {
+    sorted.resize(met.size());
+#if defined(__x86_64__)
+    if constexpr (types::has_sortable_keys) {
+      if (const set with = set_now(); with != set::scalar) {
+        vector_sort::sort(with, met.begin(), met.size(), sorted.begin());
+        return;
+      }
+    }
+#endif
+    std::copy(met.begin(), met.end(), sorted.begin());
+    std::sort(sorted.begin(), sorted.end(), by_key());
+  }
 
   const set set_ = std::min(host::best_instruction_set(), layout::most_instructions);
 };

@@ -337,6 +337,8 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
 
   [[nodiscard]] key_word key_at(std::size_t place) const { return elements[place].key.load(); }
   [[nodiscard]] const auto& bytes() const { return fingerprints; }
+  // Whether the elements at ascending places have ascending keys.
+  [[nodiscard]] static constexpr bool is_in_order() { return false; }
   // Where the key with that hash probably is.
   [[nodiscard]] const void* line_of(std::uint64_t hash) const {
     return &elements[home(hash) * per_line];

@@ -158,8 +158,8 @@ class reader {
           Tree::collect_racing(node, met);
           if (found.capacity() - found.size() < met.size()) return onward::no_room;
           entries sorted = met;
-          tree_->sort(met, sorted);
-          found.insert(found.end(), sorted.begin(), sorted.end());
+          const entries& ascending = tree_->in_order(node, met, sorted);
+          found.insert(found.end(), ascending.begin(), ascending.end());
           return onward::yes;
         });
     for (const entry& each : found) {
@@ -301,9 +301,9 @@ class reader {
     piece at{};
     for (bool begins = true;; begins = false) {
       read_leaf<Ascends>(first, last, begins, at, met);
-      tree_->sort(met, sorted);
-      for (std::size_t i = 0; i < sorted.size(); ++i) {
-        if (!goes_on(visit, sorted[Ascends ? i : sorted.size() - 1 - i])) return false;
+      const entries& ascending = tree_->in_order(*at.where.at, met, sorted);
+      for (std::size_t i = 0; i < ascending.size(); ++i) {
+        if (!goes_on(visit, ascending[Ascends ? i : ascending.size() - 1 - i])) return false;
       }
       if (ends_at<Ascends>(first, last, at)) return true;
     }

@@ -170,6 +170,7 @@ struct alignas(line) nodes<K, V, Policies>::leaf {
 
   // Neither changes while others know the leaf.
   [[nodiscard]] bool is_direct() const { return has_direct && kind_ == direct; }
+  [[nodiscard]] bool is_in_order() const { return is_direct(); }  // as in bt_node.h
   [[nodiscard]] std::uint64_t first() const {
     return marks_.first[0] | std::uint64_t{marks_.first[1]} << 32U;
   }
