@@ -527,7 +527,7 @@ TEST(parse_request, refuses_what_optional_keys_cannot_be) {
            {"key_type", R"({"byte": 8})", "key_type.bytes: is missing"},
            {"key_type", R"({"bytes": {"from": 30, "to": 40}, "prefix": 23})",
             "key_type.prefix: must be a whole number from 0 to 22"},
-           {"value_type", R"({"bytes": 30, "prefix": 1})", "value_type.prefix: "},
+           {"value_type", R"({"bytes": 30, "prefix": 1})", "value_type: has no key \"prefix\""},
            {"value_type", R"({"bytes": -1})", "value_type.bytes: "},
            {"value_type", R"({"bytes": 4097})", "value_type.bytes: "},
            {"mix", R"({"insert": 50, "erase": 50, "find": 0, "range": 1})", "mix: the percentages"},
