@@ -36,8 +36,8 @@ using map_type = assay::bt_map<number, number, small_nodes>;
 
 constexpr number tens = 30;  // keys that stay: 0, 10, 20 and so on
 
-// As what a key is in the map: in ascending order, so that keys differ in few digits, in others, or
-// in many.
+// The map has these in place of keys. They ascend, and differ in low digits, in higher ones, or in
+// digits far from each other.
 std::array<number, 10 * tens> in_map;
 void choose_keys(number seed) {
   for (number key = 0; key < in_map.size(); ++key) {
@@ -212,7 +212,7 @@ std::optional<std::string> broken_update(number seed) {
     if (!is_right || changes.was_answered_wrongly()) return "a wrong answer";
   }
   at_a_step = nullptr;
-  for (number ten = 0; ten < tens; ++ten) handle.insert(in_map[10 * ten], 1);
+  for (ten = 0; ten < tens; ++ten) handle.insert(in_map[10 * ten], 1);
   if (auto what = broken(changes.keys())) return what;
   return map.broken_invariant();
 }

@@ -8,6 +8,20 @@
 
 namespace assay::bt_test {
 
+// Another type than int64_t, with digits in many places, of which few differ.
+using spread_number = long long;  // NOLINT(google-runtime-int)
+template <>
+struct numbered<spread_number> {
+  static spread_number made(std::uint64_t number) {
+    return static_cast<spread_number>(number / 60 << 34U | number / 10 % 6 << 16U |
+                                      number % 10 << 7U);
+  }
+  static std::uint64_t number(spread_number made) {
+    const auto digits = static_cast<std::uint64_t>(made);
+    return (digits >> 34U) * 60 + (digits >> 16U) % 8 * 10 + (digits >> 7U) % 16;
+  }
+};
+
 std::vector<variant> variants_of_digits() {
   using bt::optimistic;
   using std::string;
@@ -18,6 +32,8 @@ std::vector<variant> variants_of_digits() {
       variant_of<std::int64_t, uint64_t, optimistic, by_digits<>>("digits_int64_uint64"),
       variant_of<std::int64_t, uint64_t, optimistic, by_digits<6, set::scalar>>(
           "digits_int64_uint64_capacity_6_scalar"),
+      variant_of<spread_number, uint64_t, optimistic, by_digits<6>>(
+          "digits_spread_uint64_capacity_6"),
       variant_of<uint32_t, std::uint8_t, optimistic, by_digits<64, set::avx2>>(
           "digits_uint32_uint8_capacity_64_avx2"),
       variant_of<uint32_t, string, optimistic, by_digits<6>>("digits_uint32_string_capacity_6"),
