@@ -88,6 +88,20 @@ QUEUES_OF_OTHERS = (
     "cds_ms_priority_queue",
     "cds_skip_list_queue",
 )
+
+PROCESSES_OF_COHERENCE = 6  # the fewest that have an interval: they differ by a few percent
+PROCESSORS = (2, 16, 64)
+SHARED_MAPS = (
+    "bt_map",
+    "radix_map",
+    *TREES,
+    "absl_btree_shared_mutex",
+    "cds_bronson_avl_tree",
+    "tbb_hash_map",
+    "boost_concurrent_flat_map",
+    "libcuckoo_hash_map",
+)
+SHARED_BAGS = ("elb_multimap", "elb_priority_queue", "std_priority_queue_mutex")
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 LAYOUTS_OF = """
@@ -113,6 +127,7 @@ def main() -> None:
         trees,
         bt_map,
         elb_trees,
+        coherence,
         sections,
         elision,
         trials,
@@ -605,6 +620,42 @@ def elb_trees() -> None:
             variants = variants_of(ranks, pop)
             for name in variants[0]:
                 figure(f"{pop}, {name}", medians(variants, name))
+
+
+def coherence() -> None:
+    """Print how many cache lines would move between processors that share a map: a simulation."""
+    moved(SHARED_MAPS, "--updates", "0", "10", "100")
+    moved(SHARED_BAGS, "--updates", "100", "--layout", "dense", "--distributions", "uniform")
+
+
+def moved(subjects: Sequence[str], *arguments: str) -> None:
+    """Print what the simulation counts for each workload.
+
+    A line that moves m times in 1,000 operations holds all processors together to 10,000 / m million
+    operations a second if each of its moves takes 100 ns.
+    """
+    arguments = ("10000", *subjects, *arguments, "--processors", *map(str, PROCESSORS))
+    done = processes(PROCESSES_OF_COHERENCE, "coherence_benchmark", *arguments)
+    for workload in dict.fromkeys(group.split(":")[0] for group in done[0]):
+        fetched, claimed, invalidated, busiest = (
+            variants_of(done, f"{workload}: {what}")
+            for what in ("fetched", "claimed", "invalidated", "busiest")
+        )
+        print(f"\nsimulated, not measured: lines that move in 1,000 operations, 10,000 keys, {workload}")
+        for subject, number in product(subjects, PROCESSORS):
+            entrant = f"{subject}:{number}"
+            moves = [
+                1000 * (a + b)
+                for a, b in zip(medians(fetched, entrant), medians(claimed, entrant), strict=True)
+            ]
+            figure(f"{subject}, {number} processors", moves, digits=0)
+        for subject in subjects:
+            entrant = f"{subject}:{PROCESSORS[-1]}"
+            name = f"{subject}, {PROCESSORS[-1]} processors"
+            figure(
+                f"{name}, copies that end", [1000 * each for each in medians(invalidated, entrant)], digits=0
+            )
+            figure(f"{name}, the busiest line", [1000 * each for each in medians(busiest, entrant)], digits=0)
 
 
 def races(entrants: Sequence[str], mix: str) -> dict[int, Variants]:

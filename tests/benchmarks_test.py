@@ -23,6 +23,8 @@ def measure(program: str, *arguments: str, allocator: str = "") -> Groups:
     assert allocator in ("", "jemalloc")
     if program == "queue_ranks":
         arguments = ("1000",)
+    if program == "coherence_benchmark":
+        arguments = ("200", *arguments[1:], "--warm-up=10", "--counted=10")
     if program == "maps_benchmark":
         chosen = [
             word for word in arguments[1:] if not word.startswith(("--rounds", "--warm-up", "--measured"))
@@ -41,6 +43,7 @@ def measure(program: str, *arguments: str, allocator: str = "") -> Groups:
         (run.trees, 2, 32),
         (run.bt_map, 22, 304),
         (run.elb_trees, 53, 204),
+        (run.coherence, 7, 285),
     ],
 )
 def test_every_part_runs_and_gives_an_interval_for_each_figure(

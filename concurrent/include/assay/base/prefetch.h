@@ -10,9 +10,16 @@
 //
 // Both are hints of one instruction. They change nothing that a program can see, whatever the
 // address: it may be null, or point to freed memory.
+//
+// A program that simulates caches replaces them: it defines ASSAY_PREFETCH_HEADER, which names the
+// header that defines these names instead.
 
 #ifndef ASSAY_BASE_PREFETCH_H_
 #define ASSAY_BASE_PREFETCH_H_
+
+#ifdef ASSAY_PREFETCH_HEADER
+#include ASSAY_PREFETCH_HEADER
+#else
 
 namespace assay::sync {
 
@@ -30,5 +37,7 @@ inline void prefetch_to_write(const void* address) noexcept {
 }
 
 }  // namespace assay::sync
+
+#endif
 
 #endif  // ASSAY_BASE_PREFETCH_H_
