@@ -660,13 +660,13 @@ class bt_map<K, V, Policies>::handle {
   void insert_many(std::span<const K> keys, std::span<const V> values, std::span<bool> added) {
     expect_places(keys, values, "bt_map::insert_many: needs as many values as keys");
     expect_places(keys, added, "bt_map::insert_many: needs as many places for answers as keys");
-    std::fill(added.begin(), added.end(), false);
+    std::ranges::fill(added, false);
     thread_.insert_many(keys, values, added);
   }
   // The same for erase().
   void erase_many(std::span<const K> keys, std::span<bool> erased) {
     expect_places(keys, erased, "bt_map::erase_many: needs as many places for answers as keys");
-    std::fill(erased.begin(), erased.end(), false);
+    std::ranges::fill(erased, false);
     thread_.erase_many(keys, erased);
   }
 
