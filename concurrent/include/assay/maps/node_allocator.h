@@ -43,10 +43,14 @@ class node_allocator {
   friend bool operator==(const node_allocator&, const node_allocator&) = default;
 
  private:
+#if ASSAY_ADDRESS_SANITIZER || ASSAY_THREAD_SANITIZER
+  static constexpr bool is_in_arena(std::size_t /*objects*/) { return false; }
+#else
   static constexpr bool is_in_arena(std::size_t objects) {
-    return !ASSAY_ADDRESS_SANITIZER && !ASSAY_THREAD_SANITIZER && objects == 1 &&
-           sizeof(T) <= node_arena::most_bytes && alignof(T) <= node_arena::most_alignment;
+    return objects == 1 && sizeof(T) <= node_arena::most_bytes &&
+           alignof(T) <= node_arena::most_alignment;
   }
+#endif
 };
 
 }  // namespace assay::inline ASSAY_ABI

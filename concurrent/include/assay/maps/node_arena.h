@@ -12,7 +12,7 @@
 //   so that small maps take no more memory than their nodes need. It gives large pages where
 //   /sys/kernel/mm/transparent_hugepage/enabled is `always` or `madvise`, and else small ones.
 // - A chunk is cut into spans of 64 KiB, and a span into blocks of one size. A bit for each block
-//   says whether it is free. The bits and all else that describes spans is at the chunk's
+//   says whether it is free. The bits and all else that describes spans are at the chunk's
 //   beginning, so that the arena neither reads nor writes free blocks.
 // - A thread keeps some blocks of each size that it uses, at most 8 KiB or 32 blocks, for its next
 //   allocations, and exchanges half of them at once with the arena (the magazines of Bonwick and
@@ -20,9 +20,9 @@
 // - A span whose blocks are all free may become one of another size. A chunk whose spans are all
 //   free goes back to the system, unless it is the only such chunk.
 //
-// The arena never ends, so that maps that are global objects may end at any time. If several shared
-// libraries have an arena each, as hidden symbols do not make them have, each chunk knows its own:
-// any of them may free a block.
+// The arena never ends, so that maps that are global objects may end at any time. There may be
+// several arenas in a process, as of libraries that dlopen loads with RTLD_LOCAL. Each chunk knows
+// its own, so that any of them may free a block.
 //
 // A child made by `fork` can allocate and free. What other threads of the parent kept for
 // themselves is lost there.
@@ -53,7 +53,7 @@ namespace assay::inline ASSAY_ABI {
 
 class node_arena {
  public:
-  // Larger blocks, and those with a greater alignment, are not to be had here.
+  // The largest block that it has, and the greatest alignment.
   static constexpr std::size_t most_bytes = 9216;
   static constexpr std::size_t most_alignment = 64;
 
@@ -94,7 +94,7 @@ class node_arena {
     std::size_t bytes_in_use;  // of blocks, also of those that threads keep for later
     std::size_t bytes_mapped;  // address space from the system
   };
-  // As of some moment during the call, if nobody else is in the arena.
+  // Exact if no other thread is in the arena. Waits as allocate does.
   [[nodiscard]] static usage used() {
     node_arena* const arena = instance_.load(memory_order_acquire);  // (2) with (1)
     return arena == nullptr ? usage{0, 0} : arena->count();
@@ -249,9 +249,9 @@ class node_arena {
   struct chunk {
     explicit chunk(node_arena& of) : owner(&of) {}
 
-    static chunk& of(const void* block) {
-      const auto address = reinterpret_cast<std::uintptr_t>(block);
-      return *reinterpret_cast<chunk*>(address & ~(chunk_bytes - 1));
+    static chunk& of(void* block) {
+      const std::size_t offset = reinterpret_cast<std::uintptr_t>(block) % chunk_bytes;
+      return *reinterpret_cast<chunk*>(static_cast<std::byte*>(block) - offset);
     }
     span_of_blocks& span_with(const void* block) {
       return spans[static_cast<std::size_t>(static_cast<const std::byte*>(block) - begin()) /
@@ -376,9 +376,9 @@ class node_arena {
     node_arena* arena = instance_.load(memory_order_acquire);  // (2) with (1)
     if (arena != nullptr) return *arena;
     auto* const made = new node_arena;
-    if (instance_.compare_exchange_strong(arena, made, memory_order_acq_rel,  // (1) with (2)
+    if (instance_.compare_exchange_strong(arena, made, memory_order_release,  // (1) with (2)
                                           memory_order_acquire)) {            // (2) with (1)
-      when_forked();
+      lock_at_fork();
       return *made;
     }
     delete made;
@@ -404,7 +404,7 @@ class node_arena {
   static void unmap(chunk* unused) { ::munmap(unused, chunk_bytes); }
 
   // Takes all locks, so that none is held for ever in the child by a thread that is not there.
-  static void when_forked() {
+  static void lock_at_fork() {
     ::pthread_atfork(
         [] {
           node_arena& arena = instance();
@@ -423,7 +423,7 @@ class node_arena {
     return ::operator new(chunk_bytes, std::align_val_t(chunk_bytes));
   }
   static void unmap(chunk* unused) { ::operator delete(unused, std::align_val_t(chunk_bytes)); }
-  static void when_forked() {}
+  static void lock_at_fork() {}
 #endif
 
   std::array<size_class, sizes> classes_;  // locked before lock_, which protects what follows
