@@ -567,7 +567,8 @@ def bt_map() -> None:
     figure("find_many / find (goal: at least 2)", compared(one_search, "find", "find_many"))
     print("\ntime of a search among a million keys")
     figure("visit / find (goal: at most 1)", compared(one_search, "visit", "find"))
-    figure("find in large pages, the default / in small ones", compared(one_search, "find", "find in small pages"))
+    for call in ("find", "update"):
+        figure(f"{call} in large pages / in small ones", compared(one_search, call, f"{call} in small pages"))
     added = compared(one_search, "find without a handle", "find", sub)
     figure("find without a handle, ns more (goal: at most 5)", added)
     figure("update / find (goal: at most 1.5)", compared(one_search, "update", "find"))

@@ -254,6 +254,8 @@ fixture::figures figures_of(const fixture::settings& settings) {
   fixture::turns all;
   all.add("ns of a search", "find in small pages",
           [&](std::uint64_t seed) { return in_small.ns_of_find(seed); });
+  all.add("ns of a search", "update in small pages",
+          [&](std::uint64_t seed) { return in_small.ns_of_update(seed); });
   all.add("ns of a search", "find without a handle",
           [&](std::uint64_t seed) { return searched.ns_of_find_without_handle(seed); });
   all.add("ns of a search", "visit",

@@ -142,6 +142,16 @@ TEST(node_arena, gives_chunks_back_that_are_free) {
   other.free();
 }
 
+TEST(node_arena, fills_the_gaps_between_blocks_in_use) {
+  std::vector<block> all;
+  for (std::size_t i = 0; i < 4 * chunk / 1024; ++i) all.emplace_back(1024, 1);
+  const std::size_t most = mapped();
+  for (std::size_t i = 0; i < all.size(); i += 2) all[i].free();
+  for (std::size_t i = 0; i < all.size(); i += 2) all[i] = block(1024, 2);
+  EXPECT_EQ(mapped(), most);
+  for (const block& each : all) each.free();
+}
+
 TEST(node_arena, has_back_what_a_thread_kept_when_it_ends) {
   const std::size_t before = in_use();
   std::thread([] {
