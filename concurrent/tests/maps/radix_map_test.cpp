@@ -372,7 +372,7 @@ TEST(radix_map, needs_a_small_stack) {
   };
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{256} * 1024), 0);
   pthread_t thread{};
   const auto run = [](void* of) -> void* {
     (*static_cast<std::function<void()>*>(of))();
