@@ -9,7 +9,7 @@
 namespace assay::bt_test {
 
 // Another type than int64_t, with digits in many places, of which few differ.
-using spread_number = long long;  // NOLINT(google-runtime-int)
+using spread_number = long long;
 template <>
 struct numbered<spread_number> {
   static spread_number made(std::uint64_t number) {
