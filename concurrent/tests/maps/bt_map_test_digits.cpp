@@ -12,9 +12,8 @@ namespace assay::bt_test {
 using spread_number = long long;
 template <>
 struct numbered<spread_number> {
-  static spread_number made(std::uint64_t number) {
-    return static_cast<spread_number>(number / 60 << 34U | number / 10 % 6 << 16U |
-                                      number % 10 << 7U);
+  static spread_number made(std::uint64_t of) {
+    return static_cast<spread_number>(of / 60 << 34U | of / 10 % 6 << 16U | of % 10 << 7U);
   }
   static std::uint64_t number(spread_number made) {
     const auto digits = static_cast<std::uint64_t>(made);

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,10 @@ class shared_map {
              std::uint64_t seed)
       : space_(space), processors_(number), users_(number) {
     const subject::subject_entry& entry = subject::find_subject(subject);
+    if (entry.structure == subject::structure::queue &&
+        space.layout() == workload::key_layout::sparse) {
+      throw std::invalid_argument(subject + ": a queue's keys grow: choose --layout dense");
+    }
     subject::type_spec values;
     values.bits = entry.value_bits;
     map_ = entry.build({.key_range = space.range(), .threads = number, .value = values});

@@ -44,8 +44,8 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void* /*caller*/) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_read(void** place) { report(place, sizeof *place, false); }
-void __tsan_vptr_update(void** place, void* /*value*/) { report(place, sizeof *place, true); }
+void __tsan_vptr_read(void* place) { report(place, sizeof place, false); }
+void __tsan_vptr_update(void* place, void* /*value*/) { report(place, sizeof place, true); }
 void __tsan_read_range(void* place, std::size_t bytes) { report(place, bytes, false); }
 void __tsan_write_range(void* place, std::size_t bytes) { report(place, bytes, true); }
 // Called by assay/maps/elb_entry.h beside assembler that reads or writes two words at once.
