@@ -216,7 +216,8 @@ struct many_at_once : for_tests {
       for (const auto& each : found) many.answers.push_back(map.number(each));
       return true;
     }
-    const auto done = std::make_unique<bool[]>(size);  // as no std::vector of them is a span
+    // No std::vector of them is a span.
+    const auto done = std::make_unique<bool[]>(size);  // NOLINT(modernize-avoid-c-arrays)
     const std::span places(done.get(), size);
     if (many.call == call_of_many::insert) {
       map.handle.insert_many(keys, values, places);

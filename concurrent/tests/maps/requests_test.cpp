@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -41,7 +41,7 @@ TYPED_TEST(requests_to, answer_as_the_calls_do) {
       switch (draw() % 3) {
         case 0: {
           const auto expected = was_there ? std::optional(held->second) : std::nullopt;
-          waiting.find(key, [expected, &answered](std::optional<std::string> value) {
+          waiting.find(key, [expected, &answered](const std::optional<std::string>& value) {
             EXPECT_EQ(value, expected);
             ++answered;
           });

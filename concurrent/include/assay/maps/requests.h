@@ -49,7 +49,7 @@ class requests {
     finds_.push_back({std::move(key), std::move(tell)});
   }
   void insert(K key, V value, std::function<void(bool)> tell) {
-    inserts_.push_back({std::move(key), std::move(tell), std::move(value)});
+    inserts_.push_back({{std::move(key), std::move(tell)}, std::move(value)});
   }
   void erase(K key, std::function<void(bool)> tell) {
     erases_.push_back({std::move(key), std::move(tell)});
