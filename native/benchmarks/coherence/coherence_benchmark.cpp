@@ -30,9 +30,9 @@
 #include "assay/subject/any_map.h"
 #include "assay/subject/subject.h"
 #include "assay/workload/generator.h"
-#include "coherence/caches.h"
-#include "coherence/processors.h"
-#include "coherence/trace.h"
+#include "caches.h"
+#include "processors.h"
+#include "trace.h"
 
 namespace {
 

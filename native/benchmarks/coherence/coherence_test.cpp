@@ -11,9 +11,9 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "coherence/caches.h"
-#include "coherence/processors.h"
-#include "coherence/trace.h"
+#include "caches.h"
+#include "processors.h"
+#include "trace.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "coherence/trace.h"
+#include "trace.h"
 
 #include <pthread.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "coherence/caches.h"
+#include "caches.h"
 
 namespace assay::coherence {
 

@@ -20,7 +20,7 @@
 
 #include <cstddef>
 
-#include "coherence/caches.h"
+#include "caches.h"
 
 namespace assay::coherence {
 

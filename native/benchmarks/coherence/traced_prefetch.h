@@ -3,7 +3,7 @@
 #ifndef BENCHMARKS_COHERENCE_TRACED_PREFETCH_H_
 #define BENCHMARKS_COHERENCE_TRACED_PREFETCH_H_
 
-#include "coherence/trace.h"
+#include "trace.h"
 
 namespace assay::sync {
 
