@@ -196,7 +196,9 @@ std::vector<K> edges() {
 TEST(radix_map, takes_integers_at_all_edges) {
   expect_is_a_map(edges<std::uint64_t>());
   expect_is_a_map(edges<std::int32_t>());
+#ifndef __clang_analyzer__  // clang-tidy takes the hash of a char that is signed for a mistake
   expect_is_a_map(edges<char>());
+#endif
 }
 TEST(radix_map, takes_other_integers) {
   radix_map<bool, int> truths;
