@@ -8,7 +8,8 @@
 
 namespace assay::bt_test {
 
-// Another type than int64_t, with digits in many places, of which few differ.
+// Keys of the type long long, which is not std::int64_t here: their numbers are spread over three
+// digits that lie far apart, so that ways are long although there are few keys.
 using spread_number = long long;
 template <>
 struct numbered<spread_number> {

@@ -170,9 +170,9 @@ struct question_of_function : question {
 struct question_of_elements : question {
   const elements& sorted;
 };
-// Of several keys at once, with the values to be inserted. The answers: what was found, or
-// something if the key was inserted or erased.
 enum class call_of_many : std::uint8_t { find, insert, erase };
+// A question about several keys at once. `of` has the keys, and the values for an insert. An answer
+// is the value that was found, or 1 for a key that was inserted or erased.
 struct question_of_many : question {
   call_of_many call;
   const elements& of;

@@ -256,8 +256,8 @@ class KeyTypeTable(Table):
         shortest = given["bytes"]["from"] if isinstance(given["bytes"], dict) else given["bytes"]
         if given.get("prefix", 0) > shortest - 8:
             raise ValueError(
-                f"prefix is {given['prefix']}, and the shortest keys have {shortest} bytes, of which 8 tell "
-                f"them apart; use {shortest - 8} or less, or longer keys"
+                f"prefix is {given['prefix']}, and the shortest keys have {shortest} bytes: 8 or more must "
+                f"follow the prefix. Use {shortest - 8} or less, or longer keys"
             )
         return self
 
