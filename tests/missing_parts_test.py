@@ -26,7 +26,8 @@ def test_without_what_draws_charts_a_run_writes_its_page_and_says_how_to_see_the
 ) -> None:
     (tmp_path / "plain.toml").write_text(small_experiment("plain", blocks=2))
     with monkeypatch.context() as without:
-        without.setitem(sys.modules, "vl_convert", None)
+        for module in ("altair", "vl_convert"):
+            without.setitem(sys.modules, module, None)
         lines = assay("run", "plain.toml", "--anyway").stdout.splitlines()
     [place] = [number for number, line in enumerate(lines) if line.startswith("page: ")]
     assert "pip install 'assay[charts]'" in lines[place + 1]

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from assay.errors import AssayError
 
 _EXTRAS = {
+    "altair": ("altair", "charts"),
     "vl_convert": ("vl-convert-python", "charts"),
     "datasette": ("datasette", "serve"),
     "pandas": ("pandas", "parquet"),

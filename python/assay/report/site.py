@@ -140,7 +140,7 @@ def _write_campaign(
     report: Report | ImportedReport, store: Store, directory: Path, *, page_alone: bool = False
 ) -> Path:
     """Write the pages of a campaign; `page_alone` if the pages of its trials are up to date."""
-    from assay.report import page  # noqa: PLC0415 - Altair is slow to load, and unchanged pages need none of it
+    from assay.report import page  # noqa: PLC0415 - slow to load, and unchanged pages need none of it
 
     folder = directory / f"campaign-{report.campaign.id}"
     summary = {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from assay import extras
 from assay.report.charts.chart import TRIALS_HEADING, own
 from assay.report.charts.comparison import hosts, medians, ratios
 from assay.report.charts.defaults import cost, inside
@@ -101,7 +102,10 @@ def specifications(figures: Iterable[Figure]) -> dict[str, Specification]:
 
 
 def page_content(drawn: Iterable[Figure]) -> dict[str, Any]:
-    """Return what a page needs to draw figures: their specifications by kind and their data by name."""
+    """Return what a page needs to draw figures: their specifications by kind and their data by name.
+
+    There is no specification without Altair; the page's script then says what is missing.
+    """
     drawn = list(drawn)
     data = {figure.name: (figure.kind, *figure.table()) for figure in drawn if figure.rows}
-    return {"specifications": specifications(drawn), "data": data}
+    return {"specifications": specifications(drawn) if extras.available("altair") else {}, "data": data}

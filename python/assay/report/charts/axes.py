@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.plan.types import Level
 from assay.report.charts.style import Series, in_nanoseconds, readable_number

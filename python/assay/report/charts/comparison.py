@@ -6,7 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.analysis.types import Aggregate, Estimate, LevelEffect
 from assay.plan.types import Level

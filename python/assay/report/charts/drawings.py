@@ -6,7 +6,7 @@ Each function says which columns of the table `rows` it draws.
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.report.charts import style
 from assay.report.charts.axes import Across, Up

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.experiment.types import Chart
 from assay.report.charts import style

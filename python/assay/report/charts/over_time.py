@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.analysis.configurations import ConditionSensitivity
 from assay.analysis.types import HostModes

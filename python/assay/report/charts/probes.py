@@ -7,7 +7,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.analysis.intervals import median
 from assay.report.charts import style

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import altair as alt
+from assay.report.charts import alt
 
 # The first six are Paul Tol's "bright" scheme (SRON/EPS/TN/09-002), told apart in all common kinds of colour
 # blindness and on dark and light ground; the others are told apart from those by shape and dash as well.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.report.charts import style
 from assay.report.charts.axes import Up

@@ -201,7 +201,7 @@ class ForeignReport:
 
     def page(self, guide: Collection[str]) -> str:
         """Return its page; the rules in `guide` have a page of their own in `../guide/`."""
-        from assay.report import charts  # noqa: PLC0415 - Altair is slow to load
+        from assay.report import charts  # noqa: PLC0415 - slow to load
         from assay.report.page import LISTED_AT_MOST  # noqa: PLC0415
         from assay_foreign.beside import figures_beside  # noqa: PLC0415
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay.experiment import Experiment
 from assay.report.charts import style

@@ -13,7 +13,7 @@ def history_page(store: Store, name: str) -> str:
     campaigns = [campaign for campaign in store.campaigns() if campaign.experiment == name]
     if sum(of.ended > 0 and commit_of(of) is not None for of in campaigns) < FEWEST_CAMPAIGNS:
         return ""
-    from assay.report import charts  # noqa: PLC0415 - Altair is slow to load
+    from assay.report import charts  # noqa: PLC0415 - slow to load
     from assay.report.render import render  # noqa: PLC0415
     from assay_trend import words  # noqa: PLC0415
     from assay_trend.figures import figures  # noqa: PLC0415

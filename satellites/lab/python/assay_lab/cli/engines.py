@@ -119,7 +119,7 @@ def engines(
     if as_json:
         print_json({"engines": [_as_json(engine, numbers, seed) for engine in judged]})
     else:
-        from assay_lab.engines.page import write_judged  # here, as Altair is slow to load
+        from assay_lab.engines.page import write_judged  # here, as they are slow to load
 
         drawn_from = f"{numbers:,} numbers" + (f" of {own}." if own else f" of each engine, seed {seed}.")
         print_judged(judged, drawn_from, Console())

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import altair as alt
+from assay.report.charts import alt
 
 from assay import programs
 from assay.errors import AssayError

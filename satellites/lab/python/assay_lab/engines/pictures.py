@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import altair as alt
+from assay.report.charts import alt
 import numpy as np
 
 from assay.report.charts import Figure, Specification
