@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assay.report.charts import alt
-
 from assay.plan.types import Level
+from assay.report.charts import alt
 from assay.report.charts.style import Series, in_nanoseconds, readable_number
 
 LEAST, MOST = 1e-150, 1e150

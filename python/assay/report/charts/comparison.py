@@ -6,11 +6,10 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from assay.report.charts import alt
-
 from assay.analysis.types import Aggregate, Estimate, LevelEffect
 from assay.plan.types import Level
 from assay.report import words
+from assay.report.charts import alt
 from assay.report.charts.axes import Across, Up, drawable
 from assay.report.charts.defaults import over_threads
 from assay.report.charts.drawings import ENDS, table, tooltip

@@ -6,9 +6,7 @@ Each function says which columns of the table `rows` it draws.
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from assay.report.charts import alt
-
-from assay.report.charts import style
+from assay.report.charts import alt, style
 from assay.report.charts.axes import Across, Up
 from assay.report.charts.drawn import Specification
 from assay.report.charts.style import Series

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from assay.report.charts import alt
-
 from assay.experiment.types import Chart
-from assay.report.charts import style
+from assay.report.charts import alt, style
 from assay.report.charts.axes import Across, Up, wide
 from assay.report.charts.drawings import (
     ENDS,

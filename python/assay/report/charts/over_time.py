@@ -4,12 +4,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from assay.report.charts import alt
-
 from assay.analysis.configurations import ConditionSensitivity
 from assay.analysis.types import HostModes
 from assay.experiment.sensitivity import NOTHING
 from assay.experiment.types import Chart
+from assay.report.charts import alt
 from assay.report.charts.axes import Up
 from assay.report.charts.chart import draw
 from assay.report.charts.drawings import HEIGHT, TO_TRIAL, clickable, cumulative, table

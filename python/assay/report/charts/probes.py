@@ -7,10 +7,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from assay.report.charts import alt
-
 from assay.analysis.intervals import median
-from assay.report.charts import style
+from assay.report.charts import alt, style
 from assay.report.charts.axes import Up, ticks
 from assay.report.charts.drawings import HEIGHT, lines, table, tooltip
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together

@@ -5,9 +5,7 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
-from assay.report.charts import alt
-
-from assay.report.charts import style
+from assay.report.charts import alt, style
 from assay.report.charts.axes import Up
 from assay.report.charts.drawings import TO_CAMPAIGN, clickable, of_part, table
 from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together

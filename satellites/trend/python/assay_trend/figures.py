@@ -4,10 +4,8 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from assay.report.charts import alt
-
 from assay.experiment import Experiment
-from assay.report.charts import style
+from assay.report.charts import alt, style
 from assay.report.charts.axes import Up
 from assay.report.charts.drawings import ENDS, clickable, of_part, table
 from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together

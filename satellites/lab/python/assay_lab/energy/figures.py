@@ -12,14 +12,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from assay.report.charts import alt
-
 from assay import programs
 from assay.errors import AssayError
 from assay.host.joules import joules_between, joules_so_far
 from assay.host.journal import journal_folder
 from assay.host.system import System, root_script
-from assay.report.charts import Figure, Specification
+from assay.report.charts import Figure, Specification, alt
 from assay.report.figures import write_figure
 from assay_lab.energy.frequencies import held, offered
 from assay_lab.energy.measure import two_of

@@ -11,10 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from assay.report.charts import alt
 import numpy as np
 
-from assay.report.charts import Figure, Specification
+from assay.report.charts import Figure, Specification, alt
 from assay.report.charts.axes import ticks
 from assay.report.charts.drawn import Row
 from assay.report.charts.style import COLORS, GREY, LINES, Series, to_dict
