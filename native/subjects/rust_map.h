@@ -7,9 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "assay/maps/plain_handle.h"
 
@@ -32,23 +33,26 @@ struct found {
 }  // namespace rust
 
 // Declares the functions of a map, and gathers them in the type NAME_functions.
-#define ASSAY_RUST_MAP(NAME)                                                         \
-  extern "C" {                                                                       \
-  void* NAME##_new();                                                                \
-  void NAME##_delete(void* map);                                                     \
-  bool NAME##_insert(const void* map, std::uint64_t key, std::uint64_t value);       \
-  bool NAME##_erase(const void* map, std::uint64_t key);                             \
-  rust::found NAME##_find(const void* map, std::uint64_t key);                       \
-  std::size_t NAME##_range(const void* map, std::uint64_t first, std::uint64_t last, \
-                           rust::element* elements, std::size_t room);               \
-  }                                                                                  \
-  struct NAME##_functions {                                                          \
-    static constexpr auto make = NAME##_new;                                         \
-    static constexpr auto destroy = NAME##_delete;                                   \
-    static constexpr auto insert = NAME##_insert;                                    \
-    static constexpr auto erase = NAME##_erase;                                      \
-    static constexpr auto find = NAME##_find;                                        \
-    static constexpr auto range = NAME##_range;                                      \
+#define ASSAY_RUST_MAP(NAME)                                                                    \
+  extern "C" {                                                                                  \
+  void* NAME##_new();                                                                           \
+  void NAME##_delete(void* map);                                                                \
+  bool NAME##_insert(const void* map, std::uint64_t key, std::uint64_t value);                  \
+  bool NAME##_erase(const void* map, std::uint64_t key);                                        \
+  rust::found NAME##_find(const void* map, std::uint64_t key);                                  \
+  std::size_t NAME##_range(const void* map, std::uint64_t first, std::uint64_t last,            \
+                           rust::element* elements, std::size_t room);                          \
+  void NAME##_walk(const void* map, bool (*visit)(void* context, std::uint64_t, std::uint64_t), \
+                   void* context);                                                              \
+  }                                                                                             \
+  struct NAME##_functions {                                                                     \
+    static constexpr auto make = NAME##_new;                                                    \
+    static constexpr auto destroy = NAME##_delete;                                              \
+    static constexpr auto insert = NAME##_insert;                                               \
+    static constexpr auto erase = NAME##_erase;                                                 \
+    static constexpr auto find = NAME##_find;                                                   \
+    static constexpr auto range = NAME##_range;                                                 \
+    static constexpr auto walk = NAME##_walk;                                                   \
   };
 
 namespace rust {
@@ -64,6 +68,32 @@ class owned {
     void operator()(void* map) const { Functions::destroy(map); }
   };
   std::unique_ptr<void, destroy> map_{Functions::make()};
+};
+
+// What a Rust function calls through `function`, with this object as its context, until it returns
+// false. An exception waits until rethrow(), as none may pass through Rust.
+template <class Visit>
+class visit_from_rust {
+ public:
+  explicit visit_from_rust(Visit visit) : visit_(std::move(visit)) {}
+
+  template <class... Element>
+  static bool function(void* context, Element... element) {
+    auto& self = *static_cast<visit_from_rust*>(context);
+    try {
+      return self.visit_(element...);
+    } catch (...) {
+      self.thrown_ = std::current_exception();
+      return false;
+    }
+  }
+  void rethrow() const {
+    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  Visit visit_;
+  std::exception_ptr thrown_;
 };
 
 // Numbers to numbers. A range reads as many elements at once as fit in a part, each part by a
@@ -96,7 +126,12 @@ class map_of_numbers {
 
   template <class Visit>
   void for_each(Visit&& visit) {
-    range(0, std::numeric_limits<std::uint64_t>::max(), visit);
+    visit_from_rust walk([&visit](std::uint64_t key, std::uint64_t value) {
+      visit(key, value);
+      return true;
+    });
+    Functions::walk(map_.get(), walk.template function<std::uint64_t, std::uint64_t>, &walk);
+    walk.rethrow();
   }
 
  private:

@@ -1,6 +1,5 @@
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,31 +62,17 @@ class strings {
 
  private:
   template <class Visit>
-  struct reading {
-    const std::string* last;
-    Visit& each;
-    std::string key{};
-    std::exception_ptr thrown{};
-  };
-
-  // An exception of `each` waits until Rust's function has returned, as none may pass through it.
-  template <class Visit>
   void read(std::string_view first, const std::string* last, Visit& each) {
-    reading<Visit> state{last, each};
-    const auto visit = [](void* context, bytes key, std::uint64_t value) {
-      auto& self = *static_cast<reading<Visit>*>(context);
-      try {
-        self.key.assign(key.begin, key.size);
-        if (self.last != nullptr && self.key > *self.last) return false;
-        self.each(self.key, value);
-        return true;
-      } catch (...) {
-        self.thrown = std::current_exception();
-        return false;
-      }
-    };
-    scc_strings_visit(map_.get(), bytes(first), visit, &state);
-    if (state.thrown != nullptr) std::rethrow_exception(state.thrown);
+    rust::visit_from_rust visit(
+        [last, &each, key = std::string()](bytes met, std::uint64_t value) mutable {
+          key.assign(met.begin, met.size);
+          if (last != nullptr && key > *last) return false;
+          each(key, value);
+          return true;
+        });
+    scc_strings_visit(map_.get(), bytes(first), visit.template function<bytes, std::uint64_t>,
+                      &visit);
+    visit.rethrow();
   }
 
   rust::owned<functions> map_;

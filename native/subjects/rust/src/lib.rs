@@ -39,6 +39,8 @@ trait Numbers {
     /// Writes the first elements from `first` to `last`, both included, in ascending order, as many as
     /// there is room for, and returns their number.
     fn range(&self, first: usize, last: usize, elements: &mut [Element]) -> usize;
+    /// Calls `visit` with each element in ascending order, until it returns false.
+    fn walk(&self, visit: impl FnMut(usize, usize) -> bool);
 }
 
 impl Numbers for Congee<usize, usize> {
@@ -69,6 +71,21 @@ impl Numbers for Congee<usize, usize> {
         }
         count
     }
+    fn walk(&self, mut visit: impl FnMut(usize, usize) -> bool) {
+        let mut elements = [(0, 0); 128];
+        let mut first = 0;
+        loop {
+            let count = Numbers::range(self, first, usize::MAX, &mut elements);
+            let met = &elements[..count];
+            if !met.iter().all(|(key, value)| visit(*key, *value)) || count < elements.len() {
+                return;
+            }
+            match met[count - 1].0.checked_add(1) {
+                Some(next) => first = next,
+                None => return,
+            }
+        }
+    }
 }
 
 impl Numbers for TreeIndex<usize, usize> {
@@ -90,6 +107,12 @@ impl Numbers for TreeIndex<usize, usize> {
         met.zip(elements)
             .map(|((key, value), element)| *element = (*key, *value))
             .count()
+    }
+    // A range begins by going back over leaves, which in scc 3.8.8 may never end after erases of several
+    // threads. A walk goes forward only.
+    fn walk(&self, mut visit: impl FnMut(usize, usize) -> bool) {
+        let guard = Guard::new();
+        self.iter(&guard).all(|(key, value)| visit(*key, *value));
     }
 }
 
@@ -127,6 +150,14 @@ macro_rules! export {
             ) -> usize {
                 let elements = unsafe { slice::from_raw_parts_mut(elements, room) };
                 Numbers::range(map, first, last, elements)
+            }
+            #[unsafe(export_name = concat!($name, "_walk"))]
+            extern "C" fn walk(
+                map: &$map,
+                visit: extern "C" fn(context: *mut c_void, key: usize, value: usize) -> bool,
+                context: *mut c_void,
+            ) {
+                Numbers::walk(map, |key, value| visit(context, key, value));
             }
         };
     };
@@ -179,10 +210,12 @@ unsafe extern "C" fn scc_strings_visit(
     context: *mut c_void,
 ) {
     let guard = Guard::new();
-    for (key, value) in map.range::<[u8], _>(
-        (Bound::Included(unsafe { first.get() }), Bound::Unbounded),
-        &guard,
-    ) {
+    // A walk has no first key, as `Numbers::walk` says why.
+    let first = match unsafe { first.get() } {
+        [] => Bound::Unbounded,
+        first => Bound::Included(first),
+    };
+    for (key, value) in map.range::<[u8], _>((first, Bound::Unbounded), &guard) {
         if !visit(
             context,
             Bytes {
