@@ -457,7 +457,7 @@ void many_say_what_they_did(tests::countdown& steps) {
       }
       ASSERT_EQ(map.broken_invariant(), std::nullopt);
     }
-    EXPECT_GT(steps_done, 1U);
+    EXPECT_TRUE(erases || steps_done > 1);  // an erase may have no step that fails
   }
 }
 template <class Map>

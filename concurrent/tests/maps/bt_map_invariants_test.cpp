@@ -178,7 +178,7 @@ TEST(invariants_of_radix_map, have_a_message_each) {
                                             before_the_last.second();
                                           }});
   narrow same{node.keys_begin};
-  for (const int child : {0, 1}) same.append(node.digit_of(child), node.child(child));
+  for (const std::size_t child : {0U, 1U}) same.append(node.digit_of(child), node.child(child));
   expect_message("an inner node looks at a digit that one above it has looked at",
                  set(node.children[0], types::edge_to(&same)));
 
