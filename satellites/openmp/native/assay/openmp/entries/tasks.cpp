@@ -1,0 +1,95 @@
+// task, taskwait, taskyield and taskgroup.
+
+#include <cstddef>
+#include <cstring>
+
+#include "assay/openmp/dependences.h"
+#include "assay/openmp/entries/entry.h"
+#include "assay/openmp/team.h"
+#include "assay/openmp/work.h"
+
+namespace assay::omp {
+
+namespace {
+
+// As gcc numbers them.
+constexpr unsigned flag_final = 1U << 1U;
+constexpr unsigned flag_depend = 1U << 3U;
+constexpr unsigned flag_detach = 1U << 13U;
+
+// Runs a task before its maker goes on: `if(false)`, or inside of a final task.
+void run_at_once(task* made, bool detached) {
+  if (!detached) {
+    run(made);
+    return;
+  }
+  made->events.fetch_add(1, memory_order_relaxed);  // keeps it while we wait for its event
+  run(made);
+  work_until([&] { return made->events.load(memory_order_acquire) == 1; }, self().current);
+  end_event(made);
+}
+
+}  // namespace
+
+ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*),
+                                  long argument_bytes, long argument_alignment, bool deferred,
+                                  unsigned flags, void** dependence_list, int /*priority*/,
+                                  void* detach) {
+  thread& mine = self();
+  member& at = *mine.me;
+  if (at.in->cancelled.load(memory_order_relaxed)) return;
+  const bool depends = (flags & flag_depend) != 0;
+  const bool detached = (flags & flag_detach) != 0;
+  deferred = deferred && !mine.current->final && (at.in->size > 1 || depends || detached);
+  task* const made = make_task(static_cast<std::size_t>(argument_bytes),
+                               static_cast<std::size_t>(argument_alignment));
+  made->function = function;
+  made->final = made->final || (flags & flag_final) != 0;
+  if (detached) {
+    made->events.store(2, memory_order_relaxed);
+    *static_cast<void**>(detach) = made;
+    if (data != nullptr) *static_cast<void**>(data) = made;
+  }
+  if (copy != nullptr) {
+    copy(made->data, data);
+  } else if (argument_bytes != 0) {
+    std::memcpy(made->data, data, static_cast<std::size_t>(argument_bytes));
+  }
+  if (depends) {
+    if (!deferred) wait_for_dependences(dependence_list);
+    if (!depend(*made, dependence_list)) return;
+  }
+  if (!deferred) {
+    run_at_once(made, detached);
+  } else if (at.ready.push(made)) {
+    at.in->news.tell();
+  } else {
+    run(made);
+  }
+}
+
+ASSAY_OPENMP_ENTRY void GOMP_taskwait() { wait_for_children(); }
+
+ASSAY_OPENMP_ENTRY void GOMP_taskwait_depend(void** dependence_list) {
+  wait_for_dependences(dependence_list);
+}
+
+ASSAY_OPENMP_ENTRY void GOMP_taskyield() { static_cast<void>(run_one(self().current)); }
+
+ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
+  task& mine = *self().current;
+  auto* const group = new taskgroup;
+  group->outer = mine.group;
+  mine.group = group;
+}
+
+ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
+  task& mine = *self().current;
+  taskgroup* const group = mine.group;
+  work_until([&] { return group->unfinished.load(memory_order_acquire) == 0; },
+             &mine);  // (3) in task.cpp
+  mine.group = group->outer;
+  delete group;
+}
+
+}  // namespace assay::omp

@@ -1,0 +1,332 @@
+#include "assay/openmp/team.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "assay/openmp/dependences.h"
+#include "assay/openmp/work.h"
+
+namespace assay::omp {
+namespace {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local thread* this_thread = nullptr;
+
+// Threads that wait to be needed, and teams that nobody uses. Neither is ever freed: a thread may
+// still be about to leave a team that has ended.
+struct reserve {
+  std::mutex mutex;
+  std::vector<thread*> threads;
+  std::multimap<unsigned, team*> teams;
+  unsigned started = 0;  // all threads that the runtime has started
+};
+
+reserve& in_reserve() {
+  static auto* const all = new reserve;
+  return *all;
+}
+
+// What a thread that is not at work waits in.
+template <class Ready>
+void wait_quietly(events& news, const Ready& ready) {
+  patience patience;
+  while (!ready()) {
+    if (patience.look_again()) continue;
+    const std::uint32_t key = news.prepare();
+    if (ready()) {
+      news.forget();
+      return;
+    }
+    const asleep sleeping;
+    news.sleep(key);
+  }
+}
+
+// At the end of a region: when all threads are there, and no task is left.
+void end_region(member& mine) {
+  team& in = *mine.in;
+  if (!mine.implicit_task.alone()) {
+    work_until([&] { return mine.implicit_task.alone(); }, nullptr);
+  }
+  const std::uint32_t epoch = in.last.epoch();
+  if (in.last.arrive(mine.id)) {
+    in.last.release();
+    in.news.tell();
+    return;
+  }
+  work_until([&] { return in.last.epoch() != epoch; }, nullptr);
+}
+
+void serve(thread& mine, member& as) {
+  team& in = *as.in;
+  mine.me = &as;
+  mine.current = &as.implicit_task;
+  awake.fetch_add(1, memory_order_relaxed);
+  for (std::uint32_t seen = as.begun_before;; ++seen) {
+    // (1) with (2): what the master set.
+    wait_quietly(in.news, [&] { return in.begun.load(memory_order_acquire) != seen; });
+    if (in.disbanded.load(memory_order_relaxed)) break;
+    in.function(in.data);
+    end_region(as);
+  }
+  awake.fetch_sub(1, memory_order_relaxed);
+  mine.me = nullptr;
+  mine.current = nullptr;
+  in.gone.fetch_add(1, memory_order_release);  // (3) with (4): the thread touches the team no more
+}
+
+void* work(void* given) {
+  thread& mine = *static_cast<thread*>(given);
+  this_thread = &mine;
+  while (true) {
+    mine.given.wait(nullptr, memory_order_acquire);  // with the release in give()
+    serve(mine, *mine.given.exchange(nullptr, memory_order_acquire));
+    reserve& all = in_reserve();
+    const std::scoped_lock held(all.mutex);
+    all.threads.push_back(&mine);
+  }
+  return nullptr;
+}
+
+// Starts a thread, or says why not and returns null.
+thread* start_thread() {
+  auto fresh = std::make_unique<thread>();
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const std::size_t stack = process_settings().stack_bytes;
+  int error = stack == 0 ? 0 : pthread_attr_setstacksize(&attributes, stack);
+  if (error != 0) {
+    std::fprintf(stderr,
+                 "libassay-gomp: OMP_STACKSIZE: a stack of %zu bytes is refused (%s); threads have "
+                 "the usual one\n",
+                 stack, std::strerror(error));
+  }
+  pthread_t id{};
+  error = pthread_create(&id, &attributes, work, fresh.get());
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    std::fprintf(stderr,
+                 "libassay-gomp: no further thread can be started (%s): the team is smaller than "
+                 "asked for\n",
+                 std::strerror(error));
+    return nullptr;
+  }
+  return fresh.release();
+}
+
+// As many threads as can be had, up to `wanted`.
+std::vector<thread*> take_threads(unsigned wanted) {
+  std::vector<thread*> taken;
+  reserve& all = in_reserve();
+  const std::scoped_lock held(all.mutex);
+  while (taken.size() < wanted && !all.threads.empty()) {
+    taken.push_back(all.threads.back());
+    all.threads.pop_back();
+  }
+  while (taken.size() < wanted && all.started + 1 < process_settings().thread_limit) {
+    thread* const fresh = start_thread();
+    if (fresh == nullptr) break;
+    ++all.started;
+    taken.push_back(fresh);
+  }
+  return taken;
+}
+
+// A team that nobody uses, of that size, or a new one.
+team* take_team(unsigned size, member* of) {
+  team* const around = of == nullptr ? nullptr : of->in;
+  reserve& all = in_reserve();
+  const std::scoped_lock held(all.mutex);
+  const auto [first, last] = all.teams.equal_range(size);
+  for (auto place = first; place != last; ++place) {
+    // (4) with (3)
+    if (place->second->gone.load(memory_order_acquire) != size - 1) continue;
+    team* const free = place->second;
+    all.teams.erase(place);
+    free->around(around, of);
+    return free;
+  }
+  auto* const made = new team(size);
+  made->around(around, of);
+  return made;
+}
+
+void give_back(team* ended) {
+  reserve& all = in_reserve();
+  const std::scoped_lock held(all.mutex);
+  all.teams.emplace(ended->size, ended);
+}
+
+void disband(team* ended) {
+  ended->disbanded.store(true, memory_order_relaxed);
+  ended->begun.fetch_add(1, memory_order_release);  // (2) with (1)
+  ended->news.tell();
+  give_back(ended);
+}
+
+// A team of `size` or, where no more threads can be had, fewer.
+team* gather(unsigned size, thread& master) {
+  const std::vector<thread*> threads = take_threads(size - 1);
+  team* const made = take_team(static_cast<unsigned>(threads.size()) + 1, master.me);
+  made->disbanded.store(false, memory_order_relaxed);
+  made->gone.store(0, memory_order_relaxed);
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    member& each = *made->members[i + 1];
+    each.by = threads[i];
+    each.begun_before = made->begun.load(memory_order_relaxed);
+    threads[i]->given.store(&each, memory_order_release);  // with the acquire in work()
+    threads[i]->given.notify_one();
+  }
+  return made;
+}
+
+// The variables of the implicit tasks of a region inside of `around`.
+variables inside(const task& around, unsigned level) {
+  variables icv = around.icv;
+  const auto& by_level = process_settings().num_threads;
+  if (level < by_level.size()) icv.num_threads = by_level[level];
+  return icv;
+}
+
+variables first_variables() {
+  const settings& set = process_settings();
+  return {.num_threads = set.num_threads.empty() ? set.processors : set.num_threads.front(),
+          .run_schedule = set.run_schedule,
+          .max_active_levels = set.max_active_levels,
+          .thread_limit = set.thread_limit,
+          .default_device = set.default_device,
+          .dynamic = set.dynamic};
+}
+
+void begin_implicit_task(member& each, const variables& icv, taskgroup* group) {
+  task& implicit = each.implicit_task;
+  implicit.children.store(task::whole, memory_order_relaxed);
+  implicit.places.reset();
+  implicit.group = group;
+  implicit.icv = icv;
+  implicit.final = false;
+  each.workshares = 0;
+  each.singles = 0;
+}
+
+thread& adopt() {
+  auto* const mine = new thread;
+  this_thread = mine;
+  team* const alone = take_team(1, nullptr);
+  mine->me = alone->members.front().get();
+  mine->me->by = mine;
+  mine->current = &mine->me->implicit_task;
+  begin_implicit_task(*mine->me, first_variables(), nullptr);
+  return *mine;
+}
+
+}  // namespace
+
+team::team(unsigned threads) : size(threads), inner(threads), last(threads) {
+  for (unsigned id = 0; id < threads; ++id) {
+    members.push_back(std::make_unique<member>());
+    members.back()->in = this;
+    members.back()->id = id;
+    members.back()->random = id + 1;
+    members.back()->implicit_task.of = this;
+  }
+}
+
+void team::around(team* team_around, member* as) {
+  outer = team_around;
+  outer_member = as;
+  level = outer == nullptr ? 0 : outer->level + 1;
+  active_level = outer == nullptr ? 0 : outer->active_level + (size > 1 ? 1 : 0);
+}
+
+thread& self() noexcept { return this_thread != nullptr ? *this_thread : adopt(); }
+
+unsigned team_size(unsigned asked) {
+  thread& mine = self();
+  const variables& icv = mine.current->icv;
+  if (asked == 1 || mine.me->in->active_level >= icv.max_active_levels) return 1;
+  unsigned size = asked != 0 ? asked : icv.num_threads;
+  if (icv.dynamic) size = std::min(size, process_settings().processors);
+  return std::max(1U, std::min(size, icv.thread_limit));
+}
+
+void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
+                    taskgroup* group) {
+  thread& mine = self();
+  team* in = nullptr;
+  const bool outermost = mine.me->in->level == 0;
+  if (outermost && mine.kept != nullptr && mine.kept->size == threads) {
+    in = mine.kept;
+  } else {
+    if (outermost && mine.kept != nullptr && threads > 1)
+      disband(std::exchange(mine.kept, nullptr));
+    in = threads == 1 ? take_team(1, mine.me) : gather(threads, mine);
+    if (outermost && in->size > 1) mine.kept = in;
+  }
+  in->function = function;
+  in->data = data;
+  in->bind = bind;
+  in->interrupted = mine.current;
+  if (in->cancelled.load(memory_order_relaxed)) {
+    in->cancelled.store(false, memory_order_relaxed);
+    in->inner.forget();
+  }
+  const variables icv = inside(*mine.current, in->level);
+  in->single.store(0, memory_order_relaxed);
+  in->shared.begin();
+  for (const auto& each : in->members) begin_implicit_task(*each, icv, group);
+  member& master = *in->members.front();
+  master.by = &mine;
+  mine.me = &master;
+  mine.current = &master.implicit_task;
+  if (in->size == 1) return;
+  in->begun.store(in->begun.load(memory_order_relaxed) + 1, memory_order_release);  // (2) with (1)
+  in->news.tell();
+}
+
+void end_parallel() {
+  thread& mine = self();
+  team* const in = mine.me->in;
+  end_region(*mine.me);
+  mine.current = in->interrupted;
+  mine.me = in->outer_member;
+  if (in == mine.kept) return;
+  if (in->size == 1) {
+    give_back(in);
+  } else {
+    disband(in);
+  }
+}
+
+void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
+                  taskgroup* group) {
+  begin_parallel(function, data, threads, bind, group);
+  function(data);
+  end_parallel();
+}
+
+bool wait_at_barrier(bool cancellable) {
+  member& mine = *self().me;
+  team& in = *mine.in;
+  const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_acquire); };
+  if (!mine.implicit_task.alone()) {
+    work_until([&] { return mine.implicit_task.alone(); }, nullptr);
+  }
+  if (cancelled()) return true;
+  const std::uint32_t epoch = in.inner.epoch();
+  if (in.inner.arrive(mine.id)) {
+    in.inner.release();
+    in.news.tell();
+    return cancelled();
+  }
+  work_until([&] { return in.inner.epoch() != epoch || cancelled(); }, nullptr);
+  return cancelled();
+}
+
+}  // namespace assay::omp

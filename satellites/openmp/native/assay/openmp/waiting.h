@@ -1,0 +1,61 @@
+// How long a thread that waits looks again and again before it sleeps.
+//
+// Looking costs a processor that another thread may need, sleeping costs some microseconds on both
+// sides. So a thread looks for as long as all threads that are awake have a processor, up to a
+// limit, and sleeps nearly at once where they are more than that.
+
+#ifndef ASSAY_OPENMP_WAITING_H_
+#define ASSAY_OPENMP_WAITING_H_
+
+#include <thread>
+
+#include "assay/base/atomics.h"
+#include "assay/base/backoff.h"
+#include "assay/openmp/settings.h"
+
+namespace assay::omp {
+
+// Threads in teams that do not sleep. Each counts itself; a guess for others, so that all is
+// relaxed.
+inline constinit atomic<int> awake{1};
+
+class patience {
+ public:
+  // Waits a moment. False if the thread should sleep now.
+  [[nodiscard]] bool look_again() noexcept {
+    const settings& set = process_settings();
+    const bool crowded = awake.load(memory_order_relaxed) > static_cast<int>(set.processors);
+    if (crowded && set.waiting != wait_policy::passive) std::this_thread::yield();
+    const unsigned most = set.waiting == wait_policy::active    ? ~0U
+                          : set.waiting == wait_policy::passive ? 1
+                          : crowded                             ? looks_if_crowded
+                                                                : looks;
+    if (looked_ >= most) return false;
+    ++looked_;
+    for (unsigned i = 0; i < pauses; ++i) sync::backoff::pause();
+    return true;
+  }
+  void reset() noexcept { looked_ = 0; }
+
+ private:
+  // 4 pauses take 0.1 us or so: about 200 us in all, which is what two threads that are out of step
+  // lose by turns, and many times what a sleep costs.
+  static constexpr unsigned pauses = 4;
+  static constexpr unsigned looks = 2000;
+  static constexpr unsigned looks_if_crowded = 2;
+
+  unsigned looked_ = 0;
+};
+
+// Counts the calling thread as asleep while it lives.
+class asleep {
+ public:
+  asleep() noexcept { awake.fetch_sub(1, memory_order_relaxed); }
+  ~asleep() { awake.fetch_add(1, memory_order_relaxed); }
+  asleep(const asleep&) = delete;
+  asleep& operator=(const asleep&) = delete;
+};
+
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_WAITING_H_

@@ -1,0 +1,37 @@
+// Waiting that works: a thread that waits for something runs ready tasks of its team meanwhile.
+
+#ifndef ASSAY_OPENMP_WORK_H_
+#define ASSAY_OPENMP_WORK_H_
+
+#include "assay/openmp/task.h"
+#include "assay/openmp/team.h"
+#include "assay/openmp/waiting.h"
+
+namespace assay::omp {
+
+// Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
+// tasks below `within` meanwhile (null: any).
+template <class Condition>
+void work_until(const Condition& holds, const task* within) {
+  patience patience;
+  events& news = self().me->in->news;
+  while (!holds()) {
+    if (run_one(within)) {
+      patience.reset();
+      continue;
+    }
+    if (patience.look_again()) continue;
+    const std::uint32_t key = news.prepare();
+    if (holds() || run_one(within)) {
+      news.forget();
+      patience.reset();
+      continue;
+    }
+    const asleep sleeping;
+    news.sleep(key);
+  }
+}
+
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_WORK_H_
