@@ -10,13 +10,15 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any), and looks `looks` times before it sleeps.
+// tasks below `within` meanwhile (null: any).
 template <class Condition>
-void work_until(const Condition& holds, const task* within, unsigned looks = patience::looks) {
-  patience patience(looks);
+void work_until(const Condition& holds, const task* within) {
+  patience patience;
   events& news = self().me->in->news;
-  while (!holds()) {
-    if (run_one(within)) {
+  for (unsigned looked = 0; !holds(); ++looked) {
+    // Not each time: to look for tasks takes the others' lines from them.
+    constexpr unsigned looks_a_task = 8;
+    if (looked % looks_a_task == 0 && run_one(within)) {
       patience.reset();
       continue;
     }
