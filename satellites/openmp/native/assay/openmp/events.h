@@ -1,5 +1,5 @@
-// Threads that wait for any of several things that others do: they look for a while, then sleep, and are
-// woken when something has changed that might be it. An event count.
+// Threads that wait for any of several things that others do: they look for a while, then sleep,
+// and are woken when something has changed that might be it. An event count.
 //
 //     waiter                                  who changes something
 //       key = news.prepare();                   change();
@@ -7,9 +7,9 @@
 //       else news.sleep(key);
 //
 // Either the waiter sees the change, or the other sees that somebody is about to sleep: each writes
-// before it reads, and all four are sequentially consistent. So `change` must be a read-modify-write of
-// that order, and be read in it; on x86-64 this costs nothing, as such a write is a fence and such a read
-// an ordinary one. After another change, tell_of_any() has the fence.
+// before it reads, and all four are sequentially consistent. So `change` must be a
+// read-modify-write of that order, and be read in it; on x86-64 this costs nothing, as such a write
+// is a fence and such a read an ordinary one. After another change, tell_of_any() has the fence.
 
 #ifndef ASSAY_OPENMP_EVENTS_H_
 #define ASSAY_OPENMP_EVENTS_H_
@@ -44,8 +44,8 @@ class events {
     atomic_thread_fence(memory_order_seq_cst);
     tell();
   }
-  // Wakes one that sleeps, for a task that the caller runs itself if nobody else does: it may see nobody
-  // where somebody is about to sleep.
+  // Wakes one that sleeps, for a task that the caller runs itself if nobody else does: it may see
+  // nobody where somebody is about to sleep.
   void offer() noexcept {
     if (sleepers_.load(memory_order_relaxed) == 0) [[likely]]
       return;

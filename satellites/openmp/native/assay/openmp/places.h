@@ -17,7 +17,8 @@ namespace assay::omp {
 struct alignas(64) place {
   atomic<const void*> address{nullptr};
   atomic<bool> waits_only{false};  // ASSAY_OMP_WAIT_AT names it; told a moment late to others
-  sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one passage of the team to the next
+  sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one passage of
+                           // the team to the next
 
   // Counts alone, read at the end.
   atomic<std::uint64_t> attempts{0};  // to run ahead

@@ -7,7 +7,6 @@
 #ifndef ASSAY_OPENMP_WAITING_H_
 #define ASSAY_OPENMP_WAITING_H_
 
-
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
 #include "assay/openmp/settings.h"
@@ -30,8 +29,8 @@ class patience {
     const bool crowded = awake.load(memory_order_relaxed) > static_cast<int>(set.processors);
     const unsigned most = set.waiting == wait_policy::active    ? ~0U
                           : set.waiting == wait_policy::passive ? 1
-                          : crowded ? looks_if_crowded
-                                    : looks;
+                          : crowded                             ? looks_if_crowded
+                                                                : looks;
     if (looked_ >= most) return false;
     ++looked_;
     sync::backoff::pause();
@@ -40,7 +39,8 @@ class patience {
   void reset() noexcept { looked_ = 0; }
 
  private:
-  static constexpr unsigned looks_if_crowded = 2;  // to give up the processor would let others have it, too, for milliseconds
+  static constexpr unsigned looks_if_crowded =
+      2;  // to give up the processor would let others have it, too, for milliseconds
 
   unsigned looked_ = 0;
 };

@@ -15,11 +15,13 @@ template <class Condition>
 void work_until(const Condition& holds, const task* within) {
   patience patience;
   events& news = self().me->in->news;
-  for (unsigned looked = 0; !holds(); ++looked) {
+  unsigned looked = 0;
+  while (!holds()) {
     // Not each time: to look for tasks takes the others' lines from them.
     constexpr unsigned looks_a_task = 8;
-    if (looked % looks_a_task == 0 && run_one(within)) {
+    if (looked++ % looks_a_task == 0 && run_one(within)) {
       patience.reset();
+      looked = 0;
       continue;
     }
     if (patience.look_again()) continue;
@@ -27,6 +29,7 @@ void work_until(const Condition& holds, const task* within) {
     if (holds() || run_one(within)) {
       news.forget();
       patience.reset();
+      looked = 0;
       continue;
     }
     const asleep sleeping;
