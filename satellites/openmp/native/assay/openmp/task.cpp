@@ -6,6 +6,7 @@
 #include <new>
 
 #include "assay/locks/transaction.h"
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/work.h"
@@ -31,12 +32,14 @@ void* take_memory(thread& mine) {
   if (mine.free_tasks.empty()) return ::operator new(kept_bytes, std::align_val_t{alignof(task)});
   void* const memory = mine.free_tasks.back();
   mine.free_tasks.pop_back();
+  acquire(memory);
   return memory;
 }
 
 void free_task(task* gone) {
   thread* const maker = gone->memory_of;
   gone->~task();
+  release(gone);
   if (maker == nullptr) {
     ::operator delete(gone, std::align_val_t{alignof(task)});
     return;
@@ -73,9 +76,11 @@ void end_task(task* one) {
   task* const parent = one->parent;
   if (one->dependence != nullptr) end_dependence(one);
   if (one->group != nullptr) {
+    release(one->group);
     one->group->unfinished.fetch_sub(1, memory_order_seq_cst);  // (3) with wait_for_group
   }
   // Acquire: see take_off. A task without children is the thread's own.
+  release(parent);
   const bool whole = one->children.load(memory_order_acquire) == task::whole ||
                      one->children.fetch_sub(task::whole, memory_order_acq_rel) == task::whole;
   if (whole) free_task(one);
@@ -170,6 +175,7 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
 }
 
 void make_ready(task* ready) {
+  release(ready);
   member& at = *self().me;
   if (at.in == ready->of && at.ready.push(ready)) {
     at.in->news.tell_of_any();
@@ -183,6 +189,7 @@ void run(task* one) {
   task* const before = mine.current;
   if (!cancelled(*one)) {
     mine.current = one;
+    acquire(one);
     one->function(one->data);
     static_cast<void>(enter());
     mine.current = before;
@@ -217,7 +224,10 @@ bool run_one(const task* within) {
 void wait_for_children(const void* from) {
   thread& mine = self();
   const task* const here = mine.current;
-  if (here->children_ended()) return;
+  if (here->children_ended()) {
+    acquire(here);
+    return;
+  }
   if (sync::transaction::available()) {
     place& at = place_of(from);
     while (!here->children_ended() && run_one(here)) continue;
@@ -227,6 +237,7 @@ void wait_for_children(const void* from) {
     }
   }
   work_until([&] { return here->children_ended(); }, here);
+  acquire(here);
 }
 
 }  // namespace assay::omp

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/work.h"
 
@@ -60,12 +61,15 @@ void end_region(member& mine) {
     work_until([&] { return mine.implicit_task.alone(); }, nullptr);
   }
   const std::uint32_t epoch = in.last.epoch();
+  acquire(&mine.implicit_task);
+  release(&in.last);
   if (in.last.arrive(mine.id)) {
     in.last.release();
     in.news.tell();
-    return;
+  } else {
+    work_until([&] { return in.last.epoch() != epoch; }, nullptr);
   }
-  work_until([&] { return in.last.epoch() != epoch; }, nullptr);
+  acquire(&in.last);
 }
 
 void serve(thread& mine, member& as) {
@@ -77,6 +81,7 @@ void serve(thread& mine, member& as) {
     // (1) with (2): what the master set.
     wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
     if (in.disbanded.load(memory_order_relaxed)) break;
+    acquire(&in.begun);
     in.function(in.data);
     static_cast<void>(enter());
     end_region(as);
@@ -293,6 +298,7 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
   mine.me = &master;
   mine.current = &master.implicit_task;
   if (in->size == 1) return;
+  release(&in->begun);
   in->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
   in->news.tell();
 }
@@ -323,27 +329,29 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   thread& mine = self();
   member& as = *mine.me;
   team& in = *as.in;
-  if (in.size == 1) return cancellable && in.cancelled.load(memory_order_relaxed);
   const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_seq_cst); };
   if (!as.implicit_task.alone()) {
     work_until([&] { return as.implicit_task.alone(); }, nullptr);
   }
-  if (cancelled()) return true;
+  if (in.size == 1 || cancelled()) return cancelled();
   place& at = place_of(from);
   const std::uint32_t epoch = in.inner.epoch();
+  acquire(&as.implicit_task);
+  release(&in.inner);
   if (in.inner.arrive(as.id)) {
     in.inner.release();
     in.news.tell();
     if (may_run_ahead()) at.ways.record(1, nanoseconds());
-    return cancelled();
+  } else {
+    const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
+    if (pays_at_barrier(at)) {
+      while (!passed() && run_one(nullptr)) continue;
+      const prediction passes{.made_at = &at, .at = &in.inner, .past = epoch};
+      if (!passed() && run_ahead(mine, passes)) return false;
+    }
+    work_until(passed, nullptr);
   }
-  const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
-  if (pays_at_barrier(at)) {
-    while (!passed() && run_one(nullptr)) continue;
-    if (!passed() && run_ahead(mine, {.made_at = &at, .at = &in.inner, .past = epoch}))
-      return false;
-  }
-  work_until(passed, nullptr);
+  acquire(&in.inner);
   return cancelled();
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/team.h"
@@ -55,6 +56,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   } else if (argument_bytes != 0) {
     std::memcpy(made->data, data, static_cast<std::size_t>(argument_bytes));
   }
+  release(made);
   if (depends) {
     if (!deferred) wait_for_dependences(dependence_list);
     if (!depend(*made, dependence_list)) return;
@@ -92,6 +94,7 @@ ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
   taskgroup* const group = mine.group;
   work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; },
              &mine);  // (3) in task.cpp
+  acquire(group);
   mine.group = group->outer;
   delete group;
 }
