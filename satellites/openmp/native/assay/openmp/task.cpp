@@ -75,10 +75,14 @@ void end_task(task* one) {
     one->group->unfinished.fetch_sub(1, memory_order_release);  // (3) with wait_for_group
   }
   // Acquire: see take_off. A task without children is the thread's own.
-  const bool whole = one->children.load(memory_order_acquire) == task::whole ||
-                     one->children.fetch_sub(task::whole, memory_order_acq_rel) == task::whole;
-  if (whole) free_task(one);
-  take_off(parent, whole ? task::body + task::whole : task::body);
+  if (one->children.load(memory_order_acquire) == task::whole) {
+    free_task(one);
+    take_off(parent, task::body + task::whole);
+  } else {
+    // The body first: as long as the task counts, its parent is not freed.
+    take_off(parent, task::body);
+    take_off(one, task::whole);
+  }
   in.news.tell();
 }
 
