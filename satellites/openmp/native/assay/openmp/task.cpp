@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "assay/locks/transaction.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/work.h"
@@ -187,6 +188,7 @@ void run(task* one) {
   if (!cancelled(*one)) {
     mine.current = one;
     one->function(one->data);
+    static_cast<void>(enter());
     mine.current = before;
   }
   end_event(one);
@@ -216,10 +218,19 @@ bool run_one(const task* within) {
   return true;
 }
 
-void wait_for_children() {
-  const task* const mine = self().current;
-  if (mine->children_ended()) return;
-  work_until([&] { return mine->children_ended(); }, mine);
+void wait_for_children(const void* from) {
+  thread& mine = self();
+  const task* const here = mine.current;
+  if (here->children_ended()) return;
+  if (sync::transaction::available()) {
+    place& at = place_of(from);
+    while (!here->children_ended() && run_one(here)) continue;
+    if (!here->children_ended() && pays_at_taskwait(at) &&
+        run_ahead(mine, {.made_at = &at, .of = here})) {
+      return;
+    }
+  }
+  work_until([&] { return here->children_ended(); }, here);
 }
 
 }  // namespace assay::omp

@@ -84,8 +84,9 @@ void end_event(task* of);
 // Runs one ready task of the team, if the calling thread may: one below `within` (null: any). False
 // if none was found.
 bool run_one(const task* within);
-// taskwait: returns when all children have ended, and runs tasks below the present one meanwhile.
-void wait_for_children();
+// taskwait, at a place in the program: returns when all children have ended, and runs tasks below
+// the present one meanwhile.
+void wait_for_children(const void* from);
 
 }  // namespace assay::omp
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -29,6 +30,11 @@ struct reserve {
 reserve& in_reserve() {
   static auto* const all = new reserve;
   return *all;
+}
+
+std::uint64_t nanoseconds() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
 }
 
 // What a thread that is not at work waits in.
@@ -72,6 +78,7 @@ void serve(thread& mine, member& as) {
     wait_quietly(in.news, [&] { return in.begun.load(memory_order_acquire) != seen; });
     if (in.disbanded.load(memory_order_relaxed)) break;
     in.function(in.data);
+    static_cast<void>(enter());
     end_region(as);
   }
   awake.fetch_sub(1, memory_order_relaxed);
@@ -308,24 +315,36 @@ void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigne
                   taskgroup* group) {
   begin_parallel(function, data, threads, bind, group);
   function(data);
+  static_cast<void>(enter());
   end_parallel();
 }
 
-bool wait_at_barrier(bool cancellable) {
-  member& mine = *self().me;
-  team& in = *mine.in;
+bool wait_at_barrier(const void* from, bool cancellable) {
+  thread& mine = self();
+  member& as = *mine.me;
+  team& in = *as.in;
+  if (in.size == 1) return cancellable && in.cancelled.load(memory_order_relaxed);
   const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_acquire); };
-  if (!mine.implicit_task.alone()) {
-    work_until([&] { return mine.implicit_task.alone(); }, nullptr);
+  if (!as.implicit_task.alone()) {
+    work_until([&] { return as.implicit_task.alone(); }, nullptr);
   }
   if (cancelled()) return true;
+  place& at = place_of(from);
+  const way how = way_at_barrier(at);
   const std::uint32_t epoch = in.inner.epoch();
-  if (in.inner.arrive(mine.id)) {
+  if (in.inner.arrive(as.id)) {
+    at.ways.record(1, nanoseconds());
     in.inner.release();
     in.news.tell();
     return cancelled();
   }
-  work_until([&] { return in.inner.epoch() != epoch || cancelled(); }, nullptr);
+  const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
+  if (how == way::run_ahead) {
+    while (!passed() && run_one(nullptr)) continue;
+    if (!passed() && run_ahead(mine, {.made_at = &at, .at = &in.inner, .past = epoch}))
+      return false;
+  }
+  work_until(passed, nullptr, how == way::sleep ? 0 : patience::looks);
   return cancelled();
 }
 

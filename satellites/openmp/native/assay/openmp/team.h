@@ -17,6 +17,7 @@
 #include "assay/openmp/barrier.h"
 #include "assay/openmp/deque.h"
 #include "assay/openmp/events.h"
+#include "assay/openmp/speculation.h"
 #include "assay/openmp/task.h"
 #include "assay/openmp/worksharing.h"
 
@@ -76,6 +77,7 @@ struct team {
 // What a native thread has of its own. It is never freed: tasks that it made may outlive it.
 struct thread {
   member* me = nullptr;     // where it is
+  prediction ahead;         // what it runs ahead of
   task* current = nullptr;  // what it runs
   team* kept = nullptr;     // of the last region that it was master of, at the outermost level
   atomic<member*> given{nullptr};  // what to be next, for one that waits to be needed
@@ -86,6 +88,14 @@ struct thread {
 
 // The calling thread. The first call makes it a member of a team of its own.
 thread& self() noexcept;
+
+// The same, for a call that another thread may see: the thread runs ahead no more.
+inline thread& enter() {
+  thread& mine = self();
+  if (mine.ahead.made_at != nullptr) [[unlikely]]
+    end_running_ahead(mine);
+  return mine;
+}
 
 // How many threads a region gets: what was asked for (0: nothing), what is set, and what is
 // allowed.
@@ -99,9 +109,9 @@ void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigne
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
                     taskgroup* group = nullptr);
 void end_parallel();
-// The barrier construct. With `cancellable`, returns true, at any time, if the region was
-// cancelled.
-bool wait_at_barrier(bool cancellable);
+// The barrier construct, at a place in the program. With `cancellable`, returns true, at any time,
+// if the region was cancelled.
+bool wait_at_barrier(const void* from, bool cancellable);
 
 }  // namespace assay::omp
 

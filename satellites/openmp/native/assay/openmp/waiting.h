@@ -7,6 +7,7 @@
 #ifndef ASSAY_OPENMP_WAITING_H_
 #define ASSAY_OPENMP_WAITING_H_
 
+#include <algorithm>
 #include <thread>
 
 #include "assay/base/atomics.h"
@@ -21,6 +22,12 @@ inline constinit atomic<int> awake{1};
 
 class patience {
  public:
+  // About 200 us in all: many times what a sleep costs, and what two threads that are out of step
+  // lose by turns.
+  static constexpr unsigned looks = 2000;
+
+  explicit patience(unsigned at_most = looks) noexcept : at_most_(at_most) {}
+
   // Waits a moment. False if the thread should sleep now.
   [[nodiscard]] bool look_again() noexcept {
     const settings& set = process_settings();
@@ -28,8 +35,8 @@ class patience {
     if (crowded && set.waiting != wait_policy::passive) std::this_thread::yield();
     const unsigned most = set.waiting == wait_policy::active    ? ~0U
                           : set.waiting == wait_policy::passive ? 1
-                          : crowded                             ? looks_if_crowded
-                                                                : looks;
+                          : crowded ? std::min(at_most_, looks_if_crowded)
+                                    : at_most_;
     if (looked_ >= most) return false;
     ++looked_;
     for (unsigned i = 0; i < pauses; ++i) sync::backoff::pause();
@@ -38,12 +45,10 @@ class patience {
   void reset() noexcept { looked_ = 0; }
 
  private:
-  // 4 pauses take 0.1 us or so: about 200 us in all, which is what two threads that are out of step
-  // lose by turns, and many times what a sleep costs.
-  static constexpr unsigned pauses = 4;
-  static constexpr unsigned looks = 2000;
+  static constexpr unsigned pauses = 4;  // 0.1 us or so
   static constexpr unsigned looks_if_crowded = 2;
 
+  const unsigned at_most_;
   unsigned looked_ = 0;
 };
 

@@ -10,10 +10,10 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any).
+// tasks below `within` meanwhile (null: any), and looks `looks` times before it sleeps.
 template <class Condition>
-void work_until(const Condition& holds, const task* within) {
-  patience patience;
+void work_until(const Condition& holds, const task* within, unsigned looks = patience::looks) {
+  patience patience(looks);
   events& news = self().me->in->news;
   while (!holds()) {
     if (run_one(within)) {

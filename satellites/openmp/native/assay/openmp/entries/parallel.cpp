@@ -7,23 +7,34 @@ namespace assay::omp {
 
 ASSAY_OPENMP_ENTRY void GOMP_parallel(void (*function)(void*), void* data, unsigned threads,
                                       unsigned flags) {
+  static_cast<void>(enter());
   run_parallel(function, data, team_size(threads), flags & 7U);
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_parallel_start(void (*function)(void*), void* data, unsigned threads) {
+  static_cast<void>(enter());
   begin_parallel(function, data, team_size(threads), 0);
 }
 
-ASSAY_OPENMP_ENTRY void GOMP_parallel_end() { end_parallel(); }
+ASSAY_OPENMP_ENTRY void GOMP_parallel_end() {
+  static_cast<void>(enter());
+  end_parallel();
+}
 
-ASSAY_OPENMP_ENTRY void GOMP_barrier() { static_cast<void>(wait_at_barrier(false)); }
+ASSAY_OPENMP_ENTRY void GOMP_barrier() {
+  static_cast<void>(enter());
+  static_cast<void>(wait_at_barrier(__builtin_return_address(0), false));
+}
 
 ASSAY_OPENMP_ENTRY bool GOMP_single_start() {
-  member& mine = *self().me;
+  member& mine = *enter().me;
   std::uint64_t mine_next = mine.singles++;
   return mine.in->single.compare_exchange_strong(mine_next, mine_next + 1, memory_order_relaxed);
 }
 
-ASSAY_OPENMP_ENTRY bool GOMP_barrier_cancel() { return wait_at_barrier(true); }
+ASSAY_OPENMP_ENTRY bool GOMP_barrier_cancel() {
+  static_cast<void>(enter());
+  return wait_at_barrier(__builtin_return_address(0), true);
+}
 
 }  // namespace assay::omp

@@ -25,7 +25,7 @@ void run_at_once(task* made, bool detached) {
   }
   made->events.fetch_add(1, memory_order_relaxed);  // keeps it while we wait for its event
   run(made);
-  work_until([&] { return made->events.load(memory_order_acquire) == 1; }, self().current);
+  work_until([&] { return made->events.load(memory_order_acquire) == 1; }, enter().current);
   end_event(made);
 }
 
@@ -35,7 +35,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
                                   long argument_bytes, long argument_alignment, bool deferred,
                                   unsigned flags, void** dependence_list, int /*priority*/,
                                   void* detach) {
-  thread& mine = self();
+  thread& mine = enter();
   member& at = *mine.me;
   if (at.in->cancelled.load(memory_order_relaxed)) return;
   const bool depends = (flags & flag_depend) != 0;
@@ -68,23 +68,27 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   }
 }
 
-ASSAY_OPENMP_ENTRY void GOMP_taskwait() { wait_for_children(); }
+ASSAY_OPENMP_ENTRY void GOMP_taskwait() {
+  static_cast<void>(enter());
+  wait_for_children(__builtin_return_address(0));
+}
 
 ASSAY_OPENMP_ENTRY void GOMP_taskwait_depend(void** dependence_list) {
+  static_cast<void>(enter());
   wait_for_dependences(dependence_list);
 }
 
-ASSAY_OPENMP_ENTRY void GOMP_taskyield() { static_cast<void>(run_one(self().current)); }
+ASSAY_OPENMP_ENTRY void GOMP_taskyield() { static_cast<void>(run_one(enter().current)); }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
-  task& mine = *self().current;
+  task& mine = *enter().current;
   auto* const group = new taskgroup;
   group->outer = mine.group;
   mine.group = group;
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
-  task& mine = *self().current;
+  task& mine = *enter().current;
   taskgroup* const group = mine.group;
   work_until([&] { return group->unfinished.load(memory_order_acquire) == 0; },
              &mine);  // (3) in task.cpp
