@@ -64,6 +64,25 @@ def test_a_program_of_gcc_runs_with_the_runtime_and_all_its_arguments(greeting: 
         assert "/lib/openmp/libassay-gomp.so" in done.stdout
 
 
+def test_statistics_say_how_often_constructs_were_used_and_what_threads_waited(tmp_path: Path) -> None:
+    source = """
+    int main() {
+    #pragma omp parallel num_threads(3)
+      {
+    #pragma omp barrier
+    #pragma omp single
+    #pragma omp taskgroup
+    #pragma omp task
+        ;
+      }
+    }"""
+    program = compiled(tmp_path, "counted", source, "-fopenmp")
+    assert run(program).stderr == ""
+    rows = [line.split() for line in run("--statistics", program).stderr.splitlines()]
+    used = {row[0]: row[1] for row in rows if len(row) == 4}
+    assert (used["parallel"], used["barrier"], used["task"], used["taskgroup"]) == ("1", "3", "1", "1")
+
+
 def test_what_is_preloaded_stays(greeting: Path, tmp_path: Path) -> None:
     library(tmp_path, "nothing.so", "")
     done = run(greeting, LD_PRELOAD=str(tmp_path / "nothing.so"))

@@ -78,7 +78,8 @@ void wait_for_dependences(void** list) {
     for (const auto& reader : found->second.readers) wait_for(reader, waiter);
   });
   // Acquire, with the release of end_dependence().
-  work_until([&] { return waiter.waits_for.load(memory_order_acquire) == 1; }, &mine);
+  work_until([&] { return waiter.waits_for.load(memory_order_acquire) == 1; }, &mine,
+             construct::taskwait);
 }
 
 void end_dependence(task* ended) {

@@ -147,6 +147,7 @@ void leave(team& in, task* one) {
 }
 
 task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
+  statistics::used(construct::task);
   thread& mine = self();
   task& parent = *mine.current;
   const std::size_t alignment = std::max(argument_alignment, std::size_t{1});
@@ -219,6 +220,7 @@ bool run_one(const task* within) {
 }
 
 void wait_for_children(const void* from) {
+  statistics::used(construct::taskwait);
   thread& mine = self();
   const task* const here = mine.current;
   if (here->children_ended()) return;
@@ -230,7 +232,7 @@ void wait_for_children(const void* from) {
       return;
     }
   }
-  work_until([&] { return here->children_ended(); }, here);
+  work_until([&] { return here->children_ended(); }, here, construct::taskwait);
 }
 
 }  // namespace assay::omp

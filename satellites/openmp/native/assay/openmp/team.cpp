@@ -57,7 +57,7 @@ void wait_quietly(events& news, const Ready& ready) {
 void end_region(member& mine) {
   team& in = *mine.in;
   if (!mine.implicit_task.alone()) {
-    work_until([&] { return mine.implicit_task.alone(); }, nullptr);
+    work_until([&] { return mine.implicit_task.alone(); }, nullptr, construct::region_end);
   }
   const std::uint32_t epoch = in.last.epoch();
   if (in.last.arrive(mine.id)) {
@@ -65,7 +65,7 @@ void end_region(member& mine) {
     in.news.tell();
     return;
   }
-  work_until([&] { return in.last.epoch() != epoch; }, nullptr);
+  work_until([&] { return in.last.epoch() != epoch; }, nullptr, construct::region_end);
 }
 
 void serve(thread& mine, member& as) {
@@ -265,6 +265,7 @@ unsigned team_size(unsigned asked) {
 
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
                     taskgroup* group) {
+  statistics::used(construct::parallel);
   thread& mine = self();
   team* in = nullptr;
   const bool outermost = mine.me->in->level == 0;
@@ -323,12 +324,13 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   thread& mine = self();
   member& as = *mine.me;
   team& in = *as.in;
-  if (in.size == 1) return cancellable && in.cancelled.load(memory_order_relaxed);
+  statistics::used(construct::barrier);
   const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_acquire); };
   if (!as.implicit_task.alone()) {
-    work_until([&] { return as.implicit_task.alone(); }, nullptr);
+    work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier);
   }
   if (cancelled()) return true;
+  if (in.size == 1) return false;
   place& at = place_of(from);
   const way how = way_at_barrier(at);
   const std::uint32_t epoch = in.inner.epoch();
@@ -344,7 +346,7 @@ bool wait_at_barrier(const void* from, bool cancellable) {
     if (!passed() && run_ahead(mine, {.made_at = &at, .at = &in.inner, .past = epoch}))
       return false;
   }
-  work_until(passed, nullptr, how == way::sleep ? 0 : patience::looks);
+  work_until(passed, nullptr, construct::barrier, how == way::sleep ? 0 : patience::looks);
   return cancelled();
 }
 
