@@ -11,17 +11,19 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any), and looks `looks` times before it sleeps. Statistics
-// count the waiting as that of a construct.
+// tasks below `within` meanwhile (null: any). Statistics count the waiting as that of a construct.
 template <class Condition>
-void work_until(const Condition& holds, const task* within, construct where,
-                unsigned looks = patience::looks) {
+void work_until(const Condition& holds, const task* within, construct where) {
   statistics::wait wait(where);
-  patience patience(looks);
+  patience patience;
   events& news = self().me->in->news;
+  unsigned looked = 0;
   while (!holds()) {
-    if (wait.works([&] { return run_one(within); })) {
+    // Not each time: to look for tasks takes the others' lines from them.
+    constexpr unsigned looks_a_task = 8;
+    if (looked++ % looks_a_task == 0 && wait.works([&] { return run_one(within); })) {
       patience.reset();
+      looked = 0;
       continue;
     }
     if (patience.look_again()) continue;
@@ -29,6 +31,7 @@ void work_until(const Condition& holds, const task* within, construct where,
     if (holds() || wait.works([&] { return run_one(within); })) {
       news.forget();
       patience.reset();
+      looked = 0;
       continue;
     }
     const asleep sleeping;
