@@ -82,7 +82,8 @@ void wait_for_dependences(void** list) {
     for (const auto& reader : found->second.readers) wait_for(reader, waiter);
   });
   // Acquire, with the release of end_dependence().
-  work_until([&] { return waiter.waits_for.load(memory_order_seq_cst) == 1; }, &mine);
+  work_until([&] { return waiter.waits_for.load(memory_order_seq_cst) == 1; }, &mine,
+             construct::taskwait);
   acquire(&waiter);
 }
 

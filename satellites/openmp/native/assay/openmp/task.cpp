@@ -81,10 +81,14 @@ void end_task(task* one) {
   }
   // Acquire: see take_off. A task without children is the thread's own.
   release(parent);
-  const bool whole = one->children.load(memory_order_acquire) == task::whole ||
-                     one->children.fetch_sub(task::whole, memory_order_acq_rel) == task::whole;
-  if (whole) free_task(one);
-  take_off(parent, whole ? task::body + task::whole : task::body);
+  if (one->children.load(memory_order_acquire) == task::whole) {
+    free_task(one);
+    take_off(parent, task::body + task::whole);
+  } else {
+    // The body first: as long as the task counts, its parent is not freed.
+    take_off(parent, task::body);
+    take_off(one, task::whole);
+  }
   in.news.tell();
 }
 
@@ -148,6 +152,7 @@ void leave(team& in, task* one) {
 }
 
 task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
+  statistics::used(construct::task);
   thread& mine = self();
   task& parent = *mine.current;
   const std::size_t alignment = std::max(argument_alignment, std::size_t{1});
@@ -222,6 +227,7 @@ bool run_one(const task* within) {
 }
 
 void wait_for_children(const void* from) {
+  statistics::used(construct::taskwait);
   thread& mine = self();
   const task* const here = mine.current;
   if (here->children_ended()) {
@@ -236,7 +242,7 @@ void wait_for_children(const void* from) {
       return;
     }
   }
-  work_until([&] { return here->children_ended(); }, here);
+  work_until([&] { return here->children_ended(); }, here, construct::taskwait);
   acquire(here);
 }
 

@@ -58,7 +58,7 @@ void wait_quietly(events& news, const Ready& ready) {
 void end_region(member& mine) {
   team& in = *mine.in;
   if (!mine.implicit_task.alone()) {
-    work_until([&] { return mine.implicit_task.alone(); }, nullptr);
+    work_until([&] { return mine.implicit_task.alone(); }, nullptr, construct::region_end);
   }
   const std::uint32_t epoch = in.last.epoch();
   acquire(&mine.implicit_task);
@@ -67,7 +67,7 @@ void end_region(member& mine) {
     in.last.release();
     in.news.tell();
   } else {
-    work_until([&] { return in.last.epoch() != epoch; }, nullptr);
+    work_until([&] { return in.last.epoch() != epoch; }, nullptr, construct::region_end);
   }
   acquire(&in.last);
 }
@@ -270,6 +270,7 @@ unsigned team_size(unsigned asked) {
 
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
                     taskgroup* group) {
+  statistics::used(construct::parallel);
   thread& mine = self();
   team* in = nullptr;
   const bool outermost = mine.me->in->level == 0;
@@ -329,9 +330,10 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   thread& mine = self();
   member& as = *mine.me;
   team& in = *as.in;
+  statistics::used(construct::barrier);
   const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_seq_cst); };
   if (!as.implicit_task.alone()) {
-    work_until([&] { return as.implicit_task.alone(); }, nullptr);
+    work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier);
   }
   if (in.size == 1 || cancelled()) return cancelled();
   place& at = place_of(from);
@@ -349,7 +351,7 @@ bool wait_at_barrier(const void* from, bool cancellable) {
       const prediction passes{.made_at = &at, .at = &in.inner, .past = epoch};
       if (!passed() && run_ahead(mine, passes)) return false;
     }
-    work_until(passed, nullptr);
+    work_until(passed, nullptr, construct::barrier);
   }
   acquire(&in.inner);
   return cancelled();

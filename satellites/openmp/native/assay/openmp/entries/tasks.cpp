@@ -26,7 +26,8 @@ void run_at_once(task* made, bool detached) {
   }
   made->events.fetch_add(1, memory_order_relaxed);  // keeps it while we wait for its event
   run(made);
-  work_until([&] { return made->events.load(memory_order_seq_cst) == 1; }, enter().current);
+  work_until([&] { return made->events.load(memory_order_seq_cst) == 1; }, enter().current,
+             construct::task);
   end_event(made);
 }
 
@@ -90,10 +91,11 @@ ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
+  statistics::used(construct::taskgroup);
   task& mine = *enter().current;
   taskgroup* const group = mine.group;
-  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; },
-             &mine);  // (3) in task.cpp
+  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
+             construct::taskgroup);  // (3) in task.cpp
   acquire(group);
   mine.group = group->outer;
   delete group;
