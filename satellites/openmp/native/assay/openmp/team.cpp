@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -104,7 +105,7 @@ void serve(thread& mine, member& as) {
     take_seat(mine, as);
     in.function(in.data);
     static_cast<void>(enter());
-    if (mine.me != &as) pthread_exit(nullptr);  // it is a forked child's only thread
+    if (mine.me != &as) std::exit(EXIT_SUCCESS);  // a forked child, as when its last thread ends
     end_region(as);
   }
   awake.fetch_sub(1, memory_order_relaxed);
