@@ -78,7 +78,7 @@ void wait_for_dependences(void** list) {
     for (const auto& reader : found->second.readers) wait_for(reader, waiter);
   });
   // Acquire, with the release of end_dependence().
-  work_until([&] { return waiter.waits_for.load(memory_order_acquire) == 1; }, &mine);
+  work_until([&] { return waiter.waits_for.load(memory_order_seq_cst) == 1; }, &mine);
 }
 
 void end_dependence(task* ended) {
@@ -89,7 +89,7 @@ void end_dependence(task* ended) {
     successors = std::move(ended->dependence->successors);
   }
   for (task* const each : successors) {
-    if (each->waits_for.fetch_sub(1, memory_order_acq_rel) == 1) make_ready(each);
+    if (each->waits_for.fetch_sub(1, memory_order_seq_cst) == 1) make_ready(each);
   }
 }
 

@@ -59,7 +59,7 @@ void take_off(task* parent, std::uint64_t ended) {
   while (true) {
     // (2) with (1) in task.h: what the tasks did. Acquire as well: who frees a task has seen all
     // that was done with it.
-    const std::uint64_t left = parent->children.fetch_sub(ended, memory_order_acq_rel) - ended;
+    const std::uint64_t left = parent->children.fetch_sub(ended, memory_order_seq_cst) - ended;
     if (left >= task::whole) return;
     task* const above = parent->parent;
     free_task(parent);
@@ -73,7 +73,7 @@ void end_task(task* one) {
   task* const parent = one->parent;
   if (one->dependence != nullptr) end_dependence(one);
   if (one->group != nullptr) {
-    one->group->unfinished.fetch_sub(1, memory_order_release);  // (3) with wait_for_group
+    one->group->unfinished.fetch_sub(1, memory_order_seq_cst);  // (3) with wait_for_group
   }
   // Acquire: see take_off. A task without children is the thread's own.
   const bool whole = one->children.load(memory_order_acquire) == task::whole ||
@@ -139,7 +139,7 @@ void leave(team& in, task* one) {
     in.left.push_back(one);
     in.left_count.store(in.left.size(), memory_order_relaxed);
   }
-  in.news.tell();
+  in.news.tell_of_any();
 }
 
 task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
@@ -172,7 +172,7 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
 void make_ready(task* ready) {
   member& at = *self().me;
   if (at.in == ready->of && at.ready.push(ready)) {
-    at.in->news.tell();
+    at.in->news.tell_of_any();
     return;
   }
   leave(*ready->of, ready);

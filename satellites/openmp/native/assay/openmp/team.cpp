@@ -100,7 +100,7 @@ void serve(thread& mine, member& as) {
   awake.fetch_add(1, memory_order_relaxed);
   for (std::uint32_t seen = as.begun_before;; ++seen) {
     // (1) with (2): what the master set.
-    wait_quietly(in.news, [&] { return in.begun.load(memory_order_acquire) != seen; });
+    wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
     if (in.disbanded.load(memory_order_relaxed)) break;
     take_seat(mine, as);
     in.function(in.data);
@@ -212,7 +212,7 @@ void give_back(team* ended) {
 
 void disband(team* ended) {
   ended->disbanded.store(true, memory_order_relaxed);
-  ended->begun.fetch_add(1, memory_order_release);  // (2) with (1)
+  ended->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
   ended->news.tell();
   reserve& all = in_reserve();
   const std::scoped_lock held(all.mutex);
@@ -448,8 +448,7 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
   mine.me = &master;
   mine.current = &master.implicit_task;
   if (in->size > 1) {
-    in->begun.store(in->begun.load(memory_order_relaxed) + 1,
-                    memory_order_release);  // (2) with (1)
+    in->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
     in->news.tell();
   }
   take_seat(mine, master);
@@ -485,27 +484,26 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   member& as = *mine.me;
   team& in = *as.in;
   if (in.size == 1) return cancellable && in.cancelled.load(memory_order_relaxed);
-  const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_acquire); };
+  const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_seq_cst); };
   if (!as.implicit_task.alone()) {
     work_until([&] { return as.implicit_task.alone(); }, nullptr);
   }
   if (cancelled()) return true;
   place& at = place_of(from);
-  const way how = way_at_barrier(at);
   const std::uint32_t epoch = in.inner.epoch();
   if (in.inner.arrive(as.id)) {
-    at.ways.record(1, nanoseconds());
     in.inner.release();
     in.news.tell();
+    if (may_run_ahead()) at.ways.record(1, nanoseconds());
     return cancelled();
   }
   const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
-  if (how == way::run_ahead) {
+  if (pays_at_barrier(at)) {
     while (!passed() && run_one(nullptr)) continue;
     if (!passed() && run_ahead(mine, {.made_at = &at, .at = &in.inner, .past = epoch}))
       return false;
   }
-  work_until(passed, nullptr, how == way::sleep ? 0 : patience::looks);
+  work_until(passed, nullptr);
   return cancelled();
 }
 

@@ -10,14 +10,18 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any), and looks `looks` times before it sleeps.
+// tasks below `within` meanwhile (null: any).
 template <class Condition>
-void work_until(const Condition& holds, const task* within, unsigned looks = patience::looks) {
-  patience patience(looks);
+void work_until(const Condition& holds, const task* within) {
+  patience patience;
   events& news = self().me->in->news;
+  unsigned looked = 0;
   while (!holds()) {
-    if (run_one(within)) {
+    // Not each time: to look for tasks takes the others' lines from them.
+    constexpr unsigned looks_a_task = 8;
+    if (looked++ % looks_a_task == 0 && run_one(within)) {
       patience.reset();
+      looked = 0;
       continue;
     }
     if (patience.look_again()) continue;
@@ -25,6 +29,7 @@ void work_until(const Condition& holds, const task* within, unsigned looks = pat
     if (holds() || run_one(within)) {
       news.forget();
       patience.reset();
+      looked = 0;
       continue;
     }
     const asleep sleeping;

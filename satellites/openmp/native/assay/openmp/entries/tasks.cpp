@@ -25,7 +25,7 @@ void run_at_once(task* made, bool detached) {
   }
   made->events.fetch_add(1, memory_order_relaxed);  // keeps it while we wait for its event
   run(made);
-  work_until([&] { return made->events.load(memory_order_acquire) == 1; }, enter().current);
+  work_until([&] { return made->events.load(memory_order_seq_cst) == 1; }, enter().current);
   end_event(made);
 }
 
@@ -62,7 +62,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   if (!deferred) {
     run_at_once(made, detached);
   } else if (at.ready.push(made)) {
-    at.in->news.tell();
+    at.in->news.offer();
   } else {
     run(made);
   }
@@ -90,7 +90,7 @@ ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
   task& mine = *enter().current;
   taskgroup* const group = mine.group;
-  work_until([&] { return group->unfinished.load(memory_order_acquire) == 0; },
+  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; },
              &mine);  // (3) in task.cpp
   mine.group = group->outer;
   delete group;
