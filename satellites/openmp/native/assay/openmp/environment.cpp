@@ -487,6 +487,7 @@ constexpr auto variables_known = std::to_array<variable>({
        bool any = false;
        return choose<bool>(text, on_or_off, any);
      }},
+    {"ASSAY_OMP_STATISTICS", read_any},
     {"ASSAY_OMP_WAIT_AT", read_any},
     {"OMP_TOOL", read_any},
     {"OMP_TOOL_LIBRARIES", read_any},
