@@ -50,8 +50,9 @@ std::string name_of(const void* address) {
     std::snprintf(text.data(), text.size(), "%p", address);
     return text.data();
   }
-  const auto offset = static_cast<const char*>(address) - static_cast<const char*>(found.dli_fbase);
-  std::snprintf(text.data(), text.size(), "+0x%tx", offset);
+  const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) -
+                                               static_cast<const char*>(found.dli_fbase));
+  std::snprintf(text.data(), text.size(), "+0x%zx", offset);
   const char* const slash = std::strrchr(found.dli_fname, '/');
   return std::string(slash == nullptr ? found.dli_fname : slash + 1) + text.data();
 }
