@@ -77,7 +77,9 @@ def figure(threads: int, rounds: int, work: float, jitter: float, seed: int = 0)
 
 def main() -> None:
     """Predict for some numbers of threads."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 3, 4, 8])
     parser.add_argument("--work", type=float, default=20_000, help="of the loop of figure 4.5")
     parser.add_argument("--jitter", type=float, default=0.02, help="its deviation, as a share of it")
@@ -90,7 +92,8 @@ def main() -> None:
         rounds = figure(threads, 10_000, given.work, given.jitter)
         waits, ahead = (follow(machine, rounds, ahead=way) for way in (False, True))
         saved = 1 - ahead.time / waits.time
-        print(f"  {threads} threads: {saved:6.1%} of the time saved; {ahead.commits / ahead.attempts:.0%} commit")
+        share = ahead.commits / ahead.attempts
+        print(f"  {threads} threads: {saved:.1%} of the time saved; {share:.0%} of attempts commit")
     print(PAPER)
 
 
