@@ -28,7 +28,7 @@ class barrier {
   }
 
   [[nodiscard]] std::uint32_t epoch() const noexcept {
-    return epoch_.load(memory_order_acquire);  // (1) with (2): what all did before they came
+    return epoch_.load(memory_order_seq_cst);  // (1) with (2): what all did before they came
   }
 
   // By each thread once an epoch, with its number. True for the last of all, which calls release().
@@ -48,7 +48,7 @@ class barrier {
   }
 
   void release() noexcept {
-    epoch_.store(epoch_.load(memory_order_relaxed) + 1, memory_order_release);  // (2) with (1)
+    epoch_.fetch_add(1, memory_order_seq_cst);  // (2) with (1); and see events.h
   }
 
   // Forgets who has come: by one thread, while no other uses it.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/work.h"
 
@@ -34,9 +35,11 @@ void for_each_dependence(void** list, const Visit& visit) {
 void wait_for(const std::shared_ptr<dependent>& before, task& waiting) {
   if (before == nullptr) return;
   const std::scoped_lock held(before->lock);
+  acquire(before.get());
   if (before->ended) return;
   before->successors.push_back(&waiting);
   waiting.waits_for.fetch_add(1, memory_order_relaxed);
+  release(before.get());
 }
 
 }  // namespace
@@ -60,6 +63,7 @@ bool depend(task& made, void** list) {
       place.readers.push_back(made.dependence);
     }
   });
+  release(&made);
   // Acquire, with the release of end_dependence(): what the predecessors did.
   return made.waits_for.fetch_sub(1, memory_order_acq_rel) == 1;
 }
@@ -78,18 +82,23 @@ void wait_for_dependences(void** list) {
     for (const auto& reader : found->second.readers) wait_for(reader, waiter);
   });
   // Acquire, with the release of end_dependence().
-  work_until([&] { return waiter.waits_for.load(memory_order_acquire) == 1; }, &mine);
+  work_until([&] { return waiter.waits_for.load(memory_order_seq_cst) == 1; }, &mine,
+             construct::taskwait);
+  acquire(&waiter);
 }
 
 void end_dependence(task* ended) {
   std::vector<task*> successors;
   {
     const std::scoped_lock held(ended->dependence->lock);
+    acquire(ended->dependence.get());
     ended->dependence->ended = true;
     successors = std::move(ended->dependence->successors);
+    release(ended->dependence.get());
   }
   for (task* const each : successors) {
-    if (each->waits_for.fetch_sub(1, memory_order_acq_rel) == 1) make_ready(each);
+    release(each);
+    if (each->waits_for.fetch_sub(1, memory_order_seq_cst) == 1) make_ready(each);
   }
 }
 

@@ -36,7 +36,9 @@ class deque {
     const std::int64_t bottom = bottom_.load(memory_order_relaxed) - 1;
     if (bottom < top_.load(memory_order_relaxed))
       return nullptr;  // empty: no thief ever lowers `top`
-    bottom_.store(bottom, memory_order_relaxed);
+    // (2) with (3) here as well: a thief may read this value, and what it then steals was pushed
+    // before.
+    bottom_.store(bottom, memory_order_release);
     atomic_thread_fence(
         memory_order_seq_cst);  // (5) with (6): owner or thief sees the other's step
     std::int64_t top = top_.load(memory_order_relaxed);

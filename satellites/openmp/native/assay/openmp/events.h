@@ -7,15 +7,15 @@
 //       else news.sleep(key);
 //
 // Either the waiter sees the change, or the other sees that somebody is about to sleep: each writes
-// before it reads, with a fence between. That of tell(), which comes after each task that is made,
-// costs nothing where membarrier(2) does the work for both sides (asymmetric_fence.h).
+// before it reads, and all four are sequentially consistent. So `change` must be a
+// read-modify-write of that order, and be read in it; on x86-64 this costs nothing, as such a write
+// is a fence and such a read an ordinary one. After another change, tell_of_any() has the fence.
 
 #ifndef ASSAY_OPENMP_EVENTS_H_
 #define ASSAY_OPENMP_EVENTS_H_
 
 #include <cstdint>
 
-#include "assay/base/asymmetric_fence.h"
 #include "assay/base/atomics.h"
 
 namespace assay::omp {
@@ -24,8 +24,7 @@ class events {
  public:
   [[nodiscard]] std::uint32_t prepare() noexcept {
     const std::uint32_t key = count_.load(memory_order_acquire);
-    sleepers_.fetch_add(1, memory_order_relaxed);
-    sync::heavy_fence();  // (1) with (2)
+    sleepers_.fetch_add(1, memory_order_seq_cst);
     return key;
   }
   void forget() noexcept { sleepers_.fetch_sub(1, memory_order_relaxed); }
@@ -34,13 +33,24 @@ class events {
     forget();
   }
 
-  // Wakes all that sleep, after a change. Wait-free, and a load where nobody sleeps.
+  // Wakes all that sleep, after a change. A load where nobody sleeps.
   void tell() noexcept {
-    sync::light_fence();  // (2) with (1)
-    if (sleepers_.load(memory_order_relaxed) == 0) [[likely]]
+    if (sleepers_.load(memory_order_seq_cst) == 0) [[likely]]
       return;
     count_.fetch_add(1, memory_order_release);
     count_.notify_all();
+  }
+  void tell_of_any() noexcept {
+    atomic_thread_fence(memory_order_seq_cst);
+    tell();
+  }
+  // Wakes one that sleeps, for a task that the caller runs itself if nobody else does: it may see
+  // nobody where somebody is about to sleep.
+  void offer() noexcept {
+    if (sleepers_.load(memory_order_relaxed) == 0) [[likely]]
+      return;
+    count_.fetch_add(1, memory_order_release);
+    count_.notify_one();
   }
 
  private:

@@ -33,14 +33,6 @@ bool has_word(const char* list, std::string_view word) {
   return false;
 }
 
-bool may_run_ahead() noexcept {
-  static const bool may = [] {
-    const char* const asked = std::getenv("ASSAY_OMP_SPECULATION");
-    return (asked == nullptr || std::strcmp(asked, "off") != 0) && sync::transaction::available();
-  }();
-  return may;
-}
-
 }  // namespace
 
 std::string name_of(const void* address) {
@@ -50,8 +42,8 @@ std::string name_of(const void* address) {
     std::snprintf(text.data(), text.size(), "%p", address);
     return text.data();
   }
-  const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) -
-                                               static_cast<const char*>(found.dli_fbase));
+  const std::uintptr_t offset =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(found.dli_fbase);
   std::snprintf(text.data(), text.size(), "+0x%zx", offset);
   const char* const slash = std::strrchr(found.dli_fname, '/');
   return std::string(slash == nullptr ? found.dli_fname : slash + 1) + text.data();
@@ -75,10 +67,16 @@ place& place_of(const void* address) noexcept {
   return table()[capacity];
 }
 
-way way_at_barrier(const place& at) noexcept {
-  const way cheapest = static_cast<way>(at.ways.choice());
-  if (cheapest != way::run_ahead) return cheapest;
-  return may_run_ahead() && !at.waits_only.load(memory_order_relaxed) ? way::run_ahead : way::look;
+bool may_run_ahead() noexcept {
+  static const bool may = [] {
+    const char* const asked = std::getenv("ASSAY_OMP_SPECULATION");
+    return (asked == nullptr || std::strcmp(asked, "off") != 0) && sync::transaction::available();
+  }();
+  return may;
+}
+
+bool pays_at_barrier(const place& at) noexcept {
+  return may_run_ahead() && at.ways.choice() == 1 && !at.waits_only.load(memory_order_relaxed);
 }
 
 bool pays_at_taskwait(place& at) noexcept {

@@ -14,12 +14,11 @@
 
 namespace assay::omp {
 
-enum class way : std::size_t { look, sleep, run_ahead };
-
 struct alignas(64) place {
   atomic<const void*> address{nullptr};
   atomic<bool> waits_only{false};  // ASSAY_OMP_WAIT_AT names it; told a moment late to others
-  sync::cheapest<3> ways;  // of a barrier: the time from one passage of the team to the next
+  sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one passage of
+                           // the team to the next
 
   // Counts alone, read at the end.
   atomic<std::uint64_t> attempts{0};  // to run ahead
@@ -34,8 +33,10 @@ struct alignas(64) place {
 // Lock-free. All places beyond the first 500 or so share one.
 place& place_of(const void* address) noexcept;
 
-// How to wait at a barrier there.
-[[nodiscard]] way way_at_barrier(const place& at) noexcept;
+// Whether threads may run ahead at all: there are transactions, and the user wants it.
+[[nodiscard]] bool may_run_ahead() noexcept;
+// Whether to run ahead at a barrier there.
+[[nodiscard]] bool pays_at_barrier(const place& at) noexcept;
 // Whether to run ahead at a taskwait there: for as long as every fourth attempt commits, and now
 // and then a few times to see whether it does by now.
 [[nodiscard]] bool pays_at_taskwait(place& at) noexcept;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "assay/locks/transaction.h"
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/work.h"
@@ -31,12 +32,14 @@ void* take_memory(thread& mine) {
   if (mine.free_tasks.empty()) return ::operator new(kept_bytes, std::align_val_t{alignof(task)});
   void* const memory = mine.free_tasks.back();
   mine.free_tasks.pop_back();
+  acquire(memory);
   return memory;
 }
 
 void free_task(task* gone) {
   thread* const maker = gone->memory_of;
   gone->~task();
+  release(gone);
   if (maker == nullptr) {
     ::operator delete(gone, std::align_val_t{alignof(task)});
     return;
@@ -59,7 +62,7 @@ void take_off(task* parent, std::uint64_t ended) {
   while (true) {
     // (2) with (1) in task.h: what the tasks did. Acquire as well: who frees a task has seen all
     // that was done with it.
-    const std::uint64_t left = parent->children.fetch_sub(ended, memory_order_acq_rel) - ended;
+    const std::uint64_t left = parent->children.fetch_sub(ended, memory_order_seq_cst) - ended;
     if (left >= task::whole) return;
     task* const above = parent->parent;
     free_task(parent);
@@ -73,13 +76,19 @@ void end_task(task* one) {
   task* const parent = one->parent;
   if (one->dependence != nullptr) end_dependence(one);
   if (one->group != nullptr) {
-    one->group->unfinished.fetch_sub(1, memory_order_release);  // (3) with wait_for_group
+    release(one->group);
+    one->group->unfinished.fetch_sub(1, memory_order_seq_cst);  // (3) with wait_for_group
   }
   // Acquire: see take_off. A task without children is the thread's own.
-  const bool whole = one->children.load(memory_order_acquire) == task::whole ||
-                     one->children.fetch_sub(task::whole, memory_order_acq_rel) == task::whole;
-  if (whole) free_task(one);
-  take_off(parent, whole ? task::body + task::whole : task::body);
+  release(parent);
+  if (one->children.load(memory_order_acquire) == task::whole) {
+    free_task(one);
+    take_off(parent, task::body + task::whole);
+  } else {
+    // The body first: as long as the task counts, its parent is not freed.
+    take_off(parent, task::body);
+    take_off(one, task::whole);
+  }
   in.news.tell();
 }
 
@@ -139,10 +148,11 @@ void leave(team& in, task* one) {
     in.left.push_back(one);
     in.left_count.store(in.left.size(), memory_order_relaxed);
   }
-  in.news.tell();
+  in.news.tell_of_any();
 }
 
 task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
+  statistics::used(construct::task);
   thread& mine = self();
   task& parent = *mine.current;
   const std::size_t alignment = std::max(argument_alignment, std::size_t{1});
@@ -170,9 +180,10 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
 }
 
 void make_ready(task* ready) {
+  release(ready);
   member& at = *self().me;
   if (at.in == ready->of && at.ready.push(ready)) {
-    at.in->news.tell();
+    at.in->news.tell_of_any();
     return;
   }
   leave(*ready->of, ready);
@@ -183,6 +194,7 @@ void run(task* one) {
   task* const before = mine.current;
   if (!cancelled(*one)) {
     mine.current = one;
+    acquire(one);
     one->function(one->data);
     static_cast<void>(enter());
     mine.current = before;
@@ -215,9 +227,13 @@ bool run_one(const task* within) {
 }
 
 void wait_for_children(const void* from) {
+  statistics::used(construct::taskwait);
   thread& mine = self();
   const task* const here = mine.current;
-  if (here->children_ended()) return;
+  if (here->children_ended()) {
+    acquire(here);
+    return;
+  }
   if (sync::transaction::available()) {
     place& at = place_of(from);
     while (!here->children_ended() && run_one(here)) continue;
@@ -226,7 +242,8 @@ void wait_for_children(const void* from) {
       return;
     }
   }
-  work_until([&] { return here->children_ended(); }, here);
+  work_until([&] { return here->children_ended(); }, here, construct::taskwait);
+  acquire(here);
 }
 
 }  // namespace assay::omp

@@ -45,12 +45,12 @@ struct alignas(64) task {
 
   // Whether taskwait returns.
   [[nodiscard]] bool children_ended() const noexcept {
-    return static_cast<std::uint32_t>(children.load(memory_order_acquire)) ==
+    return static_cast<std::uint32_t>(children.load(memory_order_seq_cst)) ==
            0;  // (1) with (2) in task.cpp
   }
   // Whether nothing of what the task made is left.
   [[nodiscard]] bool alone() const noexcept {
-    return children.load(memory_order_acquire) <= whole;  // (1) with (2) in task.cpp
+    return children.load(memory_order_seq_cst) <= whole;  // (1) with (2) in task.cpp
   }
 
   atomic<std::uint64_t> children{whole};

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/work.h"
 
@@ -57,15 +58,18 @@ void wait_quietly(events& news, const Ready& ready) {
 void end_region(member& mine) {
   team& in = *mine.in;
   if (!mine.implicit_task.alone()) {
-    work_until([&] { return mine.implicit_task.alone(); }, nullptr);
+    work_until([&] { return mine.implicit_task.alone(); }, nullptr, construct::region_end);
   }
   const std::uint32_t epoch = in.last.epoch();
+  acquire(&mine.implicit_task);
+  release(&in.last);
   if (in.last.arrive(mine.id)) {
     in.last.release();
     in.news.tell();
-    return;
+  } else {
+    work_until([&] { return in.last.epoch() != epoch; }, nullptr, construct::region_end);
   }
-  work_until([&] { return in.last.epoch() != epoch; }, nullptr);
+  acquire(&in.last);
 }
 
 void serve(thread& mine, member& as) {
@@ -75,8 +79,9 @@ void serve(thread& mine, member& as) {
   awake.fetch_add(1, memory_order_relaxed);
   for (std::uint32_t seen = as.begun_before;; ++seen) {
     // (1) with (2): what the master set.
-    wait_quietly(in.news, [&] { return in.begun.load(memory_order_acquire) != seen; });
+    wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
     if (in.disbanded.load(memory_order_relaxed)) break;
+    acquire(&in.begun);
     in.function(in.data);
     static_cast<void>(enter());
     end_region(as);
@@ -172,7 +177,7 @@ void give_back(team* ended) {
 
 void disband(team* ended) {
   ended->disbanded.store(true, memory_order_relaxed);
-  ended->begun.fetch_add(1, memory_order_release);  // (2) with (1)
+  ended->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
   ended->news.tell();
   give_back(ended);
 }
@@ -265,6 +270,7 @@ unsigned team_size(unsigned asked) {
 
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
                     taskgroup* group) {
+  statistics::used(construct::parallel);
   thread& mine = self();
   team* in = nullptr;
   const bool outermost = mine.me->in->level == 0;
@@ -293,7 +299,8 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
   mine.me = &master;
   mine.current = &master.implicit_task;
   if (in->size == 1) return;
-  in->begun.store(in->begun.load(memory_order_relaxed) + 1, memory_order_release);  // (2) with (1)
+  release(&in->begun);
+  in->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
   in->news.tell();
 }
 
@@ -323,28 +330,30 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   thread& mine = self();
   member& as = *mine.me;
   team& in = *as.in;
-  if (in.size == 1) return cancellable && in.cancelled.load(memory_order_relaxed);
-  const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_acquire); };
+  statistics::used(construct::barrier);
+  const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_seq_cst); };
   if (!as.implicit_task.alone()) {
-    work_until([&] { return as.implicit_task.alone(); }, nullptr);
+    work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier);
   }
-  if (cancelled()) return true;
+  if (in.size == 1 || cancelled()) return cancelled();
   place& at = place_of(from);
-  const way how = way_at_barrier(at);
   const std::uint32_t epoch = in.inner.epoch();
+  acquire(&as.implicit_task);
+  release(&in.inner);
   if (in.inner.arrive(as.id)) {
-    at.ways.record(1, nanoseconds());
     in.inner.release();
     in.news.tell();
-    return cancelled();
+    if (may_run_ahead()) at.ways.record(1, nanoseconds());
+  } else {
+    const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
+    if (pays_at_barrier(at)) {
+      while (!passed() && run_one(nullptr)) continue;
+      const prediction passes{.made_at = &at, .at = &in.inner, .past = epoch};
+      if (!passed() && run_ahead(mine, passes)) return false;
+    }
+    work_until(passed, nullptr, construct::barrier);
   }
-  const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
-  if (how == way::run_ahead) {
-    while (!passed() && run_one(nullptr)) continue;
-    if (!passed() && run_ahead(mine, {.made_at = &at, .at = &in.inner, .past = epoch}))
-      return false;
-  }
-  work_until(passed, nullptr, how == way::sleep ? 0 : patience::looks);
+  acquire(&in.inner);
   return cancelled();
 }
 

@@ -7,9 +7,6 @@
 #ifndef ASSAY_OPENMP_WAITING_H_
 #define ASSAY_OPENMP_WAITING_H_
 
-#include <algorithm>
-#include <thread>
-
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
 #include "assay/openmp/settings.h"
@@ -24,31 +21,27 @@ class patience {
  public:
   // About 200 us in all: many times what a sleep costs, and what two threads that are out of step
   // lose by turns.
-  static constexpr unsigned looks = 2000;
-
-  explicit patience(unsigned at_most = looks) noexcept : at_most_(at_most) {}
+  static constexpr unsigned looks = 8000;
 
   // Waits a moment. False if the thread should sleep now.
   [[nodiscard]] bool look_again() noexcept {
     const settings& set = process_settings();
     const bool crowded = awake.load(memory_order_relaxed) > static_cast<int>(set.processors);
-    if (crowded && set.waiting != wait_policy::passive) std::this_thread::yield();
     const unsigned most = set.waiting == wait_policy::active    ? ~0U
                           : set.waiting == wait_policy::passive ? 1
-                          : crowded ? std::min(at_most_, looks_if_crowded)
-                                    : at_most_;
+                          : crowded                             ? looks_if_crowded
+                                                                : looks;
     if (looked_ >= most) return false;
     ++looked_;
-    for (unsigned i = 0; i < pauses; ++i) sync::backoff::pause();
+    sync::backoff::pause();
     return true;
   }
   void reset() noexcept { looked_ = 0; }
 
  private:
-  static constexpr unsigned pauses = 4;  // 0.1 us or so
-  static constexpr unsigned looks_if_crowded = 2;
+  static constexpr unsigned looks_if_crowded =
+      2;  // to give up the processor would let others have it, too, for milliseconds
 
-  const unsigned at_most_;
   unsigned looked_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #ifndef ASSAY_OPENMP_WORK_H_
 #define ASSAY_OPENMP_WORK_H_
 
+#include "assay/openmp/statistics.h"
 #include "assay/openmp/task.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/waiting.h"
@@ -10,21 +11,27 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any), and looks `looks` times before it sleeps.
+// tasks below `within` meanwhile (null: any). Statistics count the waiting as that of a construct.
 template <class Condition>
-void work_until(const Condition& holds, const task* within, unsigned looks = patience::looks) {
-  patience patience(looks);
+void work_until(const Condition& holds, const task* within, construct where) {
+  statistics::wait wait(where);
+  patience patience;
   events& news = self().me->in->news;
+  unsigned looked = 0;
   while (!holds()) {
-    if (run_one(within)) {
+    // Not each time: to look for tasks takes the others' lines from them.
+    constexpr unsigned looks_a_task = 8;
+    if (looked++ % looks_a_task == 0 && wait.works([&] { return run_one(within); })) {
       patience.reset();
+      looked = 0;
       continue;
     }
     if (patience.look_again()) continue;
     const std::uint32_t key = news.prepare();
-    if (holds() || run_one(within)) {
+    if (holds() || wait.works([&] { return run_one(within); })) {
       news.forget();
       patience.reset();
+      looked = 0;
       continue;
     }
     const asleep sleeping;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/team.h"
@@ -25,7 +26,8 @@ void run_at_once(task* made, bool detached) {
   }
   made->events.fetch_add(1, memory_order_relaxed);  // keeps it while we wait for its event
   run(made);
-  work_until([&] { return made->events.load(memory_order_acquire) == 1; }, enter().current);
+  work_until([&] { return made->events.load(memory_order_seq_cst) == 1; }, enter().current,
+             construct::task);
   end_event(made);
 }
 
@@ -55,6 +57,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   } else if (argument_bytes != 0) {
     std::memcpy(made->data, data, static_cast<std::size_t>(argument_bytes));
   }
+  release(made);
   if (depends) {
     if (!deferred) wait_for_dependences(dependence_list);
     if (!depend(*made, dependence_list)) return;
@@ -62,7 +65,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   if (!deferred) {
     run_at_once(made, detached);
   } else if (at.ready.push(made)) {
-    at.in->news.tell();
+    at.in->news.offer();
   } else {
     run(made);
   }
@@ -88,10 +91,12 @@ ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
+  statistics::used(construct::taskgroup);
   task& mine = *enter().current;
   taskgroup* const group = mine.group;
-  work_until([&] { return group->unfinished.load(memory_order_acquire) == 0; },
-             &mine);  // (3) in task.cpp
+  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
+             construct::taskgroup);  // (3) in task.cpp
+  acquire(group);
   mine.group = group->outer;
   delete group;
 }
