@@ -1,24 +1,29 @@
 #include "assay/openmp/settings.h"
 
-#include <sched.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <cstdio>
+#include <string>
+#include <vector>
 
 #include "assay/base/asymmetric_fence.h"
+#include "assay/openmp/affinity.h"
+#include "assay/openmp/environment.h"
+#include "assay/openmp/team.h"
 
 namespace assay::omp {
 namespace {
 
 settings read() {
-  settings set;
-  cpu_set_t usable;
-  if (sched_getaffinity(0, sizeof usable, &usable) == 0) {
-    set.processors = static_cast<unsigned>(CPU_COUNT(&usable));
+  std::vector<std::string> variables;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    variables.emplace_back(*each);
   }
-  if (const char* threads = std::getenv("OMP_NUM_THREADS")) {
-    set.num_threads.push_back(static_cast<unsigned>(std::strtoul(threads, nullptr, 10)));
+  auto [set, complaints] =
+      read_environment(variables, static_cast<unsigned>(usable_processors().size()));
+  for (const std::string& complaint : complaints) {
+    std::fprintf(stderr, "libassay-gomp: %s\n", complaint.c_str());
   }
-  sync::prepare_light_fences();
   return set;
 }
 
@@ -30,8 +35,15 @@ const settings& process_settings() noexcept {
 }
 
 namespace {
-// Before main(), while the process has one thread: the kernel then serves membarrier(2) at once.
-[[gnu::constructor]] void read_at_load() { static_cast<void>(process_settings()); }
+// Before main(), while the process has one thread: the kernel then serves membarrier(2) at once,
+// and threads that the program starts are bound where the initial thread is.
+[[gnu::constructor]] void read_at_load() {
+  sync::prepare_light_fences();
+  const settings& set = process_settings();
+  if (!places().empty()) static_cast<void>(self());
+  if (set.display_environment == environment_display::none) return;
+  std::fputs(describe(set, set.display_environment == environment_display::all).c_str(), stderr);
+}
 }  // namespace
 
 }  // namespace assay::omp

@@ -1,15 +1,18 @@
 #include "assay/openmp/team.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
 #include <utility>
 
+#include "assay/openmp/affinity_format.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/work.h"
@@ -19,13 +22,15 @@ namespace {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local thread* this_thread = nullptr;
 
-// Threads that wait to be needed, and teams that nobody uses. Neither is ever freed: a thread may
-// still be about to leave a team that has ended.
+// Threads that wait to be needed or are about to, and teams that nobody uses. Neither is ever
+// freed: a thread may still be about to leave a team that has ended.
 struct reserve {
   std::mutex mutex;
   std::vector<thread*> threads;
+  std::vector<thread*> ended;  // what is left of the program's own threads that have ended
   std::multimap<unsigned, team*> teams;
-  unsigned started = 0;  // all threads that the runtime has started
+  bool stack_refused = false;   // said once
+  bool thread_refused = false;  // said once
 };
 
 reserve& in_reserve() {
@@ -72,6 +77,26 @@ void end_region(member& mine) {
   acquire(&in.last);
 }
 
+// The master's seat, and from it those of the others, where threads are bound.
+void seat_members(team& in, unsigned bind) {
+  const member& around = *in.outer_member;
+  const auto& by_level = process_settings().proc_bind;
+  if (bind == binding::no)
+    bind = by_level[std::min<std::size_t>(in.outer->level, by_level.size() - 1)];
+  std::vector<seat> seats(in.size, around.at);
+  assign_seats(seats, bind);
+  for (unsigned i = 0; i < in.size; ++i) in.members[i]->at = seats[i];
+}
+
+// Binds the calling thread to its seat in a region that begins, and shows it, where that is wanted.
+void take_seat(thread& mine, const member& as) {
+  if (!places().empty() && mine.bound != as.at.place + 1) {
+    bind_to(as.at.place);
+    mine.bound = as.at.place + 1;
+  }
+  if (process_settings().display_affinity) display_affinity_once(mine);
+}
+
 void serve(thread& mine, member& as) {
   team& in = *as.in;
   mine.me = &as;
@@ -82,8 +107,10 @@ void serve(thread& mine, member& as) {
     wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
     if (in.disbanded.load(memory_order_relaxed)) break;
     acquire(&in.begun);
+    take_seat(mine, as);
     in.function(in.data);
     static_cast<void>(enter());
+    if (mine.me != &as) std::exit(EXIT_SUCCESS);  // a forked child, as when its last thread ends
     end_region(as);
   }
   awake.fetch_sub(1, memory_order_relaxed);
@@ -98,38 +125,41 @@ void* work(void* given) {
   while (true) {
     mine.given.wait(nullptr, memory_order_acquire);  // with the release in give()
     serve(mine, *mine.given.exchange(nullptr, memory_order_acquire));
-    reserve& all = in_reserve();
-    const std::scoped_lock held(all.mutex);
-    all.threads.push_back(&mine);
   }
   return nullptr;
 }
 
-// Starts a thread, or says why not and returns null.
-thread* start_thread() {
+// Starts a thread, or says why not and returns null. With the reserve's mutex.
+thread* start_thread(reserve& all) {
   auto fresh = std::make_unique<thread>();
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  const std::size_t stack = process_settings().stack_bytes;
-  int error = stack == 0 ? 0 : pthread_attr_setstacksize(&attributes, stack);
-  if (error != 0) {
+  const auto start = [&](std::size_t stack) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t id{};
+    int error = stack == 0 ? 0 : pthread_attr_setstacksize(&attributes, stack);
+    if (error == 0) error = pthread_create(&id, &attributes, work, fresh.get());
+    pthread_attr_destroy(&attributes);
+    return error;
+  };
+  const std::size_t stack = all.stack_refused ? 0 : process_settings().stack_bytes;
+  int error = start(stack);
+  if (error != 0 && stack != 0) {
+    all.stack_refused = true;
     std::fprintf(stderr,
-                 "libassay-gomp: OMP_STACKSIZE: a stack of %zu bytes is refused (%s); threads have "
-                 "the usual one\n",
+                 "libassay-gomp: OMP_STACKSIZE: no thread can have a stack of %zu bytes (%s): "
+                 "threads have the usual one\n",
                  stack, std::strerror(error));
+    error = start(0);
   }
-  pthread_t id{};
-  error = pthread_create(&id, &attributes, work, fresh.get());
-  pthread_attr_destroy(&attributes);
-  if (error != 0) {
+  if (error == 0) return fresh.release();
+  if (!std::exchange(all.thread_refused, true)) {
     std::fprintf(stderr,
-                 "libassay-gomp: no further thread can be started (%s): the team is smaller than "
+                 "libassay-gomp: no further thread can be started (%s): teams are smaller than "
                  "asked for\n",
                  std::strerror(error));
-    return nullptr;
   }
-  return fresh.release();
+  return nullptr;
 }
 
 // As many threads as can be had, up to `wanted`.
@@ -141,13 +171,23 @@ std::vector<thread*> take_threads(unsigned wanted) {
     taken.push_back(all.threads.back());
     all.threads.pop_back();
   }
-  while (taken.size() < wanted && all.started + 1 < process_settings().thread_limit) {
-    thread* const fresh = start_thread();
+  while (taken.size() < wanted) {
+    thread* const fresh = start_thread(all);
     if (fresh == nullptr) break;
-    ++all.started;
     taken.push_back(fresh);
   }
   return taken;
+}
+
+// Takes up to `wanted` threads, the caller being one of them, off what the thread limit leaves.
+unsigned admit(team& root, unsigned wanted, unsigned limit) {
+  // Relaxed: a count alone.
+  unsigned at_work = root.at_work.load(memory_order_relaxed);
+  unsigned granted = 0;
+  do {
+    granted = std::min(wanted - 1, limit - std::min(at_work + 1, limit));
+  } while (!root.at_work.compare_exchange_weak(at_work, at_work + granted, memory_order_relaxed));
+  return granted + 1;
 }
 
 // A team that nobody uses, of that size, or a new one.
@@ -179,7 +219,13 @@ void disband(team* ended) {
   ended->disbanded.store(true, memory_order_relaxed);
   ended->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
   ended->news.tell();
-  give_back(ended);
+  reserve& all = in_reserve();
+  const std::scoped_lock held(all.mutex);
+  // Though they are still about to leave: each finds then what it was given meanwhile.
+  for (const auto& each : ended->members) {
+    if (each->id != 0) all.threads.push_back(each->by);
+  }
+  all.teams.emplace(ended->size, ended);
 }
 
 // A team of `size` or, where no more threads can be had, fewer.
@@ -227,15 +273,117 @@ void begin_implicit_task(member& each, const variables& icv, taskgroup* group) {
   each.singles = 0;
 }
 
+// What no thread has begun yet of a team's region.
+void prepare_region(team& in, const variables& icv, taskgroup* group) {
+  if (in.cancelled.load(memory_order_relaxed)) {
+    in.cancelled.store(false, memory_order_relaxed);
+    in.inner.forget();
+  }
+  in.single.store(0, memory_order_relaxed);
+  in.shared.begin();
+  for (const auto& each : in.members) {
+    begin_implicit_task(*each, icv, group);
+    each->allocator =
+        in.outer_member == nullptr ? process_settings().allocator : in.outer_member->allocator;
+  }
+}
+
+// When a thread of the program's own ends: its team's threads, and what it was to the runtime, are
+// for others.
+void leave_runtime(void* value) {
+  thread& mine = *static_cast<thread*>(value);
+  static_cast<void>(enter());
+  team* const alone = mine.me->in;
+  if (alone->level != 0) return;  // it ends inside of a region, which nobody can end any more
+  let_threads_go();
+  if (mine.me->implicit_task.alone()) give_back(alone);
+  mine.me = nullptr;
+  mine.current = nullptr;
+  mine.bound = 0;
+  mine.displayed = 0;
+  this_thread = nullptr;
+  reserve& all = in_reserve();
+  const std::scoped_lock held(all.mutex);
+  all.ended.push_back(&mine);
+}
+
+thread* take_ended() {
+  reserve& all = in_reserve();
+  const std::scoped_lock held(all.mutex);
+  if (all.ended.empty()) return new thread;
+  thread* const taken = all.ended.back();
+  all.ended.pop_back();
+  return taken;
+}
+
 thread& adopt() {
-  auto* const mine = new thread;
+  static const pthread_key_t at_end = [] {
+    pthread_key_t key{};
+    pthread_key_create(&key, leave_runtime);
+    return key;
+  }();
+  thread* const mine = take_ended();
   this_thread = mine;
+  pthread_setspecific(at_end, mine);
   team* const alone = take_team(1, nullptr);
   mine->me = alone->members.front().get();
   mine->me->by = mine;
+  mine->me->at = {.place = 0, .first = 0, .count = static_cast<unsigned>(places().size())};
   mine->current = &mine->me->implicit_task;
-  begin_implicit_task(*mine->me, first_variables(), nullptr);
+  prepare_region(*alone, first_variables(), nullptr);
+  if (!places().empty()) {
+    bind_to(0);
+    mine->bound = 1;
+  }
   return *mine;
+}
+
+// Fork. A child has the thread that forked, and nobody else: wherever that is, it is alone in its
+// teams, and what it shares them with is forgotten. Only the program's own tasks that others had
+// are lost to a child that forks inside of one.
+void before_fork() { in_reserve().mutex.lock(); }
+void after_fork() { in_reserve().mutex.unlock(); }
+
+void after_fork_in_child() {
+  reserve& all = in_reserve();
+  all.threads.clear();
+  all.teams.clear();
+  all.mutex.unlock();
+  awake.store(1, memory_order_relaxed);
+  if (this_thread == nullptr) return;
+  thread& mine = *this_thread;
+  mine.kept = nullptr;
+  std::vector<member*> inside_out;
+  for (member* each = mine.me; each != nullptr; each = each->in->outer_member) {
+    inside_out.push_back(each);
+  }
+  member* around = nullptr;
+  const member* around_before = nullptr;
+  for (auto place = inside_out.rbegin(); place != inside_out.rend(); ++place) {
+    member& before = **place;
+    team* const alone = before.in->size == 1 ? before.in : new team(1);
+    task* interrupted = before.in->interrupted;
+    if (around != nullptr && interrupted == &around_before->implicit_task) {
+      interrupted = &around->implicit_task;
+    }
+    alone->around(around == nullptr ? nullptr : around->in, around);
+    alone->interrupted = interrupted;
+    member& now = *alone->members.front();
+    if (&now != &before) {
+      now.by = &mine;
+      now.at = before.at;
+      prepare_region(*alone, before.implicit_task.icv, nullptr);
+      if (mine.current == &before.implicit_task) mine.current = &now.implicit_task;
+    }
+    around = &now;
+    around_before = &before;
+  }
+  mine.me = around;
+  outermost(*mine.me->in).at_work.store(0, memory_order_relaxed);
+}
+
+[[gnu::constructor]] void prepare_for_forks() {
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 }  // namespace
@@ -259,6 +407,16 @@ void team::around(team* team_around, member* as) {
 
 thread& self() noexcept { return this_thread != nullptr ? *this_thread : adopt(); }
 
+team& outermost(team& in) noexcept {
+  team* found = &in;
+  while (found->outer != nullptr) found = found->outer;
+  return *found;
+}
+
+void let_threads_go() {
+  if (team* const kept = std::exchange(self().kept, nullptr)) disband(kept);
+}
+
 unsigned team_size(unsigned asked) {
   thread& mine = self();
   const variables& icv = mine.current->icv;
@@ -272,36 +430,35 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
                     taskgroup* group) {
   statistics::used(construct::parallel);
   thread& mine = self();
+  const unsigned limit = mine.current->icv.thread_limit;
+  const bool limited = limit != ~0U && threads > 1;
+  if (limited) threads = admit(outermost(*mine.me->in), threads, limit);
+  const unsigned admitted = limited ? threads - 1 : 0;
   team* in = nullptr;
-  const bool outermost = mine.me->in->level == 0;
-  if (outermost && mine.kept != nullptr && mine.kept->size == threads) {
+  const bool outermost_region = mine.me->in->level == 0;
+  if (outermost_region && mine.kept != nullptr && mine.kept->size == threads) {
     in = mine.kept;
   } else {
-    if (outermost && mine.kept != nullptr && threads > 1)
-      disband(std::exchange(mine.kept, nullptr));
+    if (outermost_region && threads > 1) let_threads_go();
     in = threads == 1 ? take_team(1, mine.me) : gather(threads, mine);
-    if (outermost && in->size > 1) mine.kept = in;
+    if (outermost_region && in->size > 1) mine.kept = in;
   }
   in->function = function;
   in->data = data;
-  in->bind = bind;
+  in->admitted = admitted;
   in->interrupted = mine.current;
-  if (in->cancelled.load(memory_order_relaxed)) {
-    in->cancelled.store(false, memory_order_relaxed);
-    in->inner.forget();
-  }
-  const variables icv = inside(*mine.current, in->level);
-  in->single.store(0, memory_order_relaxed);
-  in->shared.begin();
-  for (const auto& each : in->members) begin_implicit_task(*each, icv, group);
+  prepare_region(*in, inside(*mine.current, in->level), group);
+  if (!places().empty()) seat_members(*in, bind);
   member& master = *in->members.front();
   master.by = &mine;
   mine.me = &master;
   mine.current = &master.implicit_task;
-  if (in->size == 1) return;
-  release(&in->begun);
-  in->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
-  in->news.tell();
+  if (in->size > 1) {
+    release(&in->begun);
+    in->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
+    in->news.tell();
+  }
+  take_seat(mine, master);
 }
 
 void end_parallel() {
@@ -310,6 +467,9 @@ void end_parallel() {
   end_region(*mine.me);
   mine.current = in->interrupted;
   mine.me = in->outer_member;
+  if (in->admitted != 0) {
+    outermost(*mine.me->in).at_work.fetch_sub(std::exchange(in->admitted, 0), memory_order_relaxed);
+  }
   if (in == mine.kept) return;
   if (in->size == 1) {
     give_back(in);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "assay/base/atomics.h"
+#include "assay/openmp/affinity.h"
 #include "assay/openmp/barrier.h"
 #include "assay/openmp/deque.h"
 #include "assay/openmp/events.h"
@@ -36,6 +37,8 @@ struct alignas(64) member {
   std::uint64_t singles = 0;       // that it has come to
   loop_position loop;              // in the workshare that it is in
   std::uint32_t random = 1;        // whom to steal from next
+  seat at;                         // where threads are bound
+  std::uintptr_t allocator = 1;    // which omp_alloc() uses, as omp_allocator_handle_t has it
 };
 
 struct team {
@@ -54,7 +57,15 @@ struct team {
   // Set by the master before the others begin.
   void (*function)(void*) = nullptr;
   void* data = nullptr;
-  unsigned bind = 0;
+
+  // Threads that the contention group gave to this region, where they are limited; of the outermost
+  // team: those that work in it, but for the initial thread (OpenMP 5.1, section 2.6.1).
+  unsigned admitted = 0;
+  atomic<unsigned> at_work{0};
+
+  // Of the outermost team: the league of a `teams` construct around.
+  unsigned league_size = 1;
+  unsigned league_number = 0;
 
   barrier inner;  // of `barrier` constructs
   barrier last;   // at the end of the region: another one, as a cancelled barrier forgets who came
@@ -83,7 +94,8 @@ struct thread {
   atomic<member*> given{nullptr};  // what to be next, for one that waits to be needed
   std::vector<void*> free_tasks;
   atomic<void*> returned_tasks{nullptr};  // which others freed
-  unsigned place = 0;
+  unsigned bound = 0;                     // to the place of this number less 1; 0: to none
+  std::uint64_t displayed = 0;            // what OMP_DISPLAY_AFFINITY showed last
 };
 
 // The calling thread. The first call makes it a member of a team of its own.
@@ -97,6 +109,9 @@ inline thread& enter() {
   return mine;
 }
 
+// The team outside of all regions that a team is in.
+team& outermost(team& in) noexcept;
+
 // How many threads a region gets: what was asked for (0: nothing), what is set, and what is
 // allowed.
 unsigned team_size(unsigned asked);
@@ -109,6 +124,8 @@ void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigne
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
                     taskgroup* group = nullptr);
 void end_parallel();
+// Has threads that the calling one keeps for its next region wait for anybody's.
+void let_threads_go();
 // The barrier construct, at a place in the program. With `cancellable`, returns true, at any time,
 // if the region was cancelled.
 bool wait_at_barrier(const void* from, bool cancellable);
