@@ -43,22 +43,6 @@ std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
 }
 
-// What a thread that is not at work waits in.
-template <class Ready>
-void wait_quietly(events& news, const Ready& ready) {
-  patience patience;
-  while (!ready()) {
-    if (patience.look_again()) continue;
-    const std::uint32_t key = news.prepare();
-    if (ready()) {
-      news.forget();
-      return;
-    }
-    const asleep sleeping;
-    news.sleep(key);
-  }
-}
-
 // At the end of a region: when all threads are there, and no task is left.
 void end_region(member& mine) {
   team& in = *mine.in;
@@ -269,7 +253,6 @@ void begin_implicit_task(member& each, const variables& icv, taskgroup* group) {
   implicit.group = group;
   implicit.icv = icv;
   implicit.final = false;
-  each.workshares = 0;
   each.singles = 0;
 }
 
@@ -278,9 +261,16 @@ void prepare_region(team& in, const variables& icv, taskgroup* group) {
   if (in.cancelled.load(memory_order_relaxed)) {
     in.cancelled.store(false, memory_order_relaxed);
     in.inner.forget();
+    in.shared.reset();
+    for (const auto& each : in.members) {
+      each->workshares = 0;
+      each->loop = {};
+    }
+  }
+  if (in.workshare_cancelled.load(memory_order_relaxed)) {
+    in.workshare_cancelled.store(false, memory_order_relaxed);
   }
   in.single.store(0, memory_order_relaxed);
-  in.shared.begin();
   for (const auto& each : in.members) {
     begin_implicit_task(*each, icv, group);
     each->allocator =
@@ -427,7 +417,7 @@ unsigned team_size(unsigned asked) {
 }
 
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
-                    taskgroup* group) {
+                    taskgroup* group, const loop* first) {
   statistics::used(construct::parallel);
   thread& mine = self();
   const unsigned limit = mine.current->icv.thread_limit;
@@ -448,6 +438,7 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
   in->admitted = admitted;
   in->interrupted = mine.current;
   prepare_region(*in, inside(*mine.current, in->level), group);
+  if (first != nullptr) bring_to(*in, *first);
   if (!places().empty()) seat_members(*in, bind);
   member& master = *in->members.front();
   master.by = &mine;
@@ -479,8 +470,8 @@ void end_parallel() {
 }
 
 void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
-                  taskgroup* group) {
-  begin_parallel(function, data, threads, bind, group);
+                  taskgroup* group, const loop* first) {
+  begin_parallel(function, data, threads, bind, group, first);
   function(data);
   static_cast<void>(enter());
   end_parallel();
@@ -495,12 +486,17 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   if (!as.implicit_task.alone()) {
     work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier);
   }
-  if (in.size == 1 || cancelled()) return cancelled();
+  if (cancelled()) return true;
+  if (in.size == 1) {
+    in.workshare_cancelled.store(false, memory_order_relaxed);
+    return false;
+  }
   place& at = place_of(from);
   const std::uint32_t epoch = in.inner.epoch();
   acquire(&as.implicit_task);
   release(&in.inner);
   if (in.inner.arrive(as.id)) {
+    in.workshare_cancelled.store(false, memory_order_relaxed);  // all have left the workshare
     in.inner.release();
     in.news.tell();
     if (may_run_ahead()) at.ways.record(1, nanoseconds());

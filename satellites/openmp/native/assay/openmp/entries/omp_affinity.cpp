@@ -1,7 +1,5 @@
 // omp_*: places, and what threads say about where they are.
 
-#include "assay/openmp/affinity.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "assay/openmp/affinity.h"
 #include "assay/openmp/affinity_format.h"
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/entries/fortran.h"

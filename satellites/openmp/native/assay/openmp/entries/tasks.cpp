@@ -84,21 +84,13 @@ ASSAY_OPENMP_ENTRY void GOMP_taskwait_depend(void** dependence_list) {
 ASSAY_OPENMP_ENTRY void GOMP_taskyield() { static_cast<void>(run_one(enter().current)); }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
-  task& mine = *enter().current;
-  auto* const group = new taskgroup;
-  group->outer = mine.group;
-  mine.group = group;
+  static_cast<void>(enter());
+  open_group(false);
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
-  statistics::used(construct::taskgroup);
-  task& mine = *enter().current;
-  taskgroup* const group = mine.group;
-  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
-             construct::taskgroup);  // (3) in task.cpp
-  acquire(group);
-  mine.group = group->outer;
-  delete group;
+  static_cast<void>(enter());
+  close_group();
 }
 
 }  // namespace assay::omp
