@@ -368,6 +368,7 @@ void after_fork_in_child() {
     around = &now;
     around_before = &before;
   }
+  if (around == nullptr) return;
   mine.me = around;
   outermost(*mine.me->in).at_work.store(0, memory_order_relaxed);
 }
