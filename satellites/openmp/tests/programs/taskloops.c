@@ -102,7 +102,7 @@ static void sizes(int threads) {
 }
 
 int main(void) {
-  for (int threads = 1; threads <= 16; threads += threads < 4 ? 1 : 6) {
+  for (int threads = 1; threads <= 16; threads += threads < 3 ? 1 : 13) {
     for (int round = 0; round < 3; ++round) {
       const int size = 1 + (int)any(30);
       const int low = (int)any(100) - 50, high = low - 3 + (int)any(200), step = 1 + (int)any(4);

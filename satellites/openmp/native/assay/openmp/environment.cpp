@@ -98,7 +98,7 @@ std::string nearest(std::string_view text, choices<T> all) {
   const std::string wanted = lower(trimmed(text));
   const auto found = std::ranges::min_element(
       all, {}, [&](const choice<T>& each) { return input::edit_distance(wanted, each.word); });
-  return "did you mean " + std::string(found->word) + "?";
+  return std::string("did you mean ").append(found->word).append("?");
 }
 
 // What is wrong with a value; empty: nothing.
@@ -120,7 +120,10 @@ complaint read_number(std::string_view text, unsigned least, unsigned most, unsi
   cursor at(text);
   const auto value = at.number(most);
   if (!value || *value < least || !at.at_end()) {
-    return "it takes a number from " + std::to_string(least) + " to " + std::to_string(most);
+    return std::string("it takes a number from ")
+        .append(std::to_string(least))
+        .append(" to ")
+        .append(std::to_string(most));
   }
   to = *value;
   return {};
@@ -487,6 +490,7 @@ constexpr auto variables_known = std::to_array<variable>({
        bool any = false;
        return choose<bool>(text, on_or_off, any);
      }},
+    {"ASSAY_OMP_STATISTICS", read_any},
     {"ASSAY_OMP_WAIT_AT", read_any},
     {"OMP_TOOL", read_any},
     {"OMP_TOOL_LIBRARIES", read_any},
@@ -517,7 +521,7 @@ std::optional<complaint> misspelt(std::string_view name) {
   constexpr std::size_t near = 3;
   const std::size_t off = distance(*found);
   if (off == 0 || off > near) return {};
-  return std::string(name) + " is not known: did you mean " + std::string(found->name) + "?";
+  return std::string(name).append(" is not known: did you mean ").append(found->name).append("?");
 }
 
 std::string show_places(const place_request& places) {
@@ -525,13 +529,14 @@ std::string show_places(const place_request& places) {
                                                   "ll_caches", "numa_domains", "sockets"};
   if (places.kind != place_kind::listed) {
     std::string word(words.at(static_cast<std::size_t>(places.kind)));
-    return places.count == 0 ? word : word + "(" + std::to_string(places.count) + ")";
+    return places.count == 0 ? word
+                             : word.append("(").append(std::to_string(places.count)).append(")");
   }
   std::string all;
   for (const processor_list& place : places.listed) {
     all += all.empty() ? "{" : ",{";
     for (std::size_t i = 0; i < place.size(); ++i) {
-      all += (i == 0 ? "" : ",") + std::to_string(place[i]);
+      all.append(i == 0 ? "" : ",").append(std::to_string(place[i]));
     }
     all += "}";
   }
@@ -600,7 +605,8 @@ std::string describe(const settings& set, bool all) {
   std::string shown_schedule;
   if (run.monotonic != is_static) shown_schedule = run.monotonic ? "MONOTONIC:" : "NONMONOTONIC:";
   shown_schedule += kinds.at(static_cast<std::size_t>(run.kind));
-  if (run.chunk != (is_static ? 0 : 1)) shown_schedule += "," + std::to_string(run.chunk);
+  if (run.chunk != (is_static ? 0 : 1))
+    shown_schedule.append(",").append(std::to_string(run.chunk));
 
   line("_OPENMP", "201511");  // what gcc 12 says
   line("OMP_DYNAMIC", flag(set.dynamic));

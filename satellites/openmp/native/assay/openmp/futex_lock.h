@@ -33,8 +33,8 @@ class futex_lock {
   enum : std::uint32_t { free, taken, contended };
 
   void wait() noexcept {
-    patience patience(looks);
-    while (patience.look_again()) {
+    patience patience;
+    for (unsigned looked = 0; looked < looks && patience.look_again(); ++looked) {
       if (state_.load(memory_order_relaxed) == free && try_lock()) return;
     }
     const asleep sleeping;
@@ -44,7 +44,7 @@ class futex_lock {
   }
 
   // Some 10 us: longer than most sections take, and than a thread takes to sleep and wake.
-  static constexpr unsigned looks = 100;
+  static constexpr unsigned looks = 400;
 
   atomic<std::uint32_t> state_{free};
 };

@@ -368,8 +368,9 @@ void after_fork_in_child() {
     around = &now;
     around_before = &before;
   }
+  if (around == nullptr) return;  // a thread that has left the runtime
   mine.me = around;
-  outermost(*mine.me->in).at_work.store(0, memory_order_relaxed);
+  outermost(*around->in).at_work.store(0, memory_order_relaxed);
 }
 
 [[gnu::constructor]] void prepare_for_forks() {
