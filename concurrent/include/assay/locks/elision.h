@@ -75,9 +75,11 @@ inline void seed_elision(std::uint64_t seed) noexcept { next_elision_seed = seed
 namespace assay::sync::inline ASSAY_ABI {
 
 // The form of an elided lock. Apart: what transactions read shares no cache line with what others
-// write, and the lock learns whether they pay.
+// write, and the lock learns whether they pay. A form derived from it without `backs_off` leaves
+// out the waits at random: to measure what they are worth.
 struct elision_apart {
   using tuning = elision_tuning;
+  static constexpr bool backs_off = true;
   template <class T>
   static constexpr std::size_t alignment = std::max(std::size_t{64}, alignof(T));
 };
@@ -86,6 +88,7 @@ struct elision_apart {
 // as in the listing, however little they gain. And whoever waits for the lock, shares it or gives
 // it back writes the line, and so aborts all transactions of that moment.
 struct elision_compact {
+  static constexpr bool backs_off = true;
   struct tuning {
     static unsigned attempts() noexcept { return 3; }
     static bool pays() noexcept { return true; }
@@ -210,6 +213,7 @@ inline thread_local constinit eliding_thread eliding_thread::current_{};
 // need not announce itself. The lock opens again when a section ends in which transactions were
 // found to pay after all.
 template <class Observer, class Form>
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the state has a line of its own
 class elision {
  public:
   // The lock's own state. Transactions subscribe to is_open(); the others are for a thread that has
@@ -244,13 +248,13 @@ class elision {
     }
     const unsigned attempts = attempts_now(me);
     for (unsigned round = 0; attempts != 0 && !is_dormant() && round < most_rounds; ++round) {
-      me.back_off();
+      if constexpr (Form::backs_off) me.back_off();
       if (elide(me, lock, attempts, free, [&] { return became_free(free); })) return;
       if (try_take()) {
         fell_back(me);
         return;
       }
-      me.failed();
+      if constexpr (Form::backs_off) me.failed();
     }
     take();
     fell_back(me);

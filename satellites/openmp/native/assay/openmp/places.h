@@ -1,0 +1,52 @@
+// Places in a program where threads wait, each known by the address to which the runtime returns:
+// how they wait there, what came of it, and which way costs least.
+
+#ifndef ASSAY_OPENMP_PLACES_H_
+#define ASSAY_OPENMP_PLACES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "assay/base/atomics.h"
+#include "assay/base/cheapest.h"
+
+namespace assay::omp {
+
+struct alignas(64) place {
+  atomic<const void*> address{nullptr};
+  atomic<bool> waits_only{false};  // ASSAY_OMP_WAIT_AT names it; told a moment late to others
+  sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one passage of
+                           // the team to the next
+
+  // Counts alone, read at the end.
+  atomic<std::uint64_t> attempts{0};  // to run ahead
+  atomic<std::uint64_t> committed{0};
+  atomic<std::uint64_t> too_early{0};  // what was waited for had not happened at the next call
+  atomic<std::uint64_t> conflicts{0};
+  atomic<std::uint64_t> too_large{0};
+  atomic<std::uint64_t> declined{0};  // taskwaits at which it was not tried
+  atomic<std::uint64_t> others{0};    // system calls, interrupts, page faults
+};
+
+// Lock-free. All places beyond the first 500 or so share one.
+place& place_of(const void* address) noexcept;
+
+// Whether threads may run ahead at all: there are transactions, and the user wants it.
+[[nodiscard]] bool may_run_ahead() noexcept;
+// Whether to run ahead at a barrier there.
+[[nodiscard]] bool pays_at_barrier(const place& at) noexcept;
+// Whether to run ahead at a taskwait there: for as long as every fourth attempt commits, and now
+// and then a few times to see whether it does by now.
+[[nodiscard]] bool pays_at_taskwait(place& at) noexcept;
+
+// Writes a line for each place where threads ran ahead.
+void print_places(std::FILE* to);
+
+// As debuggers and addr2line name it: the file, and the offset in it.
+std::string name_of(const void* address);
+
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_PLACES_H_

@@ -1,0 +1,48 @@
+// Going on instead of waiting (Bonnichsen 2016, section 4.1.2): a thread that would wait begins a
+// transaction of the processor, remembers what must come true, and returns into the program. At its
+// next call of the runtime it has come true, and the transaction commits: all that the thread did
+// since happens then, after what it would have waited for. Or it has not, and the transaction
+// aborts: nothing has happened, and the thread waits. The processor aborts it as well where it
+// meets what another thread does meanwhile.
+//
+// Listing 4.2 does not forget what it waits for when it commits, and would commit again outside of
+// a transaction; here it is forgotten. At most one barrier or taskwait is crossed: the next call of
+// the runtime ends the transaction.
+//
+// A hazard, after listing 4.3: a thread that runs ahead may read what is not yet set, such as a
+// pointer to a function, and jump to an instruction that commits. Then it has done what it must not
+// do. The program's own transactions, unless they are inside, are the only ones that a program has;
+// so ASSAY_OMP_SPECULATION=off is for a program that has some, and ASSAY_OMP_WAIT_AT for a place
+// (places.h).
+
+#ifndef ASSAY_OPENMP_SPECULATION_H_
+#define ASSAY_OPENMP_SPECULATION_H_
+
+#include <cstdint>
+
+#include "assay/base/atomics.h"
+#include "assay/openmp/barrier.h"
+#include "assay/openmp/places.h"
+
+namespace assay::omp {
+
+struct task;
+struct thread;
+
+// What a thread that runs ahead takes as having happened: that a barrier has an epoch other than
+// `past`, or that all children of a task have ended.
+struct prediction {
+  place* made_at = nullptr;  // null: the thread runs ahead of nothing
+  const barrier* at = nullptr;
+  const task* of = nullptr;
+  std::uint32_t past = 0;
+};
+
+// True: the calling thread runs ahead. False, perhaps after it did so in vain: it has to wait.
+[[nodiscard]] bool run_ahead(thread& mine, const prediction& of);
+
+void end_running_ahead(thread& mine);
+
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_SPECULATION_H_

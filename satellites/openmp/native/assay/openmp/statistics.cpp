@@ -1,0 +1,100 @@
+#include "assay/openmp/statistics.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "assay/base/atomics.h"
+#include "assay/openmp/places.h"
+
+namespace assay::omp::statistics {
+namespace {
+
+constexpr std::array names{"parallel", "end of parallel", "barrier",  "task",
+                           "taskwait", "taskgroup",       "critical", "other"};
+
+// Written by one thread; read at the end, when others may still wait.
+struct counter {
+  atomic<std::uint64_t> value{0};
+
+  void add(std::uint64_t more) noexcept {
+    value.store(value.load(memory_order_relaxed) + more, memory_order_relaxed);
+  }
+};
+struct counts {
+  std::array<counter, names.size()> uses;
+  std::array<counter, names.size()> waits;
+  std::array<counter, names.size()> nanoseconds;
+};
+
+// Never freed: threads count until the process is gone.
+struct registry {
+  std::mutex mutex;
+  std::vector<counts*> threads;
+};
+registry& all() {
+  static auto* const once = new registry;
+  return *once;
+}
+
+counts& of_this_thread() {
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit counts* mine = nullptr;
+  if (mine == nullptr) {
+    mine = new counts;
+    const std::scoped_lock held(all().mutex);
+    all().threads.push_back(mine);
+  }
+  return *mine;
+}
+
+// When the program ends.
+[[gnu::destructor]] void print() {
+  if (!on) return;
+  const std::scoped_lock held(all().mutex);
+  std::fprintf(stderr, "libassay-gomp: %zu threads\n%-16s %12s %12s %14s\n", all().threads.size(),
+               "construct", "used", "waits", "waited, ms");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::uint64_t uses = 0;
+    std::uint64_t waits = 0;
+    std::uint64_t nanoseconds = 0;
+    for (const counts* each : all().threads) {
+      uses += each->uses[i].value.load(memory_order_relaxed);
+      waits += each->waits[i].value.load(memory_order_relaxed);
+      nanoseconds += each->nanoseconds[i].value.load(memory_order_relaxed);
+    }
+    if (uses + waits == 0) continue;
+    std::fprintf(stderr, "%-16s %12llu %12llu %14.3f\n", names[i],
+                 static_cast<unsigned long long>(uses), static_cast<unsigned long long>(waits),
+                 static_cast<double>(nanoseconds) / 1e6);
+  }
+  print_places(stderr);
+}
+
+}  // namespace
+
+const bool on = [] {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): it is asked for when the library is loaded
+  const char* const asked = std::getenv("ASSAY_OMP_STATISTICS");
+  return asked != nullptr && std::strcmp(asked, "1") == 0;
+}();
+
+void count_use(construct what) noexcept {
+  of_this_thread().uses[static_cast<std::size_t>(what)].add(1);
+}
+
+void count_wait(construct what, std::uint64_t nanoseconds) noexcept {
+  counts& mine = of_this_thread();
+  mine.waits[static_cast<std::size_t>(what)].add(1);
+  mine.nanoseconds[static_cast<std::size_t>(what)].add(nanoseconds);
+}
+
+std::uint64_t now() noexcept {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
+}
+
+}  // namespace assay::omp::statistics

@@ -1,0 +1,71 @@
+// How often a program used each construct, and how long its threads waited there: counted by each
+// thread for itself, added up and printed on standard error when the program ends, if
+// ASSAY_OMP_STATISTICS=1 is in the environment. Else each hook is a branch that is never taken.
+
+#ifndef ASSAY_OPENMP_STATISTICS_H_
+#define ASSAY_OPENMP_STATISTICS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::omp {
+
+enum class construct : std::size_t {
+  parallel,
+  region_end,
+  barrier,
+  task,
+  taskwait,
+  taskgroup,
+  critical,
+  other
+};
+
+namespace statistics {
+
+extern const bool on;  // constant after the library was loaded
+
+void count_use(construct what) noexcept;
+void count_wait(construct what, std::uint64_t nanoseconds) noexcept;
+[[nodiscard]] std::uint64_t now() noexcept;
+
+inline void used(construct what) noexcept {
+  if (on) [[unlikely]]
+    count_use(what);
+}
+
+// Counts the time that it lives as waiting, less what the thread worked meanwhile.
+class wait {
+ public:
+  explicit wait(construct what) noexcept : what_(what) {
+    if (on) [[unlikely]]
+      began_ = now();
+  }
+  ~wait() {
+    if (on) [[unlikely]]
+      count_wait(what_, now() - began_ - worked_);
+  }
+  wait(const wait&) = delete;
+  wait& operator=(const wait&) = delete;
+
+  // Calls what may work, and returns whether it did.
+  template <class Work>
+  [[nodiscard]] bool works(const Work& work) {
+    if (!on) [[likely]]
+      return work();
+    const std::uint64_t before = now();
+    const bool did = work();
+    if (did) worked_ += now() - before;
+    return did;
+  }
+
+ private:
+  construct what_;
+  std::uint64_t began_ = 0;
+  std::uint64_t worked_ = 0;
+};
+
+}  // namespace statistics
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_STATISTICS_H_

@@ -1,0 +1,81 @@
+// How long a thread that waits looks again and again before it sleeps.
+//
+// Looking costs a processor that another thread may need, sleeping costs some microseconds on both
+// sides. So a thread looks for as long as all threads that are awake have a processor, up to a
+// limit, and sleeps nearly at once where they are more than that.
+
+#ifndef ASSAY_OPENMP_WAITING_H_
+#define ASSAY_OPENMP_WAITING_H_
+
+#include <cstdint>
+
+#include "assay/base/atomics.h"
+#include "assay/base/backoff.h"
+#include "assay/openmp/events.h"
+#include "assay/openmp/settings.h"
+
+namespace assay::omp {
+
+// Threads in teams that do not sleep. Each counts itself; a guess for others, so that all is
+// relaxed.
+inline constinit atomic<int> awake{1};
+
+class patience {
+ public:
+  // About 200 us in all: many times what a sleep costs, and what two threads that are out of step
+  // lose by turns.
+  static constexpr unsigned looks = 8000;
+
+  explicit patience(unsigned at_most = looks) noexcept : at_most_(at_most) {}
+
+  // Waits a moment. False if the thread should sleep now.
+  [[nodiscard]] bool look_again() noexcept {
+    const settings& set = process_settings();
+    const bool crowded = awake.load(memory_order_relaxed) > static_cast<int>(set.processors);
+    const unsigned most = set.waiting == wait_policy::active    ? ~0U
+                          : set.waiting == wait_policy::passive ? 1
+                          : crowded                             ? looks_if_crowded
+                                                                : at_most_;
+    if (looked_ >= most) return false;
+    ++looked_;
+    sync::backoff::pause();
+    return true;
+  }
+  void reset() noexcept { looked_ = 0; }
+
+ private:
+  // Few, and then a sleep: to give up the processor lets others have it as well, for milliseconds.
+  static constexpr unsigned looks_if_crowded = 2;
+
+  const unsigned at_most_;
+  unsigned looked_ = 0;
+};
+
+// Counts the calling thread as asleep while it lives.
+class asleep {
+ public:
+  asleep() noexcept { awake.fetch_sub(1, memory_order_relaxed); }
+  ~asleep() { awake.fetch_add(1, memory_order_relaxed); }
+  asleep(const asleep&) = delete;
+  asleep& operator=(const asleep&) = delete;
+};
+
+// Returns when `ready()`, of which others tell `news`. The thread runs no tasks meanwhile.
+template <class Ready>
+void wait_quietly(events& news, const Ready& ready) {
+  patience patience;
+  while (!ready()) {
+    if (patience.look_again()) continue;
+    const std::uint32_t key = news.prepare();
+    if (ready()) {
+      news.forget();
+      return;
+    }
+    const asleep sleeping;
+    news.sleep(key);
+  }
+}
+
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_WAITING_H_
