@@ -25,8 +25,8 @@ class arguments {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size() || value < least || value > most) {
       std::fprintf(stderr, "%s: %s: give a whole number from %ld to %ld, not \"%s\"\n", words_[0],
-                   name, least, most, word.data());
-      std::exit(2);
+                   name, least, most, words_[at_ - 1]);
+      std::_Exit(2);
     }
     return value;
   }
@@ -35,7 +35,7 @@ class arguments {
     if (at_ >= count_) return;
     std::fprintf(stderr, "%s: it takes %d arguments at most; leave out \"%s\"\n", words_[0],
                  at_ - 1, words_[at_]);
-    std::exit(2);
+    std::_Exit(2);
   }
 
  private:

@@ -254,7 +254,7 @@ bool read_places_interval(cursor& at, std::vector<processor_list>& to) {
     return true;
   }
   unsigned length = 1;
-  std::int64_t stride = static_cast<std::int64_t>(place.size());  // the next ones
+  auto stride = static_cast<std::int64_t>(place.size());  // the next ones
   if (at.accept(':')) {
     const auto read_length = at.number(most_processors);
     if (!read_length || *read_length == 0) return false;

@@ -22,6 +22,7 @@ constexpr std::size_t memory_end = 6;
 constexpr std::size_t entries = 7;
 constexpr std::size_t entry_words = 3;
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr)
 word* next(const word* array) { return reinterpret_cast<word*>(array[following]); }
 
 // Either the variable's entry in an array, or null. `same(address, offset)` says which it is.
@@ -72,6 +73,7 @@ void register_reductions(word* arrays, const word* first, unsigned threads) {
 void unregister_reductions(word* arrays) {
   word* array = arrays;
   do {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     std::free(reinterpret_cast<void*>(array[memory]));
     array = next(array);
   } while (array != nullptr && array[begins_group] == 0);
@@ -82,12 +84,14 @@ void* part_of(const void* variable, void** original) {
   const taskgroup* const group = mine.current->group;
   const auto address = reinterpret_cast<word>(variable);
   const auto part = [&](const word* array, word offset) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<void*>(array[memory] + mine.me->id * array[bytes] + offset);
   };
   const word* const innermost = group == nullptr ? nullptr : group->reductions;
   for (const word* array = innermost; array != nullptr; array = next(array)) {
     const word* const entry = find(array, [&](word of, word) { return of == address; });
     if (entry == nullptr) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (original != nullptr) *original = reinterpret_cast<void*>(entry[0]);
     return part(array, entry[1]);
   }
@@ -97,6 +101,7 @@ void* part_of(const void* variable, void** original) {
     if (original != nullptr) {
       const word* const entry = find(array, [&](word, word offset) { return offset == in_part; });
       if (entry == nullptr) break;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr)
       *original = reinterpret_cast<void*>(entry[0]);
     }
     return part(array, in_part);

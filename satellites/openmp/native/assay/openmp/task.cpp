@@ -159,6 +159,7 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
       kept ? take_memory(mine) : ::operator new(bytes, std::align_val_t{alignof(task)});
   task* const made = ::new (memory) task;
   const std::uintptr_t after = reinterpret_cast<std::uintptr_t>(memory) + sizeof(task);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   made->data = reinterpret_cast<void*>((after + alignment - 1) / alignment * alignment);
   made->memory_of = kept ? &mine : nullptr;
   made->of = mine.me->in;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -94,6 +95,7 @@ void serve(thread& mine, member& as) {
     take_seat(mine, as);
     in.function(in.data);
     static_cast<void>(enter());
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): it is the only thread
     if (mine.me != &as) std::exit(EXIT_SUCCESS);  // a forked child, as when its last thread ends
     end_region(as);
   }
@@ -133,7 +135,8 @@ thread* start_thread(reserve& all) {
     std::fprintf(stderr,
                  "libassay-gomp: OMP_STACKSIZE: no thread can have a stack of %zu bytes (%s): "
                  "threads have the usual one\n",
-                 stack, std::strerror(error));
+                 stack,
+                 std::strerror(error));  // NOLINT(concurrency-mt-unsafe): a moment of one thread
     error = start(0);
   }
   if (error == 0) return fresh.release();
@@ -141,7 +144,7 @@ thread* start_thread(reserve& all) {
     std::fprintf(stderr,
                  "libassay-gomp: no further thread can be started (%s): teams are smaller than "
                  "asked for\n",
-                 std::strerror(error));
+                 std::strerror(error));  // NOLINT(concurrency-mt-unsafe): the same
   }
   return nullptr;
 }
@@ -349,8 +352,8 @@ void after_fork_in_child() {
   }
   member* around = nullptr;
   const member* around_before = nullptr;
-  for (auto place = inside_out.rbegin(); place != inside_out.rend(); ++place) {
-    member& before = **place;
+  for (member* const inner : inside_out | std::views::reverse) {
+    member& before = *inner;
     team* const alone = before.in->size == 1 ? before.in : new team(1);
     task* interrupted = before.in->interrupted;
     if (around != nullptr && interrupted == &around_before->implicit_task) {
@@ -409,7 +412,7 @@ void let_threads_go() {
 }
 
 unsigned team_size(unsigned asked) {
-  thread& mine = self();
+  const thread& mine = self();
   const variables& icv = mine.current->icv;
   if (asked == 1 || mine.me->in->active_level >= icv.max_active_levels) return 1;
   unsigned size = asked != 0 ? asked : icv.num_threads;

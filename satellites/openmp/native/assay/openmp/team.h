@@ -26,6 +26,7 @@ namespace assay::omp {
 
 struct thread;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the same
 struct alignas(64) member {
   team* in = nullptr;
   unsigned id = 0;
@@ -41,6 +42,7 @@ struct alignas(64) member {
   std::uintptr_t allocator = 1;    // which omp_alloc() uses, as omp_allocator_handle_t has it
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 struct team {
   explicit team(unsigned threads);
   // Before a region: where it is.

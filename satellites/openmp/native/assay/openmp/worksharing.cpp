@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "assay/openmp/annotations.h"
 #include "assay/openmp/reductions.h"
+#include "assay/openmp/statistics.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/waiting.h"
 
@@ -15,6 +17,12 @@ namespace {
 
 std::uint64_t quotient_up(std::uint64_t number, std::uint64_t by) {
   return number / by + (number % by != 0 ? 1 : 0);
+}
+
+template <class Ready>
+void wait_for(events& news, const Ready& ready) {
+  const statistics::wait waiting(construct::other);
+  wait_quietly(news, ready);
 }
 
 void set_up(workshare& here, const loop& what, unsigned threads) {
@@ -62,9 +70,11 @@ void end_chunk(loop_position& at) {
   if (at.begin == at.end) return;
   if (in.what.ordered) {
     wait_for_turn();
+    release(&in.turn);
     in.turn.store(at.end, memory_order_seq_cst);  // (3) with (4)
     in.news.tell();
   } else if (in.what.doacross) {
+    release(&cell_of(in, at.chunk));
     cell_of(in, at.chunk).done.store(end_of(in, at.chunk), memory_order_seq_cst);  // (5) with (6)
     in.news.tell();
   }
@@ -87,7 +97,7 @@ bool take_equal(workshare& in, loop_position& at, unsigned threads) {
   if (in.what.doacross && at.chunk >= in.progress.size()) {
     const std::uint64_t before = end_of(in, at.chunk - in.progress.size());
     const atomic<std::uint64_t>& done = cell_of(in, at.chunk).done;
-    wait_quietly(in.news, [&] { return done.load(memory_order_seq_cst) >= before; });  // (6)
+    wait_for(in.news, [&] { return done.load(memory_order_seq_cst) >= before; });  // (6)
   }
   at.begin = first;
   at.end = first + std::min(in.what.chunk, in.what.iterations - first);
@@ -158,7 +168,7 @@ void come_to(const loop& what, const shared_parts& parts) {
       mine.loop.in = nullptr;
       return;
     }
-    wait_quietly(here.news, [&] {
+    wait_for(here.news, [&] {
       const std::uint64_t now = here.owner.load(memory_order_seq_cst);
       return now == 4 * number + workshare::ready || now == 4 * number + workshare::free ||
              all.cancelled.load(memory_order_seq_cst);
@@ -213,20 +223,24 @@ void wait_for_turn() {
   if (at.in == nullptr || !at.in->what.ordered) return;
   workshare& in = *at.in;
   // (4) with (3): what iterations before did.
-  wait_quietly(in.news, [&] { return in.turn.load(memory_order_seq_cst) == at.begin; });
+  wait_for(in.news, [&] { return in.turn.load(memory_order_seq_cst) == at.begin; });
+  acquire(&in.turn);
 }
 
 void post(workshare& in, std::uint64_t outer, std::uint64_t place) {
-  cell_of(in, outer / in.what.chunk).done.store(place + 1, memory_order_seq_cst);  // (5) with (6)
+  workshare::cell& cell = cell_of(in, outer / in.what.chunk);
+  release(&cell);
+  cell.done.store(place + 1, memory_order_seq_cst);  // (5) with (6)
   in.news.tell();
 }
 
 void wait_for_post(workshare& in, std::uint64_t outer, std::uint64_t place) {
   const std::uint64_t chunk = outer / in.what.chunk;
   if (chunk == self().me->loop.chunk) return;  // the thread's own, and before its present iteration
-  const atomic<std::uint64_t>& done = cell_of(in, chunk).done;
+  const workshare::cell& cell = cell_of(in, chunk);
   // (6) with (5): what the iteration did before it posted.
-  wait_quietly(in.news, [&] { return done.load(memory_order_seq_cst) > place; });
+  wait_for(in.news, [&] { return cell.done.load(memory_order_seq_cst) > place; });
+  acquire(&cell);
 }
 
 }  // namespace assay::omp

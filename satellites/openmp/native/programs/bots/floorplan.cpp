@@ -91,7 +91,7 @@ struct search {
   }
 
   int run() {
-    board before;
+    const board before;
     for (const shape& as : cells.front()) {
       try_at(before, {0, 0, as.height, as.width}, 1);
     }

@@ -94,8 +94,7 @@ class country {
     admit(at);
 #pragma omp taskwait
     // By number, as the order in which they came is that of tasks.
-    std::sort(at.arriving.begin(), at.arriving.end(),
-              [](const patient* a, const patient* b) { return a->id < b->id; });
+    std::ranges::sort(at.arriving, {}, &patient::id);
     at.waiting.insert(at.waiting.end(), at.arriving.begin(), at.arriving.end());
     at.arriving.clear();
     fall_ill(at);

@@ -9,7 +9,7 @@
 
 namespace {
 
-using board = std::array<signed char, 20>;  // the column of each row's queen
+using board = std::array<unsigned char, 20>;  // the column of each row's queen
 
 bool safe(const board& placed, long row, long column) {
   for (long above = 0; above < row; ++above) {
@@ -26,7 +26,7 @@ long alone(board& placed, long row, long n) {
   long solutions = 0;
   for (long column = 0; column < n; ++column) {
     if (!safe(placed, row, column)) continue;
-    placed[static_cast<std::size_t>(row)] = static_cast<signed char>(column);
+    placed[static_cast<std::size_t>(row)] = static_cast<unsigned char>(column);
     solutions += alone(placed, row + 1, n);
   }
   return solutions;
@@ -43,7 +43,7 @@ long queens(const board& placed, long row, long n, long depth) {
 #pragma omp task shared(placed, solutions) firstprivate(row, column, n, depth)
     if (safe(placed, row, column)) {
       board copy = placed;
-      copy[static_cast<std::size_t>(row)] = static_cast<signed char>(column);
+      copy[static_cast<std::size_t>(row)] = static_cast<unsigned char>(column);
       solutions[static_cast<std::size_t>(column)] = queens(copy, row + 1, n, depth);
     }
   }

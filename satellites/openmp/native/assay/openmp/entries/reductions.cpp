@@ -41,7 +41,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task_reduction_remap(std::size_t count, std::size_t
 // At the end of a workshare with task reductions. The first member has added up all parts, unless
 // the region was cancelled.
 ASSAY_OPENMP_ENTRY void GOMP_workshare_task_reduction_unregister(bool cancelled) {
-  thread& mine = enter();
+  const thread& mine = enter();
   std::uintptr_t* const arrays = mine.current->group->reductions;
   close_group();
   if (mine.me->id == 0) unregister_reductions(arrays);

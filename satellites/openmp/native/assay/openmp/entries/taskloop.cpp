@@ -116,7 +116,7 @@ ASSAY_OPENMP_ENTRY void GOMP_taskloop(void (*function)(void*), void* data,
                       .argument_bytes = argument_bytes,
                       .argument_alignment = argument_alignment,
                       .flags = flags},
-                     make_loop(start, end, step, {}), tasks);
+                     make_loop(start, end, step, with_chunk(schedule_kind::fixed, 0)), tasks);
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskloop_ull(void (*function)(void*), void* data,
@@ -125,13 +125,15 @@ ASSAY_OPENMP_ENTRY void GOMP_taskloop_ull(void (*function)(void*), void* data,
                                           unsigned long tasks, int /*priority*/, ull start, ull end,
                                           ull step) {
   static_cast<void>(enter());
-  run_taskloop<ull>({.function = function,
-                     .data = data,
-                     .copy = copy,
-                     .argument_bytes = argument_bytes,
-                     .argument_alignment = argument_alignment,
-                     .flags = flags},
-                    make_loop((flags & flag_up) != 0, start, end, step, {}), tasks);
+  run_taskloop<ull>(
+      {.function = function,
+       .data = data,
+       .copy = copy,
+       .argument_bytes = argument_bytes,
+       .argument_alignment = argument_alignment,
+       .flags = flags},
+      make_loop((flags & flag_up) != 0, start, end, step, with_chunk(schedule_kind::fixed, 0)),
+      tasks);
 }
 
 }  // namespace assay::omp

@@ -37,7 +37,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
                                   long argument_bytes, long argument_alignment, bool deferred,
                                   unsigned flags, void** dependence_list, int /*priority*/,
                                   void* detach) {
-  thread& mine = enter();
+  const thread& mine = enter();
   member& at = *mine.me;
   if (at.in->cancelled.load(memory_order_relaxed)) return;
   const bool depends = (flags & flag_depend) != 0;
@@ -54,7 +54,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   }
   if (copy != nullptr) {
     copy(made->data, data);
-  } else if (argument_bytes != 0) {
+  } else if (data != nullptr && argument_bytes != 0) {
     std::memcpy(made->data, data, static_cast<std::size_t>(argument_bytes));
   }
   release(made);
