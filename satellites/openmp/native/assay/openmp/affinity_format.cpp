@@ -35,7 +35,7 @@ std::string ranges(const processor_list& processors) {
     while (end < processors.size() && processors[end] == processors[end - 1] + 1) ++end;
     if (!text.empty()) text += ",";
     text += std::to_string(processors[first]);
-    if (end - first > 1) text += "-" + std::to_string(processors[end - 1]);
+    if (end - first > 1) text.append("-").append(std::to_string(processors[end - 1]));
     first = end;
   }
   return text;

@@ -526,13 +526,14 @@ std::string show_places(const place_request& places) {
                                                   "ll_caches", "numa_domains", "sockets"};
   if (places.kind != place_kind::listed) {
     std::string word(words.at(static_cast<std::size_t>(places.kind)));
-    return places.count == 0 ? word : word + "(" + std::to_string(places.count) + ")";
+    if (places.count != 0) word.append("(").append(std::to_string(places.count)).append(")");
+    return word;
   }
   std::string all;
   for (const processor_list& place : places.listed) {
     all += all.empty() ? "{" : ",{";
     for (std::size_t i = 0; i < place.size(); ++i) {
-      all += (i == 0 ? "" : ",") + std::to_string(place[i]);
+      all.append(i == 0 ? "" : ",").append(std::to_string(place[i]));
     }
     all += "}";
   }
@@ -587,7 +588,9 @@ std::string describe(const settings& set, bool all) {
   const auto flag = [](bool value) { return value ? "TRUE" : "FALSE"; };
   const auto list = [](const std::vector<unsigned>& values, const auto& shown) {
     std::string joined;
-    for (const unsigned value : values) joined += (joined.empty() ? "" : ",") + shown(value);
+    for (const unsigned value : values) {
+      joined.append(joined.empty() ? "" : ",").append(shown(value));
+    }
     return joined;
   };
   const auto number = [](unsigned value) { return std::to_string(value); };

@@ -379,7 +379,7 @@ void after_fork_in_child() {
     around_before = &before;
   }
   mine.me = around;
-  outermost(*mine.me->in).at_work.store(0, memory_order_relaxed);
+  inside_out.back()->in->at_work.store(0, memory_order_relaxed);
 }
 
 [[gnu::constructor]] void prepare_for_forks() {
