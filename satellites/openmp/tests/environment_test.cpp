@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 constexpr unsigned processors = 6;
 
 settings settings_of(const std::vector<std::string>& variables) {
-  environment_reading reading = read_environment(variables, processors);
+  const environment_reading reading = read_environment(variables, processors);
   EXPECT_THAT(reading.complaints, IsEmpty());
   return reading.set;
 }

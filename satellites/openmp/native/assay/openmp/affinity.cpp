@@ -126,6 +126,7 @@ processor_list usable_processors() {
 }
 
 const std::vector<processor_list>& places() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
   static const auto* const once = new std::vector<processor_list>(find_places());
   return *once;
 }

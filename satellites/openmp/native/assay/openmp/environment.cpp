@@ -98,7 +98,7 @@ std::string nearest(std::string_view text, choices<T> all) {
   const std::string wanted = lower(trimmed(text));
   const auto found = std::ranges::min_element(
       all, {}, [&](const choice<T>& each) { return input::edit_distance(wanted, each.word); });
-  return "did you mean " + std::string(found->word) + "?";
+  return std::string("did you mean ").append(found->word).append("?");
 }
 
 // What is wrong with a value; empty: nothing.
@@ -120,7 +120,10 @@ complaint read_number(std::string_view text, unsigned least, unsigned most, unsi
   cursor at(text);
   const auto value = at.number(most);
   if (!value || *value < least || !at.at_end()) {
-    return "it takes a number from " + std::to_string(least) + " to " + std::to_string(most);
+    return std::string("it takes a number from ")
+        .append(std::to_string(least))
+        .append(" to ")
+        .append(std::to_string(most));
   }
   to = *value;
   return {};
@@ -251,7 +254,7 @@ bool read_places_interval(cursor& at, std::vector<processor_list>& to) {
     return true;
   }
   unsigned length = 1;
-  std::int64_t stride = static_cast<std::int64_t>(place.size());  // the next ones
+  auto stride = static_cast<std::int64_t>(place.size());  // the next ones
   if (at.accept(':')) {
     const auto read_length = at.number(most_processors);
     if (!read_length || *read_length == 0) return false;
@@ -518,7 +521,7 @@ std::optional<complaint> misspelt(std::string_view name) {
   constexpr std::size_t near = 3;
   const std::size_t off = distance(*found);
   if (off == 0 || off > near) return {};
-  return std::string(name) + " is not known: did you mean " + std::string(found->name) + "?";
+  return std::string(name).append(" is not known: did you mean ").append(found->name).append("?");
 }
 
 std::string show_places(const place_request& places) {
@@ -526,8 +529,8 @@ std::string show_places(const place_request& places) {
                                                   "ll_caches", "numa_domains", "sockets"};
   if (places.kind != place_kind::listed) {
     std::string word(words.at(static_cast<std::size_t>(places.kind)));
-    if (places.count != 0) word.append("(").append(std::to_string(places.count)).append(")");
-    return word;
+    return places.count == 0 ? word
+                             : word.append("(").append(std::to_string(places.count)).append(")");
   }
   std::string all;
   for (const processor_list& place : places.listed) {
@@ -588,9 +591,7 @@ std::string describe(const settings& set, bool all) {
   const auto flag = [](bool value) { return value ? "TRUE" : "FALSE"; };
   const auto list = [](const std::vector<unsigned>& values, const auto& shown) {
     std::string joined;
-    for (const unsigned value : values) {
-      joined.append(joined.empty() ? "" : ",").append(shown(value));
-    }
+    for (const unsigned value : values) joined += (joined.empty() ? "" : ",") + shown(value);
     return joined;
   };
   const auto number = [](unsigned value) { return std::to_string(value); };
@@ -604,7 +605,8 @@ std::string describe(const settings& set, bool all) {
   std::string shown_schedule;
   if (run.monotonic != is_static) shown_schedule = run.monotonic ? "MONOTONIC:" : "NONMONOTONIC:";
   shown_schedule += kinds.at(static_cast<std::size_t>(run.kind));
-  if (run.chunk != (is_static ? 0 : 1)) shown_schedule += "," + std::to_string(run.chunk);
+  if (run.chunk != (is_static ? 0 : 1))
+    shown_schedule.append(",").append(std::to_string(run.chunk));
 
   line("_OPENMP", "201511");  // what gcc 12 says
   line("OMP_DYNAMIC", flag(set.dynamic));

@@ -17,8 +17,14 @@ constexpr std::size_t probes = 8;
 
 std::array<place, capacity + 1>& table() noexcept {
   static auto* const all =
+      // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
       new std::array<place, capacity + 1>;  // the last is for what finds no room
   return *all;
+}
+
+const char* wait_at() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread of ours sets variables
+  return std::getenv("ASSAY_OMP_WAIT_AT");
 }
 
 // Whether a list in the environment, separated by commas, has a word.
@@ -57,7 +63,7 @@ place& place_of(const void* address) noexcept {
     const void* seen = at.address.load(memory_order_relaxed);
     if (seen == address) return at;
     if (seen != nullptr) continue;
-    const bool waits_only = has_word(std::getenv("ASSAY_OMP_WAIT_AT"), name_of(address));
+    const bool waits_only = has_word(wait_at(), name_of(address));
     if (at.address.compare_exchange_strong(seen, address, memory_order_relaxed)) {
       at.waits_only.store(waits_only, memory_order_relaxed);
       return at;
@@ -69,6 +75,7 @@ place& place_of(const void* address) noexcept {
 
 bool may_run_ahead() noexcept {
   static const bool may = [] {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread of ours sets variables
     const char* const asked = std::getenv("ASSAY_OMP_SPECULATION");
     return (asked == nullptr || std::strcmp(asked, "off") != 0) && sync::transaction::available();
   }();

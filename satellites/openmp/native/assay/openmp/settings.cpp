@@ -30,6 +30,7 @@ settings read() {
 }  // namespace
 
 const settings& process_settings() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
   static const settings* const once = new settings(read());
   return *once;
 }

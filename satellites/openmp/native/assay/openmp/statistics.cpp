@@ -77,6 +77,7 @@ counts& of_this_thread() {
 }  // namespace
 
 const bool on = [] {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): it is asked for when the library is loaded
   const char* const asked = std::getenv("ASSAY_OMP_STATISTICS");
   return asked != nullptr && std::strcmp(asked, "1") == 0;
 }();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -77,7 +78,7 @@ void end_task(task* one) {
   if (one->dependence != nullptr) end_dependence(one);
   if (one->group != nullptr) {
     release(one->group);
-    one->group->unfinished.fetch_sub(1, memory_order_seq_cst);  // (3) with wait_for_group
+    one->group->unfinished.fetch_sub(1, memory_order_seq_cst);  // (3) with close_group()
   }
   // Acquire: see take_off. A task without children is the thread's own.
   release(parent);
@@ -90,13 +91,6 @@ void end_task(task* one) {
     take_off(one, task::whole);
   }
   in.news.tell();
-}
-
-bool cancelled(const task& one) {
-  for (const taskgroup* group = one.group; group != nullptr; group = group->outer) {
-    if (group->cancelled.load(memory_order_relaxed)) return true;
-  }
-  return one.of->cancelled.load(memory_order_relaxed);
 }
 
 // Whether the thread may run a task while it waits in `within`: only one below it, so that a task
@@ -165,6 +159,7 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
       kept ? take_memory(mine) : ::operator new(bytes, std::align_val_t{alignof(task)});
   task* const made = ::new (memory) task;
   const std::uintptr_t after = reinterpret_cast<std::uintptr_t>(memory) + sizeof(task);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   made->data = reinterpret_cast<void*>((after + alignment - 1) / alignment * alignment);
   made->memory_of = kept ? &mine : nullptr;
   made->of = mine.me->in;
@@ -224,6 +219,33 @@ bool run_one(const task* within) {
   if (found == nullptr) return false;
   run(found);
   return true;
+}
+
+bool cancelled(const task& one) {
+  for (const taskgroup* group = one.group; group != nullptr; group = group->outer) {
+    if (group->cancelled.load(memory_order_relaxed)) return true;
+  }
+  return one.of->cancelled.load(memory_order_relaxed);
+}
+
+void open_group(bool of_workshare) {
+  task& mine = *self().current;
+  auto* const group = new taskgroup;
+  group->outer = mine.group;
+  group->of_workshare = of_workshare;
+  if (mine.group != nullptr) group->reductions = mine.group->reductions;
+  mine.group = group;
+}
+
+void close_group() {
+  statistics::used(construct::taskgroup);
+  task& mine = *self().current;
+  const std::unique_ptr<taskgroup> group(mine.group);
+  // (3) in end_task()
+  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
+             construct::taskgroup);
+  acquire(group.get());
+  mine.group = group->outer;
 }
 
 void wait_for_children(const void* from) {

@@ -31,8 +31,8 @@ struct taskgroup {
   taskgroup* outer = nullptr;
   atomic<std::size_t> unfinished{0};  // tasks made in it, and by those, whose body has not ended
   atomic<bool> cancelled{false};
-  bool of_workshare = false;
-  std::uintptr_t* reductions = nullptr;  // as gcc lays them out
+  bool of_workshare = false;             // made by the runtime, for the reductions of a workshare
+  std::uintptr_t* reductions = nullptr;  // its own and those around, as gcc lays them out
 };
 
 // One allocation has the task and, after it, its arguments.
@@ -84,6 +84,12 @@ void end_event(task* of);
 // Runs one ready task of the team, if the calling thread may: one below `within` (null: any). False
 // if none was found.
 bool run_one(const task* within);
+// taskgroup: tasks that the present task makes between the two, and those that they make, have
+// ended after close_group(), which runs tasks below the present one meanwhile.
+void open_group(bool of_workshare);
+void close_group();
+// Whether a task that was not begun shall not be, nor one that comes to a cancellation point go on.
+[[nodiscard]] bool cancelled(const task& one);
 // taskwait, at a place in the program: returns when all children have ended, and runs tasks below
 // the present one meanwhile.
 void wait_for_children(const void* from);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -41,22 +42,6 @@ reserve& in_reserve() {
 std::uint64_t nanoseconds() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
-}
-
-// What a thread that is not at work waits in.
-template <class Ready>
-void wait_quietly(events& news, const Ready& ready) {
-  patience patience;
-  while (!ready()) {
-    if (patience.look_again()) continue;
-    const std::uint32_t key = news.prepare();
-    if (ready()) {
-      news.forget();
-      return;
-    }
-    const asleep sleeping;
-    news.sleep(key);
-  }
 }
 
 // At the end of a region: when all threads are there, and no task is left.
@@ -110,6 +95,7 @@ void serve(thread& mine, member& as) {
     take_seat(mine, as);
     in.function(in.data);
     static_cast<void>(enter());
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): it is the only thread
     if (mine.me != &as) std::exit(EXIT_SUCCESS);  // a forked child, as when its last thread ends
     end_region(as);
   }
@@ -149,7 +135,8 @@ thread* start_thread(reserve& all) {
     std::fprintf(stderr,
                  "libassay-gomp: OMP_STACKSIZE: no thread can have a stack of %zu bytes (%s): "
                  "threads have the usual one\n",
-                 stack, std::strerror(error));
+                 stack,
+                 std::strerror(error));  // NOLINT(concurrency-mt-unsafe): a moment of one thread
     error = start(0);
   }
   if (error == 0) return fresh.release();
@@ -157,7 +144,7 @@ thread* start_thread(reserve& all) {
     std::fprintf(stderr,
                  "libassay-gomp: no further thread can be started (%s): teams are smaller than "
                  "asked for\n",
-                 std::strerror(error));
+                 std::strerror(error));  // NOLINT(concurrency-mt-unsafe): the same
   }
   return nullptr;
 }
@@ -269,7 +256,6 @@ void begin_implicit_task(member& each, const variables& icv, taskgroup* group) {
   implicit.group = group;
   implicit.icv = icv;
   implicit.final = false;
-  each.workshares = 0;
   each.singles = 0;
 }
 
@@ -278,9 +264,16 @@ void prepare_region(team& in, const variables& icv, taskgroup* group) {
   if (in.cancelled.load(memory_order_relaxed)) {
     in.cancelled.store(false, memory_order_relaxed);
     in.inner.forget();
+    in.shared.reset();
+    for (const auto& each : in.members) {
+      each->workshares = 0;
+      each->loop = {};
+    }
+  }
+  if (in.workshare_cancelled.load(memory_order_relaxed)) {
+    in.workshare_cancelled.store(false, memory_order_relaxed);
   }
   in.single.store(0, memory_order_relaxed);
-  in.shared.begin();
   for (const auto& each : in.members) {
     begin_implicit_task(*each, icv, group);
     each->allocator =
@@ -359,8 +352,8 @@ void after_fork_in_child() {
   }
   member* around = nullptr;
   const member* around_before = nullptr;
-  for (auto place = inside_out.rbegin(); place != inside_out.rend(); ++place) {
-    member& before = **place;
+  for (member* const inner : inside_out | std::views::reverse) {
+    member& before = *inner;
     team* const alone = before.in->size == 1 ? before.in : new team(1);
     task* interrupted = before.in->interrupted;
     if (around != nullptr && interrupted == &around_before->implicit_task) {
@@ -378,8 +371,9 @@ void after_fork_in_child() {
     around = &now;
     around_before = &before;
   }
+  if (around == nullptr) return;  // a thread that has left the runtime
   mine.me = around;
-  inside_out.back()->in->at_work.store(0, memory_order_relaxed);
+  outermost(*around->in).at_work.store(0, memory_order_relaxed);
 }
 
 [[gnu::constructor]] void prepare_for_forks() {
@@ -418,7 +412,7 @@ void let_threads_go() {
 }
 
 unsigned team_size(unsigned asked) {
-  thread& mine = self();
+  const thread& mine = self();
   const variables& icv = mine.current->icv;
   if (asked == 1 || mine.me->in->active_level >= icv.max_active_levels) return 1;
   unsigned size = asked != 0 ? asked : icv.num_threads;
@@ -427,7 +421,7 @@ unsigned team_size(unsigned asked) {
 }
 
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
-                    taskgroup* group) {
+                    taskgroup* group, const loop* first) {
   statistics::used(construct::parallel);
   thread& mine = self();
   const unsigned limit = mine.current->icv.thread_limit;
@@ -448,6 +442,7 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
   in->admitted = admitted;
   in->interrupted = mine.current;
   prepare_region(*in, inside(*mine.current, in->level), group);
+  if (first != nullptr) bring_to(*in, *first);
   if (!places().empty()) seat_members(*in, bind);
   member& master = *in->members.front();
   master.by = &mine;
@@ -479,8 +474,8 @@ void end_parallel() {
 }
 
 void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
-                  taskgroup* group) {
-  begin_parallel(function, data, threads, bind, group);
+                  taskgroup* group, const loop* first) {
+  begin_parallel(function, data, threads, bind, group, first);
   function(data);
   static_cast<void>(enter());
   end_parallel();
@@ -495,12 +490,17 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   if (!as.implicit_task.alone()) {
     work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier);
   }
-  if (in.size == 1 || cancelled()) return cancelled();
+  if (cancelled()) return true;
+  if (in.size == 1) {
+    in.workshare_cancelled.store(false, memory_order_relaxed);
+    return false;
+  }
   place& at = place_of(from);
   const std::uint32_t epoch = in.inner.epoch();
   acquire(&as.implicit_task);
   release(&in.inner);
   if (in.inner.arrive(as.id)) {
+    in.workshare_cancelled.store(false, memory_order_relaxed);  // all have left the workshare
     in.inner.release();
     in.news.tell();
     if (may_run_ahead()) at.ways.record(1, nanoseconds());

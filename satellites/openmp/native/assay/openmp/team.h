@@ -26,6 +26,7 @@ namespace assay::omp {
 
 struct thread;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the same
 struct alignas(64) member {
   team* in = nullptr;
   unsigned id = 0;
@@ -41,6 +42,7 @@ struct alignas(64) member {
   std::uintptr_t allocator = 1;    // which omp_alloc() uses, as omp_allocator_handle_t has it
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 struct team {
   explicit team(unsigned threads);
   // Before a region: where it is.
@@ -71,6 +73,7 @@ struct team {
   barrier last;   // at the end of the region: another one, as a cancelled barrier forgets who came
   alignas(64) atomic<std::uint32_t> begun{0};  // regions; the others wait for the next
   alignas(64) atomic<bool> cancelled{false};
+  atomic<bool> workshare_cancelled{false};  // the one that all come to, until its barrier
   atomic<bool> disbanded{false};
   atomic<unsigned> gone{0};  // threads that will touch it no more, once it is disbanded
   alignas(64) atomic<std::uint64_t> single{0};
@@ -117,12 +120,13 @@ team& outermost(team& in) noexcept;
 unsigned team_size(unsigned asked);
 // Runs `function(data)` in a team of that many threads, the caller being one of them, and returns
 // when all have ended, with all their tasks. `group`: of the region's task reductions, or null.
+// `first`: the loop to which all have come when they begin, or null.
 void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
-                  taskgroup* group = nullptr);
+                  taskgroup* group = nullptr, const loop* first = nullptr);
 // The same in two halves, for gcc's old interface: between them the caller runs the function
 // itself.
 void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsigned bind,
-                    taskgroup* group = nullptr);
+                    taskgroup* group = nullptr, const loop* first = nullptr);
 void end_parallel();
 // Has threads that the calling one keeps for its next region wait for anybody's.
 void let_threads_go();

@@ -7,8 +7,11 @@
 #ifndef ASSAY_OPENMP_WAITING_H_
 #define ASSAY_OPENMP_WAITING_H_
 
+#include <cstdint>
+
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
+#include "assay/openmp/events.h"
 #include "assay/openmp/settings.h"
 
 namespace assay::omp {
@@ -23,6 +26,8 @@ class patience {
   // lose by turns.
   static constexpr unsigned looks = 8000;
 
+  explicit patience(unsigned at_most = looks) noexcept : at_most_(at_most) {}
+
   // Waits a moment. False if the thread should sleep now.
   [[nodiscard]] bool look_again() noexcept {
     const settings& set = process_settings();
@@ -30,7 +35,7 @@ class patience {
     const unsigned most = set.waiting == wait_policy::active    ? ~0U
                           : set.waiting == wait_policy::passive ? 1
                           : crowded                             ? looks_if_crowded
-                                                                : looks;
+                                                                : at_most_;
     if (looked_ >= most) return false;
     ++looked_;
     sync::backoff::pause();
@@ -39,9 +44,10 @@ class patience {
   void reset() noexcept { looked_ = 0; }
 
  private:
-  static constexpr unsigned looks_if_crowded =
-      2;  // to give up the processor would let others have it, too, for milliseconds
+  // Few, and then a sleep: to give up the processor lets others have it as well, for milliseconds.
+  static constexpr unsigned looks_if_crowded = 2;
 
+  const unsigned at_most_;
   unsigned looked_ = 0;
 };
 
@@ -53,6 +59,22 @@ class asleep {
   asleep(const asleep&) = delete;
   asleep& operator=(const asleep&) = delete;
 };
+
+// Returns when `ready()`, of which others tell `news`. The thread runs no tasks meanwhile.
+template <class Ready>
+void wait_quietly(events& news, const Ready& ready) {
+  patience patience;
+  while (!ready()) {
+    if (patience.look_again()) continue;
+    const std::uint32_t key = news.prepare();
+    if (ready()) {
+      news.forget();
+      return;
+    }
+    const asleep sleeping;
+    news.sleep(key);
+  }
+}
 
 }  // namespace assay::omp
 

@@ -70,6 +70,7 @@ struct alignas(std::max_align_t) block {
 };
 
 own_allocator* own(std::uintptr_t handle) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return handle > last_predefined ? reinterpret_cast<own_allocator*>(handle) : nullptr;
 }
 
@@ -88,6 +89,7 @@ void* try_allocate(std::size_t bytes, std::size_t alignment, std::uintptr_t hand
     return nullptr;
   }
   const auto first = reinterpret_cast<std::uintptr_t>(memory) + sizeof(block);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto* const given = reinterpret_cast<void*>((first + alignment - 1) / alignment * alignment);
   ::new (&block_of(given)) block{memory, bytes, handle};
   return given;

@@ -2,12 +2,12 @@
 // the calling thread leave it running ahead (speculation.h).
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 
 #include "assay/openmp/entries/entry.h"
@@ -226,6 +226,7 @@ ASSAY_OPENMP_ENTRY std::int32_t omp_pause_resource_all_(const std::int32_t* kind
 
 ASSAY_OPENMP_ENTRY void omp_fulfill_event(std::uintptr_t event) {
   static_cast<void>(enter());
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   end_event(reinterpret_cast<task*>(event));
 }
 ASSAY_OPENMP_ENTRY void omp_fulfill_event_(std::uintptr_t event) { omp_fulfill_event(event); }
@@ -270,6 +271,7 @@ ASSAY_OPENMP_ENTRY [[noreturn]] void GOMP_error(const char* text, std::size_t le
     std::fprintf(stderr, "libassay-gomp: fatal error: error directive encountered: %.*s\n",
                  static_cast<int>(length), text);
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the program is at its end
   std::exit(EXIT_FAILURE);
 }
 

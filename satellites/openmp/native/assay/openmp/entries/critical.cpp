@@ -9,6 +9,7 @@
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/futex_lock.h"
 #include "assay/openmp/settings.h"
+#include "assay/openmp/statistics.h"
 #include "assay/openmp/team.h"
 
 namespace assay::omp {
@@ -23,6 +24,8 @@ class exclusion {
  public:
   void lock() {
     static_cast<void>(enter());
+    statistics::used(construct::critical);
+    const statistics::wait wait(construct::critical);
     switch (process_settings().critical) {
       case critical_policy::plain:
         plain_.lock();

@@ -1,7 +1,5 @@
 // omp_*: places, and what threads say about where they are.
 
-#include "assay/openmp/affinity.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "assay/openmp/affinity.h"
 #include "assay/openmp/affinity_format.h"
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/entries/fortran.h"
@@ -32,7 +31,8 @@ void copy_place(int number, Number* to) {
 template <class Number>
 void copy_partition(Number* to) {
   const seat& at = self().me->at;
-  for (unsigned i = 0; i < at.count; ++i) *to++ = static_cast<Number>(at.first + i);
+  for (unsigned i = 0; i < at.count; ++i)
+    *to++ = static_cast<Number>(at.first) + static_cast<Number>(i);
 }
 
 // As snprintf does: what fits, and a zero. Returns how long it is.
@@ -48,6 +48,7 @@ std::size_t copy_text(const std::string& text, char* to, std::size_t room) {
 // The same in Fortran: filled up with spaces.
 std::int32_t fill_text(const std::string& text, char* to, std::size_t room) {
   const std::size_t fits = std::min(room, text.size());
+  // NOLINTNEXTLINE(bugprone-not-null-terminated-result): Fortran has none
   std::memcpy(to, text.data(), fits);
   std::memset(to + fits, ' ', room - fits);
   return static_cast<std::int32_t>(text.size());

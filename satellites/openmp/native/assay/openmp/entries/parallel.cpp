@@ -26,12 +26,6 @@ ASSAY_OPENMP_ENTRY void GOMP_barrier() {
   static_cast<void>(wait_at_barrier(__builtin_return_address(0), false));
 }
 
-ASSAY_OPENMP_ENTRY bool GOMP_single_start() {
-  member& mine = *enter().me;
-  std::uint64_t mine_next = mine.singles++;
-  return mine.in->single.compare_exchange_strong(mine_next, mine_next + 1, memory_order_relaxed);
-}
-
 ASSAY_OPENMP_ENTRY bool GOMP_barrier_cancel() {
   static_cast<void>(enter());
   return wait_at_barrier(__builtin_return_address(0), true);

@@ -37,7 +37,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
                                   long argument_bytes, long argument_alignment, bool deferred,
                                   unsigned flags, void** dependence_list, int /*priority*/,
                                   void* detach) {
-  thread& mine = enter();
+  const thread& mine = enter();
   member& at = *mine.me;
   if (at.in->cancelled.load(memory_order_relaxed)) return;
   const bool depends = (flags & flag_depend) != 0;
@@ -54,7 +54,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   }
   if (copy != nullptr) {
     copy(made->data, data);
-  } else if (argument_bytes != 0) {
+  } else if (data != nullptr && argument_bytes != 0) {
     std::memcpy(made->data, data, static_cast<std::size_t>(argument_bytes));
   }
   release(made);
@@ -84,21 +84,13 @@ ASSAY_OPENMP_ENTRY void GOMP_taskwait_depend(void** dependence_list) {
 ASSAY_OPENMP_ENTRY void GOMP_taskyield() { static_cast<void>(run_one(enter().current)); }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
-  task& mine = *enter().current;
-  auto* const group = new taskgroup;
-  group->outer = mine.group;
-  mine.group = group;
+  static_cast<void>(enter());
+  open_group(false);
 }
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
-  statistics::used(construct::taskgroup);
-  task& mine = *enter().current;
-  taskgroup* const group = mine.group;
-  work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
-             construct::taskgroup);  // (3) in task.cpp
-  acquire(group);
-  mine.group = group->outer;
-  delete group;
+  static_cast<void>(enter());
+  close_group();
 }
 
 }  // namespace assay::omp

@@ -14,10 +14,12 @@ namespace {
 // What omp_set_num_teams() and omp_set_teams_thread_limit() change: the process's, as `teams` is
 // met outside of all else (OpenMP 5.1, section 2.4.2). Relaxed: numbers alone.
 atomic<unsigned>& num_teams() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
   static auto* const one = new atomic<unsigned>(process_settings().num_teams);
   return *one;
 }
 atomic<unsigned>& thread_limit_of_teams() noexcept {
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
   static auto* const one = new atomic<unsigned>(process_settings().teams_thread_limit);
   return *one;
 }
