@@ -32,6 +32,8 @@ install(FILES "$<TARGET_FILE:assay-trial>.link.tar" "$<TARGET_FILE:assay-pitfall
 # What a Python wheel holds, in the package `assay` (pyproject.toml).
 install(TARGETS assay-trial assay-pitfalls assay-calibrate assay-clocks assay-meter DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
 install(TARGETS assay_lock_memory LIBRARY DESTINATION assay/bin COMPONENT wheel EXCLUDE_FROM_ALL)
+install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/licences\" \"\${CMAKE_INSTALL_PREFIX}/assay/licences\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT wheel EXCLUDE_FROM_ALL)
 
 # The sources of these libraries, which projects with sanitizers compile anew.
 set(source_dir "${CMAKE_INSTALL_DATADIR}/assay")

@@ -416,6 +416,65 @@ TEST(a_walk_of_bt_map_that_holds_locks, gives_them_back_when_a_comparison_throws
   EXPECT_EQ(moody::alive, alive);
 }
 
+// --- many keys at once --------------------------------------------------------------------------
+
+// Lets one call about many keys fail at each step: the map holds what the answers say.
+template <class Failure, class Map>
+void many_say_what_they_did(tests::countdown& steps) {
+  constexpr std::size_t size = 40;
+  std::vector<typename Map::key_type> keys;
+  std::vector<moody> values;
+  keys.reserve(size);
+  values.reserve(size);
+  for (number key = 0; key < size; ++key) {
+    keys.emplace_back(key);
+    values.emplace_back(key);
+  }
+  for (const bool erases : {false, true}) {
+    const auto was_there = [erases](std::size_t key) { return (key % 3 == 0) != erases; };
+    bool has_failed = true;
+    std::uint64_t steps_done = 0;
+    for (; has_failed; ++steps_done) {
+      Map map;
+      auto handle = map.attach();
+      for (std::size_t key = 0; key < size; ++key) {
+        if (was_there(key)) handle.insert(keys[key], values[key]);
+      }
+      std::array<bool, size> done;
+      done.fill(true);
+      has_failed = false;
+      steps.fail_after(steps_done);
+      try {
+        erases ? handle.erase_many(keys, done) : handle.insert_many(keys, values, done);
+      } catch (const Failure&) {
+        has_failed = true;
+      }
+      steps.never_fail();
+      for (std::size_t key = 0; key < size; ++key) {
+        const bool is_there = handle.contains(keys[key]);
+        ASSERT_EQ(is_there != was_there(key), done[key]) << key << " after " << steps_done;
+        ASSERT_TRUE(has_failed || is_there != erases) << key;
+      }
+      ASSERT_EQ(map.broken_invariant(), std::nullopt);
+    }
+    EXPECT_TRUE(erases || steps_done > 1);  // an erase may have no step that fails
+  }
+}
+template <class Map>
+void many_say_what_they_did() {
+  many_say_what_they_did<copy_failed, Map>(copies);
+  if (allocations_fail) many_say_what_they_did<std::bad_alloc, Map>(allocations);
+}
+TEST(many_keys_of_bt_map, are_done_as_far_as_the_answers_say) {
+  using bt::optimistic;
+  many_say_what_they_did<map_of_moody>();
+  many_say_what_they_did<comparison_failed, map_of_moody>(comparisons);
+  many_say_what_they_did<
+      bt_map<number, moody, bt_test::policies<number, bt::coarse<std::mutex>, small>>>();
+  many_say_what_they_did<
+      bt_map<number, moody, bt_test::policies<number, optimistic, bt_test::by_digits<6>>>>();
+}
+
 // --- critical sections --------------------------------------------------------------------------
 
 // Counts the critical sections in which memory is asked for or given back. For one thread.

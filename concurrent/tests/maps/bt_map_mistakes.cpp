@@ -11,8 +11,10 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/point.h"
@@ -174,6 +176,29 @@ std::optional<std::string> broken_walk(number seed) {
   return map.broken_invariant();
 }
 
+// Searches for the keys that stay, from one on, and then changes the last two of them: all at once.
+bool answers_many(map_type::handle& handle, number ten, std::array<bool, tens>& is_there) {
+  std::array<number, 16> keys{};
+  std::array<std::optional<number>, 16> found;
+  for (number i = 0; i < keys.size(); ++i) keys[i] = in_map[(ten + i) % tens * 10];
+  handle.find_many(keys, found);
+  bool is_right = true;
+  for (number i = 0; i < keys.size(); ++i) {
+    is_right &= found[i].has_value() == is_there[(ten + i) % tens];
+  }
+  std::array<bool, 2> is_done{};
+  const auto changed = std::span<const number>(keys).last(2);
+  const bool erases = is_there[(ten + 15) % tens];
+  constexpr std::array<number, 2> values{1, 1};
+  erases ? handle.erase_many(changed, is_done) : handle.insert_many(changed, values, is_done);
+  for (number i = 0; i < 2; ++i) {
+    bool& was_there = is_there[(ten + 14 + i) % tens];
+    is_right &= is_done[i] == (was_there == erases);
+    was_there = !erases;
+  }
+  return is_right;
+}
+
 // Keys that stay go and come back by calls that are interrupted.
 std::optional<std::string> broken_update(number seed) {
   map_type map;
@@ -191,17 +216,20 @@ std::optional<std::string> broken_update(number seed) {
     }
   };
   for (int call = 0; call < 100; ++call) {
-    constexpr std::array<std::string_view, 8> points{
-        "bt_map_way_edge",           "bt_map_way_place",           "bt_map_leaf_read",
-        "bt_map_insert_before_lock", "bt_map_erase_before_lock",   "bt_map_balance_step",
-        "bt_map_split_begins",       "bt_map_balance_before_locks"};
+    constexpr std::array<std::string_view, 9> points{
+        "bt_map_way_edge",          "bt_map_way_place",          "bt_map_leaf_read",
+        "bt_map_group_place_found", "bt_map_insert_before_lock", "bt_map_erase_before_lock",
+        "bt_map_balance_step",      "bt_map_split_begins",       "bt_map_balance_before_locks"};
     step_point = draw() % 2 == 0 ? points.back() : points[draw() % points.size()];
     changes_left = static_cast<int>(draw() % 8);
     ten = draw() % tens;
     const number key = in_map[10 * ten];
     bool is_right = false;
-    if (draw() % 3 == 0) {
+    const number kind = draw() % 4;
+    if (kind == 0) {
       is_right = handle.contains(key) == is_there[ten];
+    } else if (kind == 1) {
+      is_right = answers_many(handle, ten, is_there);
     } else if (is_there[ten]) {
       is_right = handle.erase(key);
       is_there[ten] = false;
@@ -258,13 +286,56 @@ std::optional<std::string> broken_leaf() {
   return map.broken_invariant();
 }
 
+// Searches for several keys at once, in whose leaf one key comes to the place of another meanwhile.
+std::optional<std::string> broken_search() {
+  map_type map;
+  auto handle = map.attach();
+  auto other = map.attach();
+  handle.insert(1, 1);
+  step_point = "bt_map_group_place_found";
+  at_a_step = [&] {
+    other.erase(1);
+    other.insert(2, 2);
+  };
+  constexpr std::array<number, 1> keys{1};
+  std::array<std::optional<number>, 1> found;
+  handle.find_many(keys, found);
+  at_a_step = nullptr;
+  if (found[0] && found[0] != 1) return "the value of another key";
+  return std::nullopt;
+}
+// Several keys are inserted at once. When the first one is, the last one is there no more: its leaf
+// has changed, or was split.
+std::optional<std::string> broken_group(bool is_split) {
+  map_type map;
+  auto handle = map.attach();
+  auto other = map.attach();
+  for (number ten = 0; ten < tens; ++ten) handle.insert(ten << 20U, 1);
+  constexpr std::array<number, 2> keys{1, (tens - 1) << 20U};
+  bool is_interrupted = false;
+  step_point = "bt_map_insert_before_lock";
+  at_a_step = [&] {
+    if (std::exchange(is_interrupted, true)) return;
+    for (number i = 1; is_split && i < 20; ++i) other.insert(keys[1] - i, 1);
+    other.erase(keys[1]);
+  };
+  constexpr std::array<number, 2> values{1, 1};
+  std::array<bool, 2> is_added{};
+  handle.insert_many(keys, values, is_added);
+  at_a_step = nullptr;
+  if (!is_added[0] || !is_added[1]) return "a key that was erased is taken to be there";
+  if (!handle.contains(keys[0]) || !handle.contains(keys[1])) return "a key is missing";
+  return map.broken_invariant();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1) assay::planted_mistake = argv[1];
   assay::sync::at_points = [](const char* point) { pass(point); };
-  if (broken_way() || broken_leaf()) {
-    std::puts("found by what is replaced");
+  if (broken_way() || broken_leaf() || broken_search() || broken_group(false) ||
+      broken_group(true)) {
+    std::puts("found by a call that is always interrupted in the same place");
     return outcome(true);
   }
   for (number seed = 1; seed <= 2000; ++seed) {

@@ -602,6 +602,34 @@ TEST(bt_map_floor, is_of_one_moment) {
   }
 }
 
+// What others replace meanwhile is freed before a call about many keys ends.
+TEST(bt_map_find_many, holds_up_no_reclamation) {
+  using map_type = small<number, std::string>;
+  static std::function<void()> at_each_leaf;
+  map_type map;
+  auto handle = map.attach();
+  auto other = map.attach();
+  std::vector<number> keys(60'000);
+  for (number i = 0; i < keys.size(); ++i) {
+    keys[i] = i % 100;
+    handle.insert(keys[i], "");
+  }
+  number replaced = 0;
+  number most = 0;
+  at_each_leaf = [&] {
+    if (!other.insert_or_assign(++replaced % 100, "")) most = std::max(most, map.unfreed());
+  };
+  sync::at_points = [](const char* point) {
+    if (std::string_view(point) == "bt_map_group_place_found") at_each_leaf();
+  };
+  std::vector<std::optional<std::string>> found(keys.size());
+  handle.find_many(keys, found);
+  sync::at_points = nullptr;
+  EXPECT_TRUE(std::ranges::all_of(found, [](const auto& each) { return each.has_value(); }));
+  EXPECT_GT(replaced, keys.size() / 2);
+  EXPECT_LT(most, replaced / 2);
+}
+
 // A walk in either direction, in the middle of which leaves are split and joined.
 TEST(bt_map_visits, go_on_where_they_were_when_leaves_change) {
   for (const bool descends : {false, true}) {

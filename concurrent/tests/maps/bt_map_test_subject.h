@@ -21,6 +21,7 @@
 
 #include "assay/base/instruction_set.h"
 #include "assay/maps/bt_map.h"
+#include "assay/maps/node_allocator.h"
 #include "assay/maps/radix_map.h"
 #include "assay/reclaim/none.h"
 #include "assay/subject/any_map.h"
@@ -368,6 +369,7 @@ template <std::size_t Leaf, std::size_t Internal,
           host::instruction_set Set = bt::default_layout::most_instructions>
 struct capacities : bt::default_layout {
   using index = bt::by_separators;
+  using allocator = std::allocator<std::byte>;  // whose memory tests count and let run out
   static constexpr std::size_t leaf = Leaf;
   static constexpr std::size_t internal = Internal;
   static constexpr host::instruction_set most_instructions = Set;
@@ -380,12 +382,17 @@ struct by_digits : capacities<Leaf, 6, Set> {
 };
 using default_capacities =
     capacities<bt_policies<int>::leaf_capacity, bt_policies<int>::internal_capacity>;
+// Nodes, boxes and records from where they come by default.
+template <class Capacities>
+struct in_arena : Capacities {
+  using allocator = node_allocator<std::byte>;
+};
 
 // The policies of a map in the order in which tests change them.
 template <class K, class Synchronisation = bt::optimistic, class Capacities = default_capacities,
           class Reclaim = reclaim::epochs, class Compare = std::less<K>>
 struct policies : bt_policies<K> {
-  using allocator = std::allocator<std::byte>;  // whose memory tests count and let run out
+  using allocator = typename Capacities::allocator;
   using compare = Compare;
   using reclaim = Reclaim;
   using synchronisation = Synchronisation;

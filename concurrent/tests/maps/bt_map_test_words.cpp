@@ -48,6 +48,8 @@ std::vector<variant> variants_of_words() {
           "descending_int32_uint16_capacity_6"),
       variant_of<double, uint64_t, coarse<std::mutex>, capacities<6, 6>>(
           "double_uint64_coarse_mutex_capacity_6"),
+      variant_of<uint64_t, uint64_t, optimistic, in_arena<capacities<6, 6>>>(
+          "uint64_uint64_in_arena_capacity_6"),
       variant_of<grid_point, uint32_t, optimistic_replacing, capacities<6, 64>>(
           "place_uint32_replacing_capacities_6_and_64"),
   };

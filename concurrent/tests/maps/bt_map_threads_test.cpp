@@ -81,6 +81,9 @@ class bt_map_among_threads : public bt_test::fixture {
     });
     EXPECT_EQ(map.broken_invariant(), std::nullopt);
   }
+
+  // Updates of so few keys that threads meet, and of many.
+  static void add_up(unsigned threads, int operations);
 };
 INSTANTIATE_TEST_SUITE_P(words, bt_map_among_threads,
                          testing::ValuesIn(bt_test::variants_of_words()), bt_test::name_of);
@@ -106,9 +109,7 @@ void update_odd(bt_test::handle& handle, std::mt19937_64& draw, number keys) {
   }
 }
 
-TEST_P(bt_map_among_threads, adds_up_to_what_they_were_answered) {
-  constexpr unsigned threads = 4;
-  const int operations = 4000 / slowdown;
+void bt_map_among_threads::add_up(unsigned threads, int operations) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   for (const number keys : {number{4}, number{24}, number{300}}) {
@@ -156,6 +157,9 @@ TEST_P(bt_map_among_threads, adds_up_to_what_they_were_answered) {
     expect_nothing_waits(*map);
   }
 }
+TEST_P(bt_map_among_threads, adds_up_to_what_they_were_answered) { add_up(4, 4000 / slowdown); }
+// More than there are processors: some are always held up in the middle of a call.
+TEST_P(bt_map_among_threads, adds_up_also_with_16_threads) { add_up(16, 600 / slowdown); }
 
 TEST_P(bt_map_among_threads, answers_each_as_if_alone_with_its_own_keys) {
   constexpr unsigned threads = 4;
@@ -737,6 +741,48 @@ TEST_P(bt_map_interrupted, reads_anew_what_was_changed_before_it_was_locked) {
   }
   EXPECT_EQ(map->broken_invariant(), std::nullopt);
   EXPECT_TRUE(other->erase(0) && other->erase(299)) << "the locks were given back";
+}
+
+// The keys of one call are sought together, and take effect one after the other: what another
+// thread does after the first one's change comes before the answer about the second one, whether
+// that is in the same leaf or not.
+TEST_P(bt_map_interrupted, answers_many_in_the_order_of_their_keys) {
+  using answers = std::vector<std::optional<number>>;
+  for (const number second : {number{1}, number{299}}) {
+    const auto map = GetParam().make();
+    const auto handle = map->attach();
+    const auto other = map->attach();
+    for (number key = 1; key < 300; ++key) handle->insert(key, 0);
+    interruption by;
+    interrupts = &by;
+    sync::at_points = [](const char* point) {
+      if (std::string_view(point) == "bt_map_insert_before_lock") be_interrupted(point);
+    };
+    by.left = 1;
+    by.call = [&] {
+      --by.left;
+      EXPECT_TRUE(other->erase(second));
+      EXPECT_FALSE(other->contains(0));
+    };
+    EXPECT_EQ(handle->insert_many({{0, 0}, {second, 0}}), (answers{1, 1}));
+    EXPECT_EQ(by.left, 0U);
+
+    EXPECT_TRUE(handle->erase(second));
+    sync::at_points = [](const char* point) {
+      if (std::string_view(point) == "bt_map_erase_before_lock") be_interrupted(point);
+    };
+    by.left = 1;
+    by.call = [&] {
+      --by.left;
+      EXPECT_TRUE(other->insert(second, 0));
+      EXPECT_TRUE(other->contains(0));
+    };
+    EXPECT_EQ(handle->erase_many({{0, 0}, {second, 0}}), (answers{1, 1}));
+    EXPECT_EQ(by.left, 0U);
+    interrupts = nullptr;
+    EXPECT_EQ(handle->size(), 298U);
+    EXPECT_EQ(map->broken_invariant(), std::nullopt);
+  }
 }
 
 // A leaf that is to be split because it is full is emptied before it is read.

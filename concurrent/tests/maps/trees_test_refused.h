@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "assay/maps/bt_map.h"
 #include "assay/maps/elb_tree.h"
@@ -80,6 +81,14 @@ struct behind_one_lock : radix_policies<int> {
 };
 template <class K, class V, class Policy>
 using radix_map_coarse = radix_map<int, V, behind_one_lock>;
+struct replacing : radix_policies<int> {
+  using synchronisation = bt::optimistic_replacing;
+};
+template <class K, class V, class Policy>
+using radix_map_replacing = radix_map<int, V, replacing>;
+__extension__ using integer_of_128_bits = __int128;  // std::is_integral in GNU dialects alone
+template <class K, class V, class Policy>
+using radix_map_wide_part = radix_map<std::pair<int, integer_of_128_bits>, V>;
 struct transparent : radix_policies<std::tuple<int>> {
   using compare = std::less<>;
 };

@@ -39,7 +39,7 @@ class group_search {
     typename Tree::way way;
     located found;  // if it is not lost
     bool is_lost;   // met a change
-    // Of a search that goes on: where it goes to, from a node with this lock and version.
+    // Where the search goes on to, from a node with this lock and version.
     edge to;
     const node_lock* above;
     version above_seen;
@@ -96,6 +96,7 @@ class group_search {
   [[nodiscard]] bool step(lane& at) const {
     at.is_lost = true;
     if (!at.above->validate(at.above_seen)) return false;  // (3)
+    ASSAY_POINT("bt_map_way_edge");
     if (types::is_leaf(at.to)) {
       leaf* const node = types::leaf_at(at.to);
       const version seen = node->lock.read();
@@ -106,8 +107,8 @@ class group_search {
       at.found.where.seen = seen;
       at.found.places = places;
       at.found.place = place;
+      ASSAY_POINT("bt_map_group_place_found");
       if (place != Tree::nowhere) at.found.found = node->at(place);
-      ASSAY_POINT("bt_map_group_leaf_read");
       at.is_lost = !node->lock.validate(seen);
       return false;
     }

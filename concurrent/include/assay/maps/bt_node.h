@@ -118,7 +118,9 @@ inline constexpr bool hashes_as =
 template <class K>
 [[nodiscard]] inline std::uint64_t hash_of(const K& key) {
   std::uint64_t number = 0;
-  if constexpr (std::is_integral_v<K>) {
+  if constexpr (std::is_integral_v<K> && sizeof(K) == 1) {
+    number = static_cast<std::uint8_t>(key);
+  } else if constexpr (std::is_integral_v<K>) {
     number = static_cast<std::uint64_t>(key);
   } else {
     number = std::hash<K>{}(key);

@@ -90,8 +90,9 @@ class reader {
 
   // `found` has as many places as there are keys.
   void find_many(std::span<const K> keys, std::span<std::optional<V>> found) {
-    [[maybe_unused]] const auto guard = me_.pin_to_read();
     in_groups(keys, [&](std::size_t first, std::span<const K> some) {
+      // One for each group, so that memory is freed while the others are sought.
+      [[maybe_unused]] const auto guard = me_.pin_to_read();
       locate_group<false>(some, [&](std::size_t i, located* at, std::uint64_t hash) {
         const located now = at != nullptr ? *at : look_up<false>(some[i], hash);
         Tree::copy_of(now.place != Tree::nowhere ? &now.found : nullptr, found[first + i]);

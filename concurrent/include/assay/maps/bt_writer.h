@@ -125,30 +125,39 @@ class writer : public reader<Tree> {
     return at.place != Tree::nowhere && erase_pinned(words::key(at.found.key), guard);
   }
 
-  // `values` and `added` have as many places as there are keys.
+  // `values` and `added` have as many places as there are keys, and `added` has no true yet: it
+  // says what was added also if something throws.
   void insert_many(std::span<const K> keys, std::span<const V> values, std::span<bool> added) {
     change_many(keys, [&](std::size_t i, located* at, std::uint64_t hash, guard_type& guard) {
       const auto make = [&](fresh_entry& fresh) { fresh.make(keys[i], values[i]); };
       fresh_entry fresh(*tree_);
       for (; at != nullptr; at = read_again(*at, keys[i], hash) ? at : nullptr) {
-        added[i] = at->place == Tree::nowhere;
-        if (!added[i]) return;
+        if (at->place != Tree::nowhere) {
+          if (is_as_read(*at)) return;
+          continue;
+        }
         if (!tree_->has_room(*at, keys[i])) break;
         if (!fresh.is_made()) make(fresh);
-        if (put_at(*at, hash, fresh)) return;
+        if (!put_at(*at, hash, fresh)) continue;
+        added[i] = true;
+        return;
       }
       added[i] =
           put(guard, fresh, keys[i], make,
               [](const located& /*at*/, fresh_entry& /*fresh*/) { return found_there::as_it_is; });
     });
   }
-  // `erased` has as many places as there are keys.
+  // The same for `erased`.
   void erase_many(std::span<const K> keys, std::span<bool> erased) {
     change_many(keys, [&](std::size_t i, located* at, std::uint64_t hash, guard_type& guard) {
       for (; at != nullptr; at = read_again(*at, keys[i], hash) ? at : nullptr) {
-        erased[i] = at->place != Tree::nowhere;
-        if (!erased[i]) return;
-        if (remove_at(*at)) return retire_removed(guard, keys[i], *at);
+        if (at->place == Tree::nowhere) {
+          if (is_as_read(*at)) return;
+          continue;
+        }
+        if (!remove_at(*at)) continue;
+        erased[i] = true;
+        return retire_removed(guard, keys[i], *at);
       }
       erased[i] = erase_pinned(keys[i], guard);
     });
@@ -184,6 +193,11 @@ class writer : public reader<Tree> {
       });
     });
   }
+  // Whether the leaf is as it was when the key was sought there. The keys of a group take effect
+  // one after the other, but were sought together: an answer that changes nothing takes effect at
+  // this read(), which comes after the locks of the keys before (the order S of
+  // locks/optimistic_lock.h; validate() is not in it).
+  static bool is_as_read(const located& at) { return at.where.at->lock.read() == at.where.seen; }
   // Where the key is now in a leaf that has changed since it was found there, as when it is the
   // leaf of another key of the group: the range of a leaf never changes. No if the leaf is being
   // changed or was replaced.

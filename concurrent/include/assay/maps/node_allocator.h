@@ -3,7 +3,8 @@
 //     assay::bt_map<std::uint64_t, double> prices;  // its nodes come from node_arena.h
 //
 // It has no state. Builds with AddressSanitizer or ThreadSanitizer take all of it from operator
-// new, so that the sanitizer finds what is used after it was freed.
+// new, so that the sanitizer finds what is used after it was freed. So build all files of a program
+// that use one type of map with the same sanitizer: ASSAY_ABI does not tell them apart.
 
 #ifndef ASSAY_MAPS_NODE_ALLOCATOR_H_
 #define ASSAY_MAPS_NODE_ALLOCATOR_H_

@@ -14,9 +14,9 @@
 // - A chunk is cut into spans of 64 KiB, and a span into blocks of one size. A bit for each block
 //   says whether it is free. The bits and all else that describes spans are at the chunk's
 //   beginning, so that the arena neither reads nor writes free blocks.
-// - A thread keeps some blocks of each size that it uses, at most 8 KiB or 32 blocks, for its next
-//   allocations, and exchanges half of them at once with the arena (the magazines of Bonwick and
-//   Adams 2001). They go back when the thread ends.
+// - A thread keeps some blocks of each size that it uses, at most 8 KiB or 32 blocks, but 2 in any
+//   case, for its next allocations, and exchanges half of them at once with the arena (the
+//   magazines of Bonwick and Adams 2001). They go back when the thread ends.
 // - A span whose blocks are all free may become one of another size. A chunk whose spans are all
 //   free goes back to the system, unless it is the only such chunk.
 //
@@ -25,7 +25,9 @@
 // its own, so that any of them may free a block.
 //
 // A child made by `fork` can allocate and free. What other threads of the parent kept for
-// themselves is lost there.
+// themselves is lost there. All locks of the arena are taken before a fork. So what pthread_atfork
+// calls before a fork must not use maps if it was registered before the process's first map was
+// made: it would be called later, and wait for ever.
 
 #ifndef ASSAY_MAPS_NODE_ARENA_H_
 #define ASSAY_MAPS_NODE_ARENA_H_
@@ -373,12 +375,16 @@ class node_arena {
   }
 
   static node_arena& instance() {
-    node_arena* arena = instance_.load(memory_order_acquire);  // (2) with (1)
+    node_arena* const arena = instance_.load(memory_order_acquire);  // (2) with (1)
     if (arena != nullptr) return *arena;
+    lock_at_fork();  // before another thread can hold one of its locks
+    return made_instance();
+  }
+  static node_arena& made_instance() {
+    node_arena* arena = nullptr;
     auto* const made = new node_arena;
     if (instance_.compare_exchange_strong(arena, made, memory_order_release,  // (1) with (2)
                                           memory_order_acquire)) {            // (2) with (1)
-      lock_at_fork();
       return *made;
     }
     delete made;
@@ -404,19 +410,22 @@ class node_arena {
   static void unmap(chunk* unused) { ::munmap(unused, chunk_bytes); }
 
   // Takes all locks, so that none is held for ever in the child by a thread that is not there.
+  // Several threads may come here, and register it several times: the first call counts.
   static void lock_at_fork() {
-    ::pthread_atfork(
-        [] {
-          node_arena& arena = instance();
-          for (size_class& each : arena.classes_) each.lock.lock();
-          arena.lock_.lock();
-        },
-        unlock, unlock);
-  }
-  static void unlock() {
-    node_arena& arena = instance();
-    arena.lock_.unlock();
-    for (size_class& each : arena.classes_) each.lock.unlock();
+    const auto lock = [] {
+      if (std::exchange(is_forking_, true)) return;
+      node_arena* const arena = instance_.load(memory_order_acquire);  // (2) with (1)
+      node_arena& locked = arena != nullptr ? *arena : made_instance();
+      for (size_class& each : locked.classes_) each.lock.lock();
+      locked.lock_.lock();
+    };
+    const auto unlock = [] {
+      if (!std::exchange(is_forking_, false)) return;
+      node_arena& locked = *instance_.load(memory_order_acquire);  // (2) with (1)
+      locked.lock_.unlock();
+      for (size_class& each : locked.classes_) each.lock.unlock();
+    };
+    if (::pthread_atfork(lock, unlock, unlock) != 0) throw std::bad_alloc();
   }
 #else
   static void* map(bool /*in_large_pages*/) {
@@ -433,6 +442,7 @@ class node_arena {
   std::size_t empty_chunks_ = 0;
 
   ASSAY_ONE_IN_PROCESS static inline constinit atomic<node_arena*> instance_{nullptr};
+  ASSAY_ONE_IN_PROCESS static inline constinit thread_local bool is_forking_ = false;
   // Without constructors and destructors, so that they are read without asking whether they exist.
   static inline constinit thread_local magazines* own_ = nullptr;
   static inline constinit thread_local bool has_ended_ = false;

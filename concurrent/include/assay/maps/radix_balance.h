@@ -8,6 +8,10 @@
 // like all nodes between it and the leaf. Integers that differ in their last bits alone get a
 // direct leaf.
 //
+// A leaf that becomes empty beside an inner node leaves its range to that: to the nearest leaf
+// below it, if there is room in it. That leaf is replaced, as are the nodes between the two. Else a
+// walk would pass all leaves that were ever there.
+//
 // New nodes are made first, from what was read of the old ones, without locks. Then the locks are
 // taken, from the top down and only at the versions that were read: of the node whose edge changes,
 // and of all that are replaced. Nobody waits for a lock while holding one.
@@ -87,6 +91,8 @@ class balancer<radix::tree<K, V, Policies>> {
 
   // A node that is not narrow becomes so when it has no more children than this.
   static constexpr std::size_t most_to_be_narrow = narrow::most_children - 4;
+  // How many inner nodes are copied, at most, to be rid of an empty leaf.
+  static constexpr std::size_t most_copied = 64;
 
   static constexpr bool fit_in_one(std::size_t size) { return size <= 2 * (leaf_capacity + 2) / 3; }
 
@@ -194,16 +200,21 @@ class balancer<radix::tree<K, V, Policies>> {
         }
         return join(node, seen, guard);
       }
-      inner& node = *types::inner_at(to);
-      const version seen = node.lock.read();
-      if (!node_lock::is_free(seen)) return result::lost;
-      const int digit = node.keys_begin.digit(at, progress);
-      path_.push_back({.lock = &node.lock,
-                       .seen = seen,
-                       .node = to,
-                       .to = tree::template edge_of<host::instruction_set::scalar>(to, node, digit),
-                       .digit = digit});
+      // What the node begins with never changes: it may be read before the version.
+      const int digit = types::inner_at(to)->keys_begin.digit(at, progress);
+      path_.push_back(level_below(to, digit));
+      if (!node_lock::is_free(path_.back().seen)) return result::lost;
     }
+  }
+  // An inner node, whose way goes on by the digit if it is free and can be validated.
+  static level level_below(edge at, int digit) {
+    inner& node = *types::inner_at(at);
+    const version seen = node.lock.read();
+    return {.lock = &node.lock,
+            .seen = seen,
+            .node = at,
+            .to = tree::template edge_of<host::instruction_set::scalar>(at, node, digit),
+            .digit = digit};
   }
 
   // Locks that are to be taken together, from the top down.
@@ -404,14 +415,25 @@ class balancer<radix::tree<K, V, Policies>> {
   }
 
   // Joins the leaf, which is nearly empty, with the one before it or the next one, if that is a
-  // leaf and they fit in one.
+  // leaf and they fit in one. An empty one is joined also where an inner node is in that place.
   [[nodiscard]] result join(leaf& node, version seen, guard_type& guard) {
-    const result got = join_with<false>(node, seen, guard);
-    return got == result::nothing_to_do ? join_with<true>(node, seen, guard) : got;
+    const std::size_t at = path_.size() - 1;
+    for (const bool passes_nodes : {false, true}) {
+      if (passes_nodes && node.places() != 0) break;
+      result got = join_with<false>(at, node, seen, passes_nodes, guard);
+      if (got == result::nothing_to_do) got = join_with<true>(at, node, seen, passes_nodes, guard);
+      if (got != result::nothing_to_do) return got;
+    }
+    return result::nothing_to_do;
   }
+  // With the sibling, or, if `passes_nodes`, with the nearest leaf below the sibling, which then is
+  // an inner node. The ranges of all nodes down to that leaf change: copies take their places. The
+  // parent is at level `at`.
   template <bool Next>
-  [[nodiscard]] result join_with(leaf& node, version seen, guard_type& guard) {
-    const level& parent = path_.back();
+  [[nodiscard]] result join_with(std::size_t at, leaf& node, version seen, bool passes_nodes,
+                                 guard_type& guard) {
+    path_.erase(path_.begin() + static_cast<std::ptrdiff_t>(at) + 1, path_.end());
+    const level parent = path_[at];
     edge sibling = 0;
     types::as_it_is(parent.node, [&](const auto& all) {
       const std::size_t place = all.place_of(parent.digit);
@@ -421,7 +443,17 @@ class balancer<radix::tree<K, V, Policies>> {
     const std::size_t children = types::inner_at(parent.node)->size();
     if (!parent.lock->validate(parent.seen)) return result::lost;  // (3) of radix_tree.h
     if (sibling == 0) return result::nothing_to_do;
-    if (!types::is_leaf(sibling)) return result::nothing_to_do;
+    if (types::is_leaf(sibling) == passes_nodes) return result::nothing_to_do;
+    constexpr int digit = Next ? radix::before_all : radix::after_all;
+    while (!types::is_leaf(sibling)) {
+      if (path_.size() - at > most_copied) return result::nothing_to_do;
+      const level below = level_below(sibling, digit);
+      if (!node_lock::is_free(below.seen)) return result::lost;
+      path_.push_back(below);
+      ASSAY_POINT("bt_map_balance_step");
+      if (!below.lock->validate(below.seen)) return result::lost;  // (3) of radix_tree.h
+      sibling = below.to;
+    }
     leaf& other = *types::leaf_at(sibling);
     const version other_seen = other.lock.read();
     if (!node_lock::is_free(other_seen)) return result::lost;
@@ -430,12 +462,19 @@ class balancer<radix::tree<K, V, Policies>> {
     tree::collect_racing(other, held.all);
     std::sort(held.all.begin(), held.all.end(), tree_->by_key());
     if (!node.lock.validate(seen) || !other.lock.validate(other_seen)) return result::lost;
-    if (!fit_in_one(held.size())) return result::nothing_to_do;
+    // If there were no room in the leaf of both, a key that comes and goes would part and join them
+    // in turns.
+    const bool fit =
+        passes_nodes && !other.is_direct() ? held.size() < leaf_capacity : fit_in_one(held.size());
+    if (!fit) return result::nothing_to_do;
 
     made_nodes made(*tree_);
     // If it were a direct one, the next key that is not near would part them again.
-    const edge both = leaf_of_elements(made, held.all.begin(), held.all.end());
-    // What takes the place of the parent: the leaf alone, or a smaller node.
+    edge both = leaf_of_elements(made, held.all.begin(), held.all.end());
+    for (std::size_t each = path_.size(); each-- > at + 1;) {
+      both = copy_with(made, path_[each], both);
+    }
+    // What takes the place of the parent: its only child, or a smaller node.
     edge instead = 0;
     if (children == 2) {
       instead = both;
@@ -443,11 +482,12 @@ class balancer<radix::tree<K, V, Policies>> {
       instead = copy<narrow>(made, parent.node);
     }
     if (instead != 0 && instead != both) join_children<Next>(instead, parent, both);
-    const level& holder = path_[path_.size() - 2];
-    locking locks(4);
+    const level& holder = path_[at - 1];
+    locking locks(path_.size() - at + 3);
     if (instead != 0) locks.add(*holder.lock, holder.seen);
     locks.add(*parent.lock, parent.seen);
     locks.add(node.lock, seen);
+    for (std::size_t i = at + 1; i < path_.size(); ++i) locks.add(*path_[i].lock, path_[i].seen);
     locks.add(other.lock, other_seen);
     if (!locks.take()) return result::lost;
     if (instead != 0) {
@@ -456,18 +496,11 @@ class balancer<radix::tree<K, V, Policies>> {
       join_children<Next>(parent.node, parent, both);
     }
     made.release();
-    ASSAY_POINT("bt_map_balance_before_unlock");
-    node.lock.unlock_obsolete();
     other.lock.unlock_obsolete();
-    if (instead != 0) {
-      parent.lock->unlock_obsolete();
-      holder.lock->unlock();
-    } else {
-      parent.lock->unlock();
-    }
-    tree::retire(guard, &node);
+    close_from(instead != 0 ? at : at + 1, node);
+    (instead != 0 ? holder : parent).lock->unlock();
     tree::retire(guard, &other);
-    if (instead != 0) retire_inner(guard, parent.node);
+    retire_from(instead != 0 ? at : at + 1, node, guard);
     return result::done;
   }
 

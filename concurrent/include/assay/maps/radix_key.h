@@ -322,6 +322,8 @@ struct tuple_text {
 };
 
 template <class K>
+inline constexpr bool is_number = std::is_integral_v<K> && sizeof(K) <= 8;
+template <class K>
 inline constexpr bool is_bytes = false;
 template <class C, class A>
 inline constexpr bool is_bytes<std::basic_string<C, std::char_traits<C>, A>> =
@@ -332,14 +334,13 @@ inline constexpr bool is_bytes<std::basic_string_view<C, std::char_traits<C>>> =
 template <class K>
 inline constexpr bool is_tuple = false;
 template <class... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = sizeof...(T) > 0 &&
-                                                   (std::is_integral_v<T> && ...);
+inline constexpr bool is_tuple<std::tuple<T...>> = sizeof...(T) > 0 && (is_number<T> && ...);
 template <class A, class B>
-inline constexpr bool is_tuple<std::pair<A, B>> = std::is_integral_v<A> && std::is_integral_v<B>;
+inline constexpr bool is_tuple<std::pair<A, B>> = is_number<A> && is_number<B>;
 
 // What a radix_map can have as keys.
 template <class K>
-concept key = (std::is_integral_v<K> && sizeof(K) <= 8) || is_bytes<K> || is_tuple<K>;
+concept key = is_number<K> || is_bytes<K> || is_tuple<K>;
 
 template <class K>
 struct keys_of {

@@ -25,7 +25,8 @@
 //   logarithmic in the number of elements. With keys of n bytes, at most n + 1.
 // - 64 neighbouring integers take about 12 bytes each, in all.
 // - A leaf that is nearly empty is joined with the one before it or after it only if that is a leaf
-//   with the same parent.
+//   with the same parent. An empty one is joined also where the neighbour is the last or first leaf
+//   below an inner node with the same parent, at most 64 nodes further down, and has room.
 
 #ifndef ASSAY_MAPS_RADIX_MAP_H_
 #define ASSAY_MAPS_RADIX_MAP_H_
@@ -49,13 +50,13 @@ struct by_digits {
   template <class K, class V, class Policies>
   struct tree_of {
     static_assert(key<K>,
-                  "keys of radix_map are integers, byte strings, or pairs or tuples of integers: "
-                  "use bt_map for others.");
+                  "keys of radix_map are integers, byte strings, or pairs or tuples of integers, "
+                  "each of at most 64 bits: use bt_map for others.");
     static_assert(std::same_as<typename Policies::compare, std::less<K>> ||
                       std::same_as<typename Policies::compare, std::less<>>,
                   "radix_map has the order of its keys' digits: `compare` of its policies is "
                   "std::less<K> or std::less<>. Use bt_map for other orders.");
-    static_assert(std::derived_from<typename Policies::synchronisation, bt::optimistic>,
+    static_assert(std::same_as<typename Policies::synchronisation, bt::optimistic>,
                   "`synchronisation` of radix_map's policies is bt::optimistic.");
     using type = radix::tree<K, V, Policies>;
   };

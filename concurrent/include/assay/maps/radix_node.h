@@ -12,8 +12,7 @@
 //
 //     narrow   up to 16 children, found by their first digits
 //     middle   an edge for every 16 digits, or every 4 bytes, neighbouring ones of which may lead
-//     to
-//              the same child: only if all children begin at such a digit
+//              to the same child: only if all children begin at such a digit
 //     wide     an edge for every 4 digits, or every byte
 //     widest   an edge for each of the last digits of integers
 //

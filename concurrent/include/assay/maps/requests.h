@@ -1,6 +1,6 @@
-// Requests to a map that wait until there are many, and are then carried out together: that is
-// several times as fast as one by one where the map is larger than the caches (bt_map's find_many()
-// says why).
+// Requests to a map that wait until there are many, and are then carried out together, by the map's
+// find_many(), insert_many() and erase_many(). Where the map is larger than the caches these are
+// faster than single calls: docs/guide/bt_map.md says by how much, without what is added here.
 //
 //     assay::bt_map<std::uint64_t, double> prices;
 //     auto handle = prices.attach();
@@ -12,7 +12,7 @@
 //     waiting.carry_out();             // as when an event loop has read what its clients sent
 //
 // All requests that wait are as concurrent calls: each takes effect during carry_out(), by itself,
-// and in any order with the others.
+// and in any order with the others. carry_out() waits for other threads as the map's calls do.
 
 #ifndef ASSAY_MAPS_REQUESTS_H_
 #define ASSAY_MAPS_REQUESTS_H_
@@ -21,7 +21,6 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -33,8 +32,7 @@
 namespace assay::inline ASSAY_ABI {
 
 // A thread's requests by its handle of a bt_map or radix_map. Belongs to that thread, and ends
-// before the handle does. Requests that wait then are not carried out. Its functions may throw
-// std::bad_alloc and what copies and moves of keys and values throw.
+// before the handle does. Requests that wait then are not carried out.
 template <class Handle>
 class requests {
   using map = std::remove_cvref_t<decltype(std::declval<Handle&>().map())>;
@@ -44,15 +42,17 @@ class requests {
  public:
   explicit requests(Handle& handle) : handle_(&handle) {}
 
-  // Each takes a function that will be called with what the handle's call of that name answers.
+  // Each takes a function that will be called with what the handle's call of that name answers, or
+  // an empty one if nobody is to be told. Throws std::bad_alloc and what moves of keys and values
+  // throw, with nothing added.
   void find(K key, std::function<void(std::optional<V>)> tell) {
-    finds_.push_back({std::move(key), std::move(tell)});
+    finds_.add(std::move(tell), std::move(key));
   }
   void insert(K key, V value, std::function<void(bool)> tell) {
-    inserts_.push_back({{std::move(key), std::move(tell)}, std::move(value)});
+    inserts_.add(std::move(tell), std::move(key), std::move(value));
   }
   void erase(K key, std::function<void(bool)> tell) {
-    erases_.push_back({std::move(key), std::move(tell)});
+    erases_.add(std::move(tell), std::move(key));
   }
 
   // How many wait.
@@ -61,53 +61,92 @@ class requests {
   }
 
   // Carries out all requests that wait, also those that the functions add, and calls the functions,
-  // with no lock held. If the map or a function throws, that passes: up to 64 requests may have
-  // been carried out or not, and their functions are not called; all others wait on.
+  // with no lock held. What the map or a function throws passes. Then up to 64 requests are gone,
+  // those of one call of the map, and all others wait on. If the map threw, each of the 64 was
+  // carried out or not, and none of their functions is called; if a function threw, all of them
+  // were carried out, and the functions after that one are not called.
   void carry_out() {
     while (waiting() != 0) {
-      carry_out_some<std::optional<V>>(finds_,
-                                       [this](const auto& keys, auto& /*some*/, auto found) {
-                                         handle_->find_many(keys, found);
-                                       });
-      carry_out_some<bool>(inserts_, [this](const auto& keys, auto& some, auto added) {
-        std::vector<V> values;
-        for (auto& each : some) values.push_back(std::move(each.value));
-        handle_->insert_many(keys, values, added);
+      finds_.carry_out([this](std::size_t first, std::size_t number, auto found) {
+        with_span(finds_.keys, first, number,
+                  [&](std::span<const K> keys) { handle_->find_many(keys, found); });
       });
-      carry_out_some<bool>(erases_, [this](const auto& keys, auto& /*some*/, auto erased) {
-        handle_->erase_many(keys, erased);
+      inserts_.carry_out([this](std::size_t first, std::size_t number, auto added) {
+        with_span(inserts_.keys, first, number, [&](std::span<const K> keys) {
+          with_span(inserts_.values, first, number,
+                    [&](std::span<const V> values) { handle_->insert_many(keys, values, added); });
+        });
+      });
+      erases_.carry_out([this](std::size_t first, std::size_t number, auto erased) {
+        with_span(erases_.keys, first, number,
+                  [&](std::span<const K> keys) { handle_->erase_many(keys, erased); });
       });
     }
   }
 
  private:
+  static constexpr std::size_t at_once = 64;
+
+  // What waits: for each function a key, and a value if it is to be inserted. An addition that
+  // threw may have left more of these at the end.
   template <class Answer>
-  struct request {
-    K key;
-    std::function<void(Answer)> tell;
-  };
-  struct insertion : request<bool> {
-    V value;
+  struct queue {
+    std::vector<K> keys;
+    std::vector<V> values;
+    std::vector<std::function<void(Answer)>> tell;
+
+    [[nodiscard]] std::size_t size() const { return tell.size(); }
+    template <class... Values>
+    void add(std::function<void(Answer)> told, K key, Values... value) {
+      shrink(size());
+      keys.push_back(std::move(key));
+      (values.push_back(std::move(value)), ...);
+      tell.push_back(std::move(told));
+    }
+    void shrink(std::size_t size) {
+      while (keys.size() > size) keys.pop_back();
+      while (values.size() > size) values.pop_back();
+      while (tell.size() > size) tell.pop_back();
+    }
+    // Some of the last ones, which are taken from a vector at no cost: call(first, number, answers)
+    // carries them out.
+    template <class Call>
+    void carry_out(const Call& call) {
+      const std::size_t number = std::min(size(), at_once);
+      const std::size_t first = size() - number;
+      std::array<Answer, at_once> answers{};
+      std::array<std::function<void(Answer)>, at_once> told;
+      std::move(tell.begin() + static_cast<std::ptrdiff_t>(first), tell.end(), told.begin());
+      try {
+        if (number != 0) call(first, number, std::span(answers).first(number));
+      } catch (...) {
+        shrink(first);
+        throw;
+      }
+      shrink(first);
+      for (std::size_t i = 0; i < number; ++i) {
+        if (told[i]) told[i](std::move(answers[i]));
+      }
+    }
   };
 
-  // Some of the last of these requests: what is at the end is taken from a vector at no cost.
-  template <class Answer, class Request, class CarryOut>
-  static void carry_out_some(std::vector<Request>& all, const CarryOut& carry_out) {
-    constexpr std::size_t at_once = 64;
-    const auto first = all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), at_once));
-    std::vector<Request> some(std::make_move_iterator(first), std::make_move_iterator(all.end()));
-    all.erase(first, all.end());
-    std::vector<K> keys;
-    for (Request& each : some) keys.push_back(std::move(each.key));
-    std::array<Answer, at_once> answers{};
-    carry_out(keys, some, std::span(answers).first(some.size()));
-    for (std::size_t i = 0; i < some.size(); ++i) some[i].tell(std::move(answers[i]));
+  // Calls f with some of a vector: one of bool has none that a span could be of.
+  template <class T, class F>
+  static void with_span(const std::vector<T>& all, std::size_t first, std::size_t number,
+                        const F& f) {
+    if constexpr (std::is_same_v<T, bool>) {
+      std::array<bool, at_once> some{};
+      std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), number, some.begin());
+      f(std::span<const bool>(some).first(number));
+    } else {
+      f(std::span(all).subspan(first, number));
+    }
   }
 
   Handle* handle_;
-  std::vector<request<std::optional<V>>> finds_;
-  std::vector<insertion> inserts_;
-  std::vector<request<bool>> erases_;
+  queue<std::optional<V>> finds_;
+  queue<bool> inserts_;
+  queue<bool> erases_;
 };
 
 }  // namespace assay::inline ASSAY_ABI
