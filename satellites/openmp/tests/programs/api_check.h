@@ -9,22 +9,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                          \
-  do {                                                                            \
-    if (!(condition)) {                                                           \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);     \
-      _exit(1);                                                                   \
-    }                                                                             \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      _exit(1);                                                               \
+    }                                                                         \
   } while (0)
 
-#define CHECK_EQUAL(found, expected)                                              \
-  do {                                                                            \
-    long found_ = (long)(found), expected_ = (long)(expected);                    \
-    if (found_ != expected_) {                                                    \
-      fprintf(stderr, "%s:%d: %s is %ld, not %ld\n", __FILE__, __LINE__, #found,  \
-              found_, expected_);                                                 \
-      _exit(1);                                                                   \
-    }                                                                             \
+#define CHECK_EQUAL(found, expected)                                                     \
+  do {                                                                                   \
+    long found_ = (long)(found), expected_ = (long)(expected);                           \
+    if (found_ != expected_) {                                                           \
+      fprintf(stderr, "%s:%d: %s is %ld, not %ld\n", __FILE__, __LINE__, #found, found_, \
+              expected_);                                                                \
+      _exit(1);                                                                          \
+    }                                                                                    \
   } while (0)
 
 // Runs the program again with an argument and variables ("NAME=value", null at the end), and checks
