@@ -37,7 +37,6 @@ class futex_lock {
     for (unsigned looked = 0; looked < looks && patience.look_again(); ++looked) {
       if (state_.load(memory_order_relaxed) == free && try_lock()) return;
     }
-    const asleep sleeping;
     while (state_.exchange(contended, memory_order_acquire) != free) {  // (1) with (2)
       state_.wait(contended, memory_order_relaxed);
     }

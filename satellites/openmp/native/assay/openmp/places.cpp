@@ -83,7 +83,7 @@ bool may_run_ahead() noexcept {
 }
 
 bool pays_at_barrier(const place& at) noexcept {
-  return may_run_ahead() && at.ways.choice() == 1 && !at.waits_only.load(memory_order_relaxed);
+  return at.ways.choice() == 1 && !at.waits_only.load(memory_order_relaxed);
 }
 
 bool pays_at_taskwait(place& at) noexcept {

@@ -86,7 +86,7 @@ void serve(thread& mine, member& as) {
   team& in = *as.in;
   mine.me = &as;
   mine.current = &as.implicit_task;
-  awake.fetch_add(1, memory_order_relaxed);
+  in_teams.fetch_add(1, memory_order_relaxed);
   for (std::uint32_t seen = as.begun_before;; ++seen) {
     // (1) with (2): what the master set.
     wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
@@ -99,7 +99,7 @@ void serve(thread& mine, member& as) {
     if (mine.me != &as) std::exit(EXIT_SUCCESS);  // a forked child, as when its last thread ends
     end_region(as);
   }
-  awake.fetch_sub(1, memory_order_relaxed);
+  in_teams.fetch_sub(1, memory_order_relaxed);
   mine.me = nullptr;
   mine.current = nullptr;
   in.gone.fetch_add(1, memory_order_release);  // (3) with (4): the thread touches the team no more
@@ -342,7 +342,7 @@ void after_fork_in_child() {
   all.threads.clear();
   all.teams.clear();
   all.mutex.unlock();
-  awake.store(1, memory_order_relaxed);
+  in_teams.store(1, memory_order_relaxed);
   if (this_thread == nullptr) return;
   thread& mine = *this_thread;
   mine.kept = nullptr;
@@ -495,20 +495,23 @@ bool wait_at_barrier(const void* from, bool cancellable) {
     in.workshare_cancelled.store(false, memory_order_relaxed);
     return false;
   }
-  place& at = place_of(from);
+  place* const at = may_run_ahead() ? &place_of(from) : nullptr;
   const std::uint32_t epoch = in.inner.epoch();
   acquire(&as.implicit_task);
   release(&in.inner);
   if (in.inner.arrive(as.id)) {
-    in.workshare_cancelled.store(false, memory_order_relaxed);  // all have left the workshare
+    // All have left the workshare. Written only if need be, as others read the line all the time.
+    if (in.workshare_cancelled.load(memory_order_relaxed)) {
+      in.workshare_cancelled.store(false, memory_order_relaxed);
+    }
     in.inner.release();
     in.news.tell();
-    if (may_run_ahead()) at.ways.record(1, nanoseconds());
+    if (at != nullptr) at->ways.record(1, nanoseconds());
   } else {
     const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
-    if (pays_at_barrier(at)) {
+    if (at != nullptr && pays_at_barrier(*at)) {
       while (!passed() && run_one(nullptr)) continue;
-      const prediction passes{.made_at = &at, .at = &in.inner, .past = epoch};
+      const prediction passes{.made_at = at, .at = &in.inner, .past = epoch};
       if (!passed() && run_ahead(mine, passes)) return false;
     }
     work_until(passed, nullptr, construct::barrier);

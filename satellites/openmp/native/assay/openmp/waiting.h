@@ -1,8 +1,9 @@
 // How long a thread that waits looks again and again before it sleeps.
 //
 // Looking costs a processor that another thread may need, sleeping costs some microseconds on both
-// sides. So a thread looks for as long as all threads that are awake have a processor, up to a
-// limit, and sleeps nearly at once where they are more than that.
+// sides. So a thread looks for a while where each thread that is in a team has a processor, and
+// sleeps nearly at once where there are more. Those that sleep count as well: the kernel may put
+// two that are awake on one processor, where the one that looks would keep the other from working.
 
 #ifndef ASSAY_OPENMP_WAITING_H_
 #define ASSAY_OPENMP_WAITING_H_
@@ -16,9 +17,8 @@
 
 namespace assay::omp {
 
-// Threads in teams that do not sleep. Each counts itself; a guess for others, so that all is
-// relaxed.
-inline constinit atomic<int> awake{1};
+// Threads in teams. Each counts itself; a number that stands for itself, so that all is relaxed.
+inline constinit atomic<int> in_teams{1};
 
 class patience {
  public:
@@ -31,7 +31,7 @@ class patience {
   // Waits a moment. False if the thread should sleep now.
   [[nodiscard]] bool look_again() noexcept {
     const settings& set = process_settings();
-    const bool crowded = awake.load(memory_order_relaxed) > static_cast<int>(set.processors);
+    const bool crowded = in_teams.load(memory_order_relaxed) > static_cast<int>(set.processors);
     const unsigned most = set.waiting == wait_policy::active    ? ~0U
                           : set.waiting == wait_policy::passive ? 1
                           : crowded                             ? looks_if_crowded
@@ -51,15 +51,6 @@ class patience {
   unsigned looked_ = 0;
 };
 
-// Counts the calling thread as asleep while it lives.
-class asleep {
- public:
-  asleep() noexcept { awake.fetch_sub(1, memory_order_relaxed); }
-  ~asleep() { awake.fetch_add(1, memory_order_relaxed); }
-  asleep(const asleep&) = delete;
-  asleep& operator=(const asleep&) = delete;
-};
-
 // Returns when `ready()`, of which others tell `news`. The thread runs no tasks meanwhile.
 template <class Ready>
 void wait_quietly(events& news, const Ready& ready) {
@@ -71,7 +62,6 @@ void wait_quietly(events& news, const Ready& ready) {
       news.forget();
       return;
     }
-    const asleep sleeping;
     news.sleep(key);
   }
 }

@@ -34,7 +34,6 @@ void work_until(const Condition& holds, const task* within, construct where) {
       looked = 0;
       continue;
     }
-    const asleep sleeping;
     news.sleep(key);
   }
 }
