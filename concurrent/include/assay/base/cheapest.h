@@ -5,11 +5,11 @@
 //     switch (ways.choice()) { ... }                       // 0, 1 or 2
 //     ways.record(events, now_ns);                         // sometimes: this many ended by now
 //
-// A choice holds for a window of some records, and its cost is the time that passed, over the events
-// that ended in it. The shorter one of a choice's last two windows counts, as in the other a thread
-// may have lost its processor, or have had other things to do. After each choice was tried twice, the
-// cheapest one is taken. One window in 32 goes to the other choices by turns, as they may have become
-// better: their cost is bounded.
+// A choice holds for a window of some records, and its cost is the time that passed, over the
+// events that ended in it. The shorter one of a choice's last two windows counts, as in the other a
+// thread may have lost its processor, or have had other things to do. After each choice was tried
+// twice, the cheapest one is taken. One window in 32 goes to the other choices by turns, as they
+// may have become better: their cost is bounded.
 //
 // Any thread may call both functions, which are wait-free: a record that would wait for another is
 // dropped.

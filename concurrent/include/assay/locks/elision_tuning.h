@@ -10,8 +10,8 @@
 // Whether a transaction pays depends on what the section does, on who else does it, and on the
 // processor, and it changes: no number is right for all. So each lock measures (Diegues and Romano
 // 2014, who climb a hill by processor cycles; libomp's adaptive lock judges by failures alone, and
-// does not see that a transaction which commits may cost more than it gains). base/cheapest.h says how.
-// How long single sections take would not do: where transactions fail, threads wait at random,
+// does not see that a transaction which commits may cost more than it gains). base/cheapest.h says
+// how. How long single sections take would not do: where transactions fail, threads wait at random,
 // seldom and long, and whoever looks at a few sections sees the short ones of the others.
 //
 // A lock that is taken inside another one's section is always elided, however little its own
