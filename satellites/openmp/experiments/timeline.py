@@ -67,7 +67,7 @@ def follow(machine: Machine, rounds: Sequence[Sequence[float]], *, ahead: bool, 
 
 
 def figure(threads: int, rounds: int, work: float, jitter: float, seed: int = 0) -> list[list[float]]:
-    """Return the work of figure 4.5: none or `work` by turns, of which `jitter` is the deviation."""
+    """Return the work of figure 4.5: none or `work` by turns; `jitter` is its relative standard deviation."""
     rng = random.Random(seed)  # noqa: S311
     return [
         [work * ((thread + i) % 2) * max(0.0, rng.gauss(1, jitter)) for thread in range(threads)]

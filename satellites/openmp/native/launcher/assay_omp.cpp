@@ -178,7 +178,7 @@ void run(const std::vector<std::string>& command, bool statistics) {
   if (is_of_gcc(program.string(), files, runtime)) {
     assay::input::preload(runtime);
     require_entries(program.string(), files, runtime);
-    if (statistics) ::setenv("ASSAY_OMP_STATISTICS", "1", 1);
+    if (statistics) ::setenv("ASSAY_OMP_STATISTICS", "on", 1);
   }
   assay::input::replace_by(program, command);
 }

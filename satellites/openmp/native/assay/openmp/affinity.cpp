@@ -12,7 +12,7 @@
 namespace assay::omp {
 namespace {
 
-// The system's sets of processors, of which it has more than cpu_set_t holds on large machines.
+// A set of processors, of any size: large machines have more of them than a cpu_set_t holds.
 class processor_set {
  public:
   explicit processor_set(unsigned capacity)

@@ -20,7 +20,7 @@ struct seat {
   bool operator==(const seat&) const = default;
 };
 
-// Of the calling thread, in order.
+// The processors on which the calling thread may run, in order.
 [[nodiscard]] processor_list usable_processors();
 
 // The process's places. Empty: threads are not bound.

@@ -140,7 +140,7 @@ std::string describe_affinity(std::string_view format) {
 
 void display_affinity_once(thread& mine) {
   const member& me = *mine.me;
-  // Of unlikely sizes, some changes are not seen.
+  // One number for all that may change. It stays the same only where levels or teams are huge.
   const std::uint64_t now =
       1U + (std::uint64_t{me.in->level} << 56U ^ std::uint64_t{me.in->size} << 36U ^
             std::uint64_t{me.id} << 16U ^ me.at.place);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -205,6 +206,20 @@ complaint read_proc_bind(std::string_view text, settings& set) {
 constexpr std::string_view places_help =
     "it takes a word such as cores or cores(4), or places such as {0,1},{2:2}";
 
+// What may follow the first of an interval: :length or :length:stride. False if it is wrong.
+bool read_length(cursor& at, unsigned& length, std::int64_t& stride) {
+  if (!at.accept(':')) return true;
+  const auto given_length = at.number(most_processors);
+  if (!given_length || *given_length == 0) return false;
+  length = *given_length;
+  if (!at.accept(':')) return true;
+  const bool negative = at.accept('-');
+  const auto given_stride = at.number(most_processors);
+  if (!given_stride) return false;
+  stride = negative ? -static_cast<std::int64_t>(*given_stride) : *given_stride;
+  return true;
+}
+
 // num, num:length or num:length:stride, from which `add` gets each number. False if it is wrong.
 template <class Add>
 bool read_interval(cursor& at, const Add& add) {
@@ -212,17 +227,7 @@ bool read_interval(cursor& at, const Add& add) {
   if (!first) return false;
   unsigned length = 1;
   std::int64_t stride = 1;
-  if (at.accept(':')) {
-    const auto read_length = at.number(most_processors);
-    if (!read_length || *read_length == 0) return false;
-    length = *read_length;
-    if (at.accept(':')) {
-      const bool negative = at.accept('-');
-      const auto read_stride = at.number(most_processors);
-      if (!read_stride) return false;
-      stride = negative ? -static_cast<std::int64_t>(*read_stride) : *read_stride;
-    }
-  }
+  if (!read_length(at, length, stride)) return false;
   for (unsigned i = 0; i < length; ++i) {
     const std::int64_t each = *first + stride * i;
     if (each < 0 || each >= most_processors) return false;
@@ -255,17 +260,7 @@ bool read_places_interval(cursor& at, std::vector<processor_list>& to) {
   }
   unsigned length = 1;
   auto stride = static_cast<std::int64_t>(place.size());  // the next ones
-  if (at.accept(':')) {
-    const auto read_length = at.number(most_processors);
-    if (!read_length || *read_length == 0) return false;
-    length = *read_length;
-    if (at.accept(':')) {
-      const bool negative = at.accept('-');
-      const auto read_stride = at.number(most_processors);
-      if (!read_stride) return false;
-      stride = negative ? -static_cast<std::int64_t>(*read_stride) : *read_stride;
-    }
-  }
+  if (!read_length(at, length, stride)) return false;
   if (length * place.size() > most_processors) return false;
   for (unsigned i = 0; i < length; ++i) {
     processor_list moved;
@@ -486,12 +481,20 @@ constexpr auto variables_known = std::to_array<variable>({
        return choose<critical_policy>(text, criticals, set.critical);
      }},
     {"ASSAY_OMP_SPECULATION",
-     [](std::string_view text, settings& /*set*/) {
-       bool any = false;
-       return choose<bool>(text, on_or_off, any);
+     [](std::string_view text, settings& set) {
+       return choose<bool>(text, on_or_off, set.run_ahead);
      }},
-    {"ASSAY_OMP_STATISTICS", read_any},
-    {"ASSAY_OMP_WAIT_AT", read_any},
+    {"ASSAY_OMP_STATISTICS",
+     [](std::string_view text, settings& set) {
+       return choose<bool>(text, on_or_off, set.statistics);
+     }},
+    {"ASSAY_OMP_WAIT_AT",
+     [](std::string_view text, settings& set) -> complaint {
+       for (const auto part : std::views::split(text, ',')) {
+         set.wait_at.push_back(trimmed(std::string_view(part.begin(), part.end())));
+       }
+       return {};
+     }},
     {"OMP_TOOL", read_any},
     {"OMP_TOOL_LIBRARIES", read_any},
     {"OMP_TOOL_VERBOSE_INIT", read_any},
@@ -629,7 +632,11 @@ std::string describe(const settings& set, bool all) {
   line("OMP_AFFINITY_FORMAT", set.affinity_format);
   line("OMP_ALLOCATOR", lower(word_of<std::uintptr_t>(set.allocator, allocators)));
   line("OMP_TARGET_OFFLOAD", word_of<offload_policy>(set.offload, offloads));
-  if (all) line("ASSAY_OMP_CRITICAL", lower(word_of<critical_policy>(set.critical, criticals)));
+  if (all) {
+    line("ASSAY_OMP_CRITICAL", lower(word_of<critical_policy>(set.critical, criticals)));
+    line("ASSAY_OMP_SPECULATION", word_of<bool>(set.run_ahead, on_or_off));
+    line("ASSAY_OMP_STATISTICS", word_of<bool>(set.statistics, on_or_off));
+  }
   return text + "OPENMP DISPLAY ENVIRONMENT END\n";
 }
 

@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "assay/locks/transaction.h"
+#include "assay/openmp/settings.h"
 
 namespace assay::omp {
 namespace {
@@ -20,23 +20,6 @@ std::array<place, capacity + 1>& table() noexcept {
       // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
       new std::array<place, capacity + 1>;  // the last is for what finds no room
   return *all;
-}
-
-const char* wait_at() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread of ours sets variables
-  return std::getenv("ASSAY_OMP_WAIT_AT");
-}
-
-// Whether a list in the environment, separated by commas, has a word.
-bool has_word(const char* list, std::string_view word) {
-  std::string_view rest = list == nullptr ? "" : list;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(',');
-    if (rest.substr(0, end) == word) return true;
-    if (end == std::string_view::npos) return false;
-    rest.remove_prefix(end + 1);
-  }
-  return false;
 }
 
 }  // namespace
@@ -63,7 +46,8 @@ place& place_of(const void* address) noexcept {
     const void* seen = at.address.load(memory_order_relaxed);
     if (seen == address) return at;
     if (seen != nullptr) continue;
-    const bool waits_only = has_word(wait_at(), name_of(address));
+    const auto& wait_at = process_settings().wait_at;
+    const bool waits_only = !wait_at.empty() && std::ranges::count(wait_at, name_of(address)) != 0;
     if (at.address.compare_exchange_strong(seen, address, memory_order_relaxed)) {
       at.waits_only.store(waits_only, memory_order_relaxed);
       return at;
@@ -74,12 +58,7 @@ place& place_of(const void* address) noexcept {
 }
 
 bool may_run_ahead() noexcept {
-  static const bool may = [] {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread of ours sets variables
-    const char* const asked = std::getenv("ASSAY_OMP_SPECULATION");
-    return (asked == nullptr || std::strcmp(asked, "off") != 0) && sync::transaction::available();
-  }();
-  return may;
+  return process_settings().run_ahead && sync::transaction::available();
 }
 
 bool pays_at_barrier(const place& at) noexcept {
@@ -87,7 +66,7 @@ bool pays_at_barrier(const place& at) noexcept {
 }
 
 bool pays_at_taskwait(place& at) noexcept {
-  if (!may_run_ahead() || at.waits_only.load(memory_order_relaxed)) return false;
+  if (at.waits_only.load(memory_order_relaxed)) return false;
   constexpr std::uint64_t first = 64;
   constexpr std::uint64_t asked_again = 1024;
   constexpr std::uint64_t few = 4;

@@ -51,7 +51,7 @@ using processor_list = std::vector<unsigned>;
 // The places that the user asked for.
 struct place_request {
   place_kind kind = place_kind::none;
-  unsigned count = 0;                  // at most so many; 0: all
+  unsigned count = 0;                  // no more places than this; 0: all
   std::vector<processor_list> listed;  // where the user wrote them down
 };
 
@@ -78,6 +78,9 @@ struct settings {
   std::uintptr_t allocator = 1;  // as omp_allocator_handle_t numbers them
   environment_display display_environment = environment_display::none;
   bool display_affinity = false;
+  bool statistics = false;
+  bool run_ahead = true;             // where the processor has transactions (speculation.h)
+  std::vector<std::string> wait_at;  // places where no thread runs ahead (places.h)
   std::string affinity_format = "level %L thread %i affinity %A";  // as gcc's
   unsigned processors = 1;  // that this process may use, when the library was loaded
 };

@@ -9,11 +9,11 @@
 // a transaction; here it is forgotten. At most one barrier or taskwait is crossed: the next call of
 // the runtime ends the transaction.
 //
-// A hazard, after listing 4.3: a thread that runs ahead may read what is not yet set, such as a
-// pointer to a function, and jump to an instruction that commits. Then it has done what it must not
-// do. The program's own transactions, unless they are inside, are the only ones that a program has;
-// so ASSAY_OMP_SPECULATION=off is for a program that has some, and ASSAY_OMP_WAIT_AT for a place
-// (places.h).
+// A hazard (listing 4.3): a thread that runs ahead may read a pointer to a function that another
+// thread has not set yet, jump through it to an instruction that commits transactions, and so make
+// real what should not have happened. Only a program that uses transactions itself has such an
+// instruction. It can turn running ahead off: everywhere by ASSAY_OMP_SPECULATION=off, at some
+// places by ASSAY_OMP_WAIT_AT (places.h).
 
 #ifndef ASSAY_OPENMP_SPECULATION_H_
 #define ASSAY_OPENMP_SPECULATION_H_

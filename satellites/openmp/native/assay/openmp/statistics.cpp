@@ -1,15 +1,13 @@
 #include "assay/openmp/statistics.h"
 
 #include <array>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "assay/base/atomics.h"
 #include "assay/openmp/places.h"
+#include "assay/openmp/settings.h"
 
 namespace assay::omp::statistics {
 namespace {
@@ -76,11 +74,7 @@ counts& of_this_thread() {
 
 }  // namespace
 
-const bool on = [] {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): it is asked for when the library is loaded
-  const char* const asked = std::getenv("ASSAY_OMP_STATISTICS");
-  return asked != nullptr && std::strcmp(asked, "1") == 0;
-}();
+const bool on = process_settings().statistics;
 
 void count_use(construct what) noexcept {
   of_this_thread().uses[static_cast<std::size_t>(what)].add(1);
@@ -90,11 +84,6 @@ void count_wait(construct what, std::uint64_t nanoseconds) noexcept {
   counts& mine = of_this_thread();
   mine.waits[static_cast<std::size_t>(what)].add(1);
   mine.nanoseconds[static_cast<std::size_t>(what)].add(nanoseconds);
-}
-
-std::uint64_t now() noexcept {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
 }
 
 }  // namespace assay::omp::statistics

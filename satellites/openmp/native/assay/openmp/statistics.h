@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "assay/host/clock.h"
+
 namespace assay::omp {
 
 enum class construct : std::size_t {
@@ -27,7 +29,6 @@ extern const bool on;  // constant after the library was loaded
 
 void count_use(construct what) noexcept;
 void count_wait(construct what, std::uint64_t nanoseconds) noexcept;
-[[nodiscard]] std::uint64_t now() noexcept;
 
 inline void used(construct what) noexcept {
   if (on) [[unlikely]]
@@ -39,11 +40,11 @@ class wait {
  public:
   explicit wait(construct what) noexcept : what_(what) {
     if (on) [[unlikely]]
-      began_ = now();
+      began_ = host::now_ns();
   }
   ~wait() {
     if (on) [[unlikely]]
-      count_wait(what_, now() - began_ - worked_);
+      count_wait(what_, host::now_ns() - began_ - worked_);
   }
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
@@ -53,9 +54,9 @@ class wait {
   [[nodiscard]] bool works(const Work& work) {
     if (!on) [[likely]]
       return work();
-    const std::uint64_t before = now();
+    const std::uint64_t before = host::now_ns();
     const bool did = work();
-    if (did) worked_ += now() - before;
+    if (did) worked_ += host::now_ns() - before;
     return did;
   }
 

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <new>
 
-#include "assay/locks/transaction.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/team.h"
@@ -116,9 +115,7 @@ task* take_left(team& in, const task* within) {
 // Returns null as well if what was stolen must be left to others.
 task* steal(member& at, const task* within) {
   team& in = *at.in;
-  at.random =
-      at.random * 1664525U + 1013904223U;  // Knuth's, as in Numerical Recipes: any victim will do
-  const unsigned first = (at.random >> 8U) % in.size;
+  const auto first = static_cast<unsigned>(at.draws() % in.size);
   for (unsigned i = 0; i < in.size; ++i) {
     member& victim = *in.members[(first + i) % in.size];
     if (&victim == &at || victim.ready.empty()) continue;
@@ -152,7 +149,7 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
   const std::size_t alignment = std::max(argument_alignment, std::size_t{1});
   const std::size_t offset = (sizeof(task) + alignment - 1) / alignment * alignment;
   const bool kept = offset + argument_bytes <= kept_bytes && alignment <= alignof(task);
-  // Of arguments that are aligned more strictly than tasks, the address is rounded up.
+  // Arguments may be aligned more strictly than tasks: then their address is rounded up.
   const std::size_t bytes =
       sizeof(task) + argument_bytes + (alignment > alignof(task) ? alignment : alignof(task));
   void* const memory =
@@ -256,7 +253,7 @@ void wait_for_children(const void* from) {
     acquire(here);
     return;
   }
-  if (sync::transaction::available()) {
+  if (may_run_ahead()) {
     place& at = place_of(from);
     while (!here->children_ended() && run_one(here)) continue;
     if (!here->children_ended() && pays_at_taskwait(at) &&

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "assay/host/clock.h"
 #include "assay/openmp/affinity_format.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
@@ -37,11 +37,6 @@ struct reserve {
 reserve& in_reserve() {
   static auto* const all = new reserve;
   return *all;
-}
-
-std::uint64_t nanoseconds() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(since).count());
 }
 
 // At the end of a region: when all threads are there, and no task is left.
@@ -387,7 +382,7 @@ team::team(unsigned threads) : size(threads), inner(threads), last(threads) {
     members.push_back(std::make_unique<member>());
     members.back()->in = this;
     members.back()->id = id;
-    members.back()->random = id + 1;
+    members.back()->draws = detail::random_draws(id);
     members.back()->implicit_task.of = this;
   }
 }
@@ -506,7 +501,7 @@ bool wait_at_barrier(const void* from, bool cancellable) {
     }
     in.inner.release();
     in.news.tell();
-    if (at != nullptr) at->ways.record(1, nanoseconds());
+    if (at != nullptr) at->ways.record(1, host::now_ns());
   } else {
     const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
     if (at != nullptr && pays_at_barrier(*at)) {

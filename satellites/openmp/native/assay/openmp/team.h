@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "assay/base/atomics.h"
+#include "assay/base/draw.h"
 #include "assay/openmp/affinity.h"
 #include "assay/openmp/barrier.h"
 #include "assay/openmp/deque.h"
@@ -37,7 +38,7 @@ struct alignas(64) member {
   std::uint64_t workshares = 0;    // that it has entered
   std::uint64_t singles = 0;       // that it has come to
   loop_position loop;              // in the workshare that it is in
-  std::uint32_t random = 1;        // whom to steal from next
+  detail::random_draws draws{0};   // whom to steal from first
   seat at;                         // where threads are bound
   std::uintptr_t allocator = 1;    // which omp_alloc() uses, as omp_allocator_handle_t has it
 };
@@ -60,12 +61,13 @@ struct team {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
 
-  // Threads that the contention group gave to this region, where they are limited; of the outermost
-  // team: those that work in it, but for the initial thread (OpenMP 5.1, section 2.6.1).
+  // Where OMP_THREAD_LIMIT limits the threads of a contention group (OpenMP 5.1, section 2.6.1):
+  // how many this region got; and, used in the outermost team, how many work in the group, the
+  // initial thread apart.
   unsigned admitted = 0;
   atomic<unsigned> at_work{0};
 
-  // Of the outermost team: the league of a `teams` construct around.
+  // Used in the outermost team: the league of the `teams` construct that it is in.
   unsigned league_size = 1;
   unsigned league_number = 0;
 

@@ -26,32 +26,26 @@ class exclusion {
     static_cast<void>(enter());
     statistics::used(construct::critical);
     const statistics::wait wait(construct::critical);
-    switch (process_settings().critical) {
-      case critical_policy::plain:
-        plain_.lock();
-        break;
-      case critical_policy::elision:
-        elided_.lock();
-        break;
-      case critical_policy::backoff:
-        patient_.lock();
-    }
+    with_lock_in_use([](auto& in_use) { in_use.lock(); });
   }
   void unlock() {
     static_cast<void>(enter());
-    switch (process_settings().critical) {
-      case critical_policy::plain:
-        plain_.unlock();
-        break;
-      case critical_policy::elision:
-        elided_.unlock();
-        break;
-      case critical_policy::backoff:
-        patient_.unlock();
-    }
+    with_lock_in_use([](auto& in_use) { in_use.unlock(); });
   }
 
  private:
+  template <class Call>
+  void with_lock_in_use(const Call& call) {
+    switch (process_settings().critical) {
+      case critical_policy::plain:
+        return call(plain_);
+      case critical_policy::elision:
+        return call(elided_);
+      case critical_policy::backoff:
+        return call(patient_);
+    }
+  }
+
   futex_lock plain_;
   sync::elided_lock<futex_lock, sync::elision_unobserved, without_backoff> elided_;
   sync::elided_lock<futex_lock> patient_;

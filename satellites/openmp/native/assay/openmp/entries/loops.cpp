@@ -115,7 +115,8 @@ ASSAY_PARALLEL_RUNTIME_LOOP(runtime)
 ASSAY_PARALLEL_RUNTIME_LOOP(nonmonotonic_runtime)
 ASSAY_PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 
-// Of gcc before 4.9, whose programs call the function themselves and then GOMP_parallel_end().
+// Programs of gcc before 4.9 begin a region so, call its function themselves, and end it by
+// GOMP_parallel_end().
 #define ASSAY_PARALLEL_LOOP_START(NAME, KIND)                                                    \
   ASSAY_OPENMP_ENTRY void GOMP_parallel_loop_##NAME##_start(void (*function)(void*), void* data, \
                                                             unsigned threads, long start,        \
