@@ -1,5 +1,7 @@
 // omp_*: places, and what threads say about where they are.
 
+#include "assay/openmp/affinity.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "assay/openmp/affinity.h"
 #include "assay/openmp/affinity_format.h"
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/entries/fortran.h"
