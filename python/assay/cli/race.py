@@ -46,8 +46,27 @@ _MIX = {"insert": 5, "erase": 5, "find": 90}
 _KEYS = 20_000
 _LATENCY = 64  # one operation in this many is timed where a latency is compared
 
+WithinOption = Annotated[
+    Any, typer.Option(parser=seconds, metavar="TIME", help="End after this time: 10s, 5m, 1h.")
+]
+SmallestEffectOption = Annotated[
+    float,
+    typer.Option(
+        parser=real(0.01, 100),
+        metavar="PERCENT",
+        help="Differences below this do not interest you: they are called equivalent.",
+    ),
+]
+InputOption = Annotated[
+    Path | None, typer.Option("--input", metavar="FILE", help="What commands read on standard input.")
+]
+IgnoreFailureOption = Annotated[
+    bool, typer.Option("--ignore-failure", help="Count runs that exit with another code than 0.")
+]
 
-def _list_of(parse: Callable[[str], Any]) -> Callable[[str], list[Any]]:
+
+def list_of(parse: Callable[[str], Any]) -> Callable[[str], list[Any]]:
+    """Return a parser of values with commas between them."""
     return lambda text: [parse(part) for part in text.split(",")]
 
 
@@ -81,33 +100,23 @@ def race(
             " of maps throughput, or any other metric. Default: time, or throughput.",
         ),
     ] = "",
-    within: Annotated[
-        Any,
-        typer.Option(parser=seconds, metavar="TIME", help="End after this time: 10s, 5m, 1h."),
-    ] = "60s",
-    smallest_effect: Annotated[
-        float,
-        typer.Option(
-            parser=real(0.01, 100),
-            metavar="PERCENT",
-            help="Differences below this do not interest you: they are called equivalent.",
-        ),
-    ] = 1.0,
+    within: WithinOption = "60s",
+    smallest_effect: SmallestEffectOption = 1.0,
     threads: Annotated[
         Any,
-        typer.Option(parser=_list_of(whole()), metavar="N,N", help="Of maps: their numbers of threads."),
+        typer.Option(parser=list_of(whole()), metavar="N,N", help="Of maps: their numbers of threads."),
     ] = None,
     mix: Annotated[
         Any,
         typer.Option(
-            parser=_list_of(_mix),
+            parser=list_of(_mix),
             metavar="I/E/F",
             help="Of maps: percentages of inserts, erases and finds. Default: 5/5/90.",
         ),
     ] = None,
     keys: Annotated[
         Any,
-        typer.Option(parser=_list_of(whole()), metavar="N,N", help="Of maps: key ranges. Default: 20000."),
+        typer.Option(parser=list_of(whole()), metavar="N,N", help="Of maps: key ranges. Default: 20000."),
     ] = None,
     parameter: Annotated[
         list[Any] | None,
@@ -125,10 +134,7 @@ def race(
             show_default=False,
         ),
     ] = None,
-    input_file: Annotated[
-        Path | None,
-        typer.Option("--input", metavar="FILE", help="What commands read on standard input."),
-    ] = None,
+    input_file: InputOption = None,
     setup: Annotated[
         str, typer.Option(metavar="COMMAND", help="Run this in a shell once, before all else.")
     ] = "",
@@ -138,9 +144,7 @@ def race(
     cleanup: Annotated[
         str, typer.Option(metavar="COMMAND", help="Run this in a shell once, at the end.")
     ] = "",
-    ignore_failure: Annotated[
-        bool, typer.Option("--ignore-failure", help="Count runs that exit with another code than 0.")
-    ] = False,
+    ignore_failure: IgnoreFailureOption = False,
     wait_for_children: Annotated[
         bool,
         typer.Option(
@@ -172,7 +176,6 @@ def race(
     Example: `assay race 'gzip -6 <f' 'gzip -5 <f'`
     """
     from assay.experiment.race import REPEAT_MS, Race
-    from assay.runner.build import cleaned_up
 
     began = time.monotonic()
     if save == STANDARD_OUTPUT and as_json:
@@ -219,16 +222,52 @@ def race(
     )
     hosts = hosts_in(on)  # mistakes in its file come before the rehearsal
     path = _path(save, commands)
+    run_race(race, path, began, within, seed=seed, store=store, on=hosts, as_json=as_json, quiet=quiet, save=save)
+
+
+def run_race(
+    race: "Race",
+    path: Path,
+    began: float,
+    within_s: float,
+    *,
+    seed: int | None,
+    store: "StoreName",
+    as_json: bool,
+    quiet: bool,
+    on: "Hosts | None" = None,
+    save: Path | None = None,
+) -> None:
+    """Rehearse a race, run it, and print its answer.
+
+    Args:
+        race: what is asked.
+        path: the file of its experiment, which need not exist; commands run in its folder.
+        began: when the command did, on the monotonic clock.
+        within_s: how long it may take from then on.
+        seed: of the plan; None draws it.
+        store: where its campaign goes.
+        as_json: whether the answer is printed as JSON.
+        quiet: whether progress is not shown.
+        on: the hosts to run on; None: this one.
+        save: where the experiment is written to, if anywhere.
+
+    Raises:
+        AssayError: the race cannot be run.
+        typer.Exit: it was stopped, or a trial was not valid.
+    """
+    from assay.runner.build import cleaned_up
+
     rehearsal = _experiment(race, {"blocks": 1}, path, seed)
     with cleaned_up(rehearsal, lambda line: typer.echo(line, err=True)):
-        experiment = _experiment(race, _rehearsed(rehearsal, began, within, quiet=quiet), path, seed)
+        experiment = _experiment(race, _rehearsed(rehearsal, began, within_s, quiet=quiet), path, seed)
         if save:
             write(save, experiment.source, "--save")
         if save and save != STANDARD_OUTPUT:
             typer.echo(f"saved: run it again with: {invocation('run', save, store=store)}", err=True)
         note = _shell_start(experiment) if race.uses_shell and race.metric == "wall_ms" else ""
         printed = save == STANDARD_OUTPUT
-        _race(experiment, store, began, note, on=hosts, as_json=as_json, quiet=quiet, to_stderr=printed)
+        _race(experiment, store, began, note, on=on, as_json=as_json, quiet=quiet, to_stderr=printed)
 
 
 def _entrants(words: Sequence[str]) -> "list[Entrant]":

@@ -34,11 +34,18 @@ class Entrant:
         words: as the user wrote it: a subject, a command line, or a program's path.
         program: the executable that has the subject of this name, where it is not `assay-trial`.
         command: whether it is a command, which knows nothing of Assay.
+        label: what it is called in results; "": as it is written.
     """
 
     words: str
     program: str = ""
     command: bool = False
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called in results."""
+        return self.label or self.words
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ class Race:
         commands: keys of [subjects.NAME] that are the same for every command.
         setup: a command for the shell that runs once, before all else; or "".
         factor: what the factor is called whose levels are the entrants.
+        name: of the experiment; "": made of the names of the entrants.
     """
 
     entrants: Sequence[Entrant]
@@ -66,6 +74,7 @@ class Race:
     commands: Mapping[str, Any] = field(default_factory=dict)
     setup: str = ""
     factor: str = "entrant"
+    name: str = ""
 
     @property
     def uses_shell(self) -> bool:
@@ -104,7 +113,7 @@ def race_tables(race: Race, taken: Collection[str], design: Mapping[str, Any]) -
         taken: names that no command may have as a subject: those of the subjects of `assay-trial`.
         design: the table [design].
     """
-    labels = _labels([entrant.words for entrant in race.entrants])
+    labels = _labels([entrant.name for entrant in race.entrants])
     shell = race.uses_shell
     subjects: dict[str, dict[str, Any]] = {}
     levels: dict[str, Any] = {}
@@ -115,7 +124,7 @@ def race_tables(race: Race, taken: Collection[str], design: Mapping[str, Any]) -
                 table = {"program": entrant.program} | ({"build": race.setup} if race.setup else {})
                 subjects.setdefault(subject, table)
         else:
-            subject = _free(entrant.words, [*taken, *subjects])
+            subject = _free(entrant.name, [*taken, *subjects])
             subjects[subject] = _command(entrant.words, race, shell=shell)
         levels[label] = {"subject": subject}
     plain = not any(entrant.command for entrant in race.entrants) and len(set(labels)) == len(
@@ -143,7 +152,7 @@ def race_tables(race: Race, taken: Collection[str], design: Mapping[str, Any]) -
         comparison["better"] = race.better
     what = "is faster" if race.metric in {"wall_ms", "throughput"} else f"is better by {race.metric}"
     return {
-        "name": _name(race.entrants),
+        "name": race.name or _name(race.entrants),
         "question": f"Which {what}: {listed(labels, 'or')}?",
         "factors": factors,
         "trial": fixed,
@@ -184,7 +193,7 @@ def _labels(words: Sequence[str]) -> list[str]:
 
 def _name(entrants: Sequence[Entrant]) -> str:
     """Return the name of the experiment: races of other programs have views of their own."""
-    named = dict.fromkeys(plain_name(entrant.words) for entrant in entrants)
+    named = dict.fromkeys(plain_name(entrant.name) for entrant in entrants)
     return "-".join(("race", *named))[:_NAME_AT_MOST].rstrip("-_")
 
 

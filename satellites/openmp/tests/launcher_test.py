@@ -29,10 +29,10 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-def compiled(folder: Path, name: str, source: str, *options: object) -> Path:
-    """Compile a program by gcc."""
+def compiled(folder: Path, name: str, source: str, *options: object, compiler: str = "gcc") -> Path:
+    """Compile a program in C."""
     (folder / f"{name}.c").write_text(source)
-    command = ["gcc", f"{name}.c", "-o", name, *map(str, options)]
+    command = [compiler, f"{name}.c", "-o", name, *map(str, options)]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / name
 
@@ -98,7 +98,7 @@ def test_a_program_is_looked_for_in_path(greeting: Path) -> None:
     ("words", "said"),
     [
         ([], "no program is named"),
-        (["--statistic", "/bin/true"], "--statistic: no such option; there is --statistics"),
+        (["--statistic", "/bin/true"], "--statistic: no such option; there are --statistics and --check"),
         (["/nowhere/program"], "/nowhere/program: No such file"),
         (["/tmp"], "/tmp: is not a program for x86-64"),
         (["/bin/true"], "/bin/true: is linked to no OpenMP runtime; compile it with gcc -fopenmp"),
@@ -152,13 +152,31 @@ def test_offloading_is_refused_as_such(tmp_path: Path) -> None:
     )
 
 
-def test_programs_of_clang_keep_their_runtime_and_two_runtimes_are_refused(tmp_path: Path) -> None:
-    library(tmp_path, "libomp.so.5", "void __kmpc_barrier(void) {}")
+def test_a_program_of_clang_runs_with_its_runtime_and_ours_in_front(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "of_clang", GREETING, "-fopenmp", compiler="clang-22")
+    done = run("--statistics", program, "last")
+    assert (done.returncode, done.stdout[:7]) == (0, "2 last ")
+    assert "/lib/openmp/libassay-kmpc.so" in done.stdout
+    assert ["parallel", "1", "0", "0.000"] in [line.split() for line in done.stderr.splitlines()]
+
+
+def test_what_would_be_loaded_can_be_asked(greeting: Path, tmp_path: Path) -> None:
+    own, library = run("--check", greeting).stdout.splitlines()
+    assert own == "libgomp.so.1"
+    assert library.endswith("/lib/openmp/libassay-gomp.so")
+    program = compiled(tmp_path, "of_clang", GREETING, "-fopenmp", compiler="clang-22")
+    own, library = run("--check", "--", program).stdout.splitlines()
+    assert own == "libomp.so.5"
+    assert library.endswith("/lib/openmp/libassay-kmpc.so")
+    assert "no OpenMP runtime" in refused("--check", "/bin/true")
+
+
+def test_parts_of_gcc_under_libomp_and_two_runtimes_are_refused(tmp_path: Path) -> None:
+    library(tmp_path, "libomp.so.5", "void __kmpc_barrier(void) {} void GOMP_barrier(void) {}")
     link = [tmp_path / "libomp.so.5", f"-Wl,-rpath,{tmp_path}"]
-    call = "void __kmpc_barrier(void); int main() { __kmpc_barrier();"
-    done = run(compiled(tmp_path, "of_clang", call + "}", *link))
-    assert done.returncode == 0
-    assert "was made by clang and runs with libomp.so.5" in done.stderr
+    call = "void __kmpc_barrier(void), GOMP_barrier(void); int main() { __kmpc_barrier();"
+    said = refused(compiled(tmp_path, "parts", call + " GOMP_barrier(); }", *link))
+    assert "parts that gcc compiled, which call GOMP_barrier of libomp.so.5" in said
     both = compiled(tmp_path, "both", call + "\n#pragma omp parallel\n; }", "-fopenmp", *link)
     said = refused(both)
     assert "is linked to two OpenMP runtimes, libgomp.so.1" in said

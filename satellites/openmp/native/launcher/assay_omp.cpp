@@ -1,7 +1,9 @@
-// assay-omp: runs a program of gcc -fopenmp with Assay's OpenMP runtime in place of libgomp.
+// assay-omp: runs a program of gcc -fopenmp with Assay's OpenMP runtime in place of libgomp, and one
+// of clang with a library in front of libomp.
 //
 //     assay-omp ./my_program --its-own-options
 //     assay-omp --statistics -- ./my_program
+//     assay-omp --check ./my_program
 //
 // It reads first which entries of libgomp the program and its libraries call: one that is missing
 // is named before anything runs. Then it has the runtime loaded into the program (LD_PRELOAD), and
@@ -16,6 +18,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -45,11 +48,14 @@ using assay::omp::elf_file;
 using assay::omp::read_elf;
 
 constexpr std::string_view usage =
-    R"(Runs a program of gcc -fopenmp with Assay's OpenMP runtime in place of libgomp.
-Usage: assay-omp [--statistics] [--] PROGRAM [ARGUMENTS...]
+    R"(Runs a program of gcc -fopenmp with Assay's OpenMP runtime in place of libgomp,
+or one of clang -fopenmp with Assay's critical sections, locks and barriers.
+Usage: assay-omp [--statistics | --check] [--] PROGRAM [ARGUMENTS...]
 
   --statistics   Print on standard error, when the program ends, how often it used
                  each construct and how long its threads waited there
+  --check        Run nothing: print the OpenMP runtime that the program was linked
+                 to, and the library that assay-omp would load in its place
   -h, --help     Print this and end
 )";
 constexpr std::string_view gomp = "libgomp.so.1";
@@ -139,9 +145,9 @@ void require_entries(const std::string& program, const std::map<std::string, elf
   }
 }
 
-// Whether the program is one of gcc. Throws unless it is linked to one OpenMP runtime.
-bool is_of_gcc(const std::string& program, const std::map<std::string, elf_file>& files,
-               const fs::path& runtime) {
+// The OpenMP runtime that the program or one of its libraries was linked to. Throws unless it is one.
+std::string own_runtime(const std::string& program, const std::map<std::string, elf_file>& files,
+                        const fs::path& ours) {
   std::map<std::string, std::string> runtimes;  // and who needs them
   for (const auto& [name, file] : files) {
     for (const std::string& needed : file.needed) {
@@ -152,7 +158,7 @@ bool is_of_gcc(const std::string& program, const std::map<std::string, elf_file>
   }
   if (runtimes.empty()) {
     throw bad_request(program + ": is linked to no OpenMP runtime; compile it with gcc -fopenmp. " +
-                      "If it loads one later, run it with LD_PRELOAD=" + runtime.string());
+                      "If it loads one later, run it with LD_PRELOAD=" + ours.string());
   }
   if (runtimes.size() > 1) {
     const auto& first = *runtimes.begin();
@@ -161,25 +167,47 @@ bool is_of_gcc(const std::string& program, const std::map<std::string, elf_file>
                       first.second + ") and " + second.first + " (by " + second.second +
                       "); compile all of it with one compiler");
   }
-  if (runtimes.contains(std::string(gomp))) return true;
-  std::cerr << assay::input::message("note: " + program + " was made by clang and runs with " +
-                                     runtimes.begin()->first +
-                                     ", its own runtime; assay-omp serves programs of gcc")
-            << '\n';
-  return false;
+  return runtimes.begin()->first;
 }
 
-void run(const std::vector<std::string>& command, bool statistics) {
+// Throws if parts of a program of clang go to its runtime by the names of libgomp, which the library
+// in front of it does not see.
+void require_clang_alone(const std::string& program, const std::map<std::string, elf_file>& files,
+                         const std::string& own) {
+  std::set<std::string> of_gcc;
+  for (const auto& [name, file] : files) {
+    if (name == own) continue;
+    std::ranges::copy_if(file.undefined, std::inserter(of_gcc, of_gcc.end()),
+                         [](const std::string& entry) { return entry.starts_with("GOMP_"); });
+  }
+  if (of_gcc.empty()) return;
+  throw bad_request(program + ": has parts that gcc compiled, which call " + list(of_gcc) + " of " +
+                    own + "; compile all of it with clang, or run it without assay-omp");
+}
+
+enum class task : std::uint8_t { run, run_with_statistics, check };
+
+void run(const std::vector<std::string>& command, task what) {
   const fs::path program = assay::input::find_program(command.front());
   assay::input::require_loadable(program);
-  const fs::path runtime = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib" /
-                           "openmp" / "libassay-gomp.so";
+  const fs::path folder =
+      fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib" / "openmp";
+  const fs::path ours = folder / "libassay-gomp.so";
   const auto files = read_with_libraries(program);
-  if (is_of_gcc(program.string(), files, runtime)) {
-    assay::input::preload(runtime);
-    require_entries(program.string(), files, runtime);
-    if (statistics) ::setenv("ASSAY_OMP_STATISTICS", "on", 1);
+  const std::string own = own_runtime(program.string(), files, ours);
+  const fs::path loaded = own == gomp ? ours : folder / "libassay-kmpc.so";
+  if (own == gomp) {
+    require_entries(program.string(), files, ours);
+  } else {
+    require_clang_alone(program.string(), files, own);
   }
+  if (what == task::check) {
+    std::cout << own << '\n' << loaded.string() << '\n';
+    assay::input::require_printed();
+    return;
+  }
+  assay::input::preload(loaded);
+  if (what == task::run_with_statistics) ::setenv("ASSAY_OMP_STATISTICS", "on", 1);
   assay::input::replace_by(program, command);
 }
 
@@ -190,26 +218,29 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     auto word = words.begin();
-    bool statistics = false;
+    auto what = task::run;
     for (; word != words.end() && word->starts_with('-'); ++word) {
       if (*word == "-h" || *word == "--help") {
         std::cout << usage;
         assay::input::require_printed();
         return 0;
       }
-      if (*word != "--statistics" && *word != "--") {
-        throw bad_request(*word + ": no such option; there is --statistics");
-      }
       if (*word == "--") {
         ++word;
         break;
       }
-      statistics = true;
+      if (*word == "--statistics") {
+        what = task::run_with_statistics;
+      } else if (*word == "--check") {
+        what = task::check;
+      } else {
+        throw bad_request(*word + ": no such option; there are --statistics and --check");
+      }
     }
     if (word == words.end()) {
       throw bad_request("no program is named; for example: assay-omp ./my_program");
     }
-    run({word, words.end()}, statistics);
+    run({word, words.end()}, what);
   } catch (const std::exception& error) {
     assay::input::print_error(error.what(), {argv, static_cast<std::size_t>(argc)});
     return 2;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "assay/base/point.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/team.h"
 #include "assay/openmp/work.h"
@@ -64,6 +65,7 @@ bool depend(task& made, void** list) {
     }
   });
   release(&made);
+  ASSAY_POINT("openmp_has_predecessors");
   // Acquire, with the release of end_dependence(): what the predecessors did.
   return made.waits_for.fetch_sub(1, memory_order_acq_rel) == 1;
 }
@@ -96,6 +98,7 @@ void end_dependence(task* ended) {
     successors = std::move(ended->dependence->successors);
     release(ended->dependence.get());
   }
+  ASSAY_POINT("openmp_has_successors");
   for (task* const each : successors) {
     release(each);
     if (each->waits_for.fetch_sub(1, memory_order_seq_cst) == 1) make_ready(each);

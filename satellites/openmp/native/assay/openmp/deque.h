@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "assay/base/atomics.h"
+#include "assay/base/point.h"
 
 namespace assay::omp {
 
@@ -27,6 +28,7 @@ class deque {
         top_.load(memory_order_acquire);  // (1) with (4): a place is read before it is reused
     if (bottom - top >= capacity) return false;
     at(bottom).store(ready, memory_order_relaxed);
+    ASSAY_POINT("openmp_pushes");
     bottom_.store(bottom + 1, memory_order_release);  // (2) with (3): the task's contents
     return true;
   }
@@ -41,6 +43,7 @@ class deque {
     bottom_.store(bottom, memory_order_release);
     atomic_thread_fence(
         memory_order_seq_cst);  // (5) with (6): owner or thief sees the other's step
+    ASSAY_POINT("openmp_pops");
     std::int64_t top = top_.load(memory_order_relaxed);
     if (top < bottom) return at(bottom).load(memory_order_relaxed);
     task* last = top == bottom ? at(bottom).load(memory_order_relaxed) : nullptr;
@@ -56,10 +59,12 @@ class deque {
   // Lock-free.
   [[nodiscard]] task* steal() noexcept {
     std::int64_t top = top_.load(memory_order_acquire);
+    ASSAY_POINT("openmp_steal_has_read_top");
     atomic_thread_fence(memory_order_seq_cst);                       // (6) with (5)
     const std::int64_t bottom = bottom_.load(memory_order_acquire);  // (3) with (2)
     if (top >= bottom) return nullptr;
     task* const oldest = at(top).load(memory_order_relaxed);
+    ASSAY_POINT("openmp_steals");
     return top_.compare_exchange_strong(top, top + 1, memory_order_seq_cst,  // (4) with (1)
                                         memory_order_relaxed)
                ? oldest

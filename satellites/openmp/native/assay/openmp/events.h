@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "assay/base/atomics.h"
+#include "assay/base/point.h"
 
 namespace assay::omp {
 
@@ -24,11 +25,13 @@ class events {
  public:
   [[nodiscard]] std::uint32_t prepare() noexcept {
     const std::uint32_t key = count_.load(memory_order_acquire);
+    ASSAY_POINT("openmp_about_to_sleep");
     sleepers_.fetch_add(1, memory_order_seq_cst);
     return key;
   }
   void forget() noexcept { sleepers_.fetch_sub(1, memory_order_relaxed); }
   void sleep(std::uint32_t key) noexcept {
+    ASSAY_POINT("openmp_sleeps");
     count_.wait(key, memory_order_acquire);
     forget();
   }
@@ -37,6 +40,7 @@ class events {
   void tell() noexcept {
     if (sleepers_.load(memory_order_seq_cst) == 0) [[likely]]
       return;
+    ASSAY_POINT("openmp_tells");
     count_.fetch_add(1, memory_order_release);
     count_.notify_all();
   }

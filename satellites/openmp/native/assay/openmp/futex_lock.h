@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "assay/base/atomics.h"
+#include "assay/base/point.h"
 #include "assay/openmp/waiting.h"
 
 namespace assay::omp {
@@ -25,6 +26,7 @@ class futex_lock {
                                           memory_order_relaxed);
   }
   void unlock() noexcept {
+    ASSAY_POINT("openmp_unlocks");
     // (2) with (1): what was done under the lock
     if (state_.exchange(free, memory_order_release) == contended) state_.notify_one();
   }
@@ -38,6 +40,7 @@ class futex_lock {
       if (state_.load(memory_order_relaxed) == free && try_lock()) return;
     }
     while (state_.exchange(contended, memory_order_acquire) != free) {  // (1) with (2)
+      ASSAY_POINT("openmp_waits_for_lock");
       state_.wait(contended, memory_order_relaxed);
     }
   }

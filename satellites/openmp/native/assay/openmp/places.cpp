@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <ranges>
+#include <vector>
 
+#include "assay/host/clock.h"
 #include "assay/locks/transaction.h"
 #include "assay/openmp/settings.h"
 
@@ -61,6 +65,15 @@ bool may_run_ahead() noexcept {
   return process_settings().run_ahead && sync::transaction::available();
 }
 
+void record_arrival(place& at, std::uint32_t epoch) noexcept {
+  // Each fourth epoch: to write the place and to read the clock takes as long as a tenth of a
+  // barrier. Multiples of the golden ratio are spread evenly whichever epochs are the place's, so
+  // that it records each fourth arrival there, too (Knuth 1998, section 6.4).
+  constexpr std::uint32_t golden_ratio = 0x9e3779b9U;
+  constexpr std::uint64_t each = 4;
+  if (epoch * golden_ratio < ~0U / each) at.ways.record(each, host::now_ns());
+}
+
 bool pays_at_barrier(const place& at) noexcept {
   return at.ways.choice() == 1 && !at.waits_only.load(memory_order_relaxed);
 }
@@ -76,20 +89,36 @@ bool pays_at_taskwait(place& at) noexcept {
 }
 
 void print_places(std::FILE* to) {
+  const auto number = [](const atomic<std::uint64_t>& count) {
+    return static_cast<unsigned long long>(count.load(memory_order_relaxed));
+  };
+  const auto name = [](const place& at) {
+    const void* const address = at.address.load(memory_order_relaxed);
+    return address == nullptr ? std::string("other places") : name_of(address);
+  };
+  std::vector<const place*> used;
   for (const place& each : table()) {
-    const std::uint64_t attempts = each.attempts.load(memory_order_relaxed);
-    if (attempts == 0) continue;
-    const void* const address = each.address.load(memory_order_relaxed);
-    const auto number = [](const atomic<std::uint64_t>& count) {
-      return static_cast<unsigned long long>(count.load(memory_order_relaxed));
-    };
-    std::fprintf(to,
-                 "libassay-gomp: %s: ran ahead %llu times, committed %llu; too early %llu, "
-                 "conflicts %llu, too large "
-                 "%llu, others %llu\n",
-                 address == nullptr ? "other places" : name_of(address).c_str(),
-                 number(each.attempts), number(each.committed), number(each.too_early),
-                 number(each.conflicts), number(each.too_large), number(each.others));
+    if (number(each.waits) + number(each.attempts) != 0) used.push_back(&each);
+  }
+  std::ranges::sort(used, std::ranges::greater{},
+                    [&](const place* each) { return number(each->waited_ns); });
+  const auto waited = [&](const place* each) { return number(each->waits) != 0; };
+  if (std::ranges::any_of(used, waited)) {
+    std::fprintf(to, "%-29s %12s %14s\n", "place", "waits", "waited, ms");
+  }
+  for (const place* const each : used | std::views::filter(waited)) {
+    std::fprintf(to, "%-29s %12llu %14.3f\n", name(*each).c_str(), number(each->waits),
+                 static_cast<double>(number(each->waited_ns)) / 1e6);
+  }
+  const auto ran_ahead = [&](const place* each) { return number(each->attempts) != 0; };
+  if (std::ranges::any_of(used, ran_ahead)) {
+    std::fprintf(to, "%-24s %8s %9s %9s %9s %9s %6s\n", "ran ahead at", "times", "committed",
+                 "too early", "conflicts", "too large", "others");
+  }
+  for (const place* const each : used | std::views::filter(ran_ahead)) {
+    std::fprintf(to, "%-24s %8llu %9llu %9llu %9llu %9llu %6llu\n", name(*each).c_str(),
+                 number(each->attempts), number(each->committed), number(each->too_early),
+                 number(each->conflicts), number(each->too_large), number(each->others));
   }
 }
 

@@ -17,10 +17,12 @@ namespace assay::omp {
 struct alignas(64) place {
   atomic<const void*> address{nullptr};
   atomic<bool> waits_only{false};  // ASSAY_OMP_WAIT_AT names it; told a moment late to others
-  sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one passage of
-                           // the team to the next
+  sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one arrival of a
+                           // thread to the next
 
-  // Counts alone, read at the end.
+  // Counts alone, read at the end. The first two are counted for statistics alone.
+  atomic<std::uint64_t> waits{0};
+  atomic<std::uint64_t> waited_ns{0};
   atomic<std::uint64_t> attempts{0};  // to run ahead
   atomic<std::uint64_t> committed{0};
   atomic<std::uint64_t> too_early{0};  // what was waited for had not happened at the next call
@@ -35,13 +37,16 @@ place& place_of(const void* address) noexcept;
 
 // Whether threads may run ahead at all: there are transactions, and the user wants it.
 [[nodiscard]] bool may_run_ahead() noexcept;
+// By the first member of a team that comes to a barrier there, in an epoch of the barrier.
+void record_arrival(place& at, std::uint32_t epoch) noexcept;
 // Whether to run ahead at a barrier there.
 [[nodiscard]] bool pays_at_barrier(const place& at) noexcept;
 // Whether to run ahead at a taskwait there: for as long as every fourth attempt commits, and now
 // and then a few times to see whether it does by now.
 [[nodiscard]] bool pays_at_taskwait(place& at) noexcept;
 
-// Writes a line for each place where threads ran ahead.
+// Writes a line for each place where threads waited, the longest waits first, and one for each where
+// they ran ahead.
 void print_places(std::FILE* to);
 
 // As debuggers and addr2line name it: the file, and the offset in it.

@@ -1,8 +1,12 @@
 #include "assay/openmp/speculation.h"
 
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "assay/base/atomics.h"
 #include "assay/locks/transaction.h"
-#include "assay/openmp/task.h"
-#include "assay/openmp/team.h"
 
 namespace assay::omp {
 namespace transaction = sync::transaction;
@@ -11,18 +15,29 @@ namespace {
 
 constexpr std::uint8_t too_early = 1;  // the code of our abort
 
-bool came_true(const prediction& what) {
-  return what.at != nullptr ? what.at->epoch() != what.past : what.of->children_ended();
+// The program itself has committed the transaction in which the thread ran ahead: what it did
+// meanwhile has happened too early. All that is left is to wait now, and to say so.
+[[gnu::cold]] void wait_after_hazard(prediction& mine) {
+  const prediction early = std::exchange(mine, prediction{});
+  static atomic<bool> said{false};
+  if (!said.exchange(true, memory_order_relaxed)) {
+    const std::string name = name_of(early.made_at->address.load(memory_order_relaxed));
+    std::fprintf(stderr,
+                 "assay-omp: a thread ran ahead at %s, and the program itself committed its "
+                 "transaction too early: results may be wrong; set ASSAY_OMP_WAIT_AT=%s\n",
+                 name.c_str(), name.c_str());
+  }
+  while (!early.came_true(early)) std::this_thread::yield();
 }
 
 }  // namespace
 
-bool run_ahead(thread& mine, const prediction& of) {
+bool run_ahead(prediction& mine, const prediction& of) {
   place& here = *of.made_at;
   here.attempts.fetch_add(1, memory_order_relaxed);
   const transaction::status status = transaction::begin();
   if (status.begun()) {
-    mine.ahead = of;  // undone if it aborts
+    mine = of;  // undone if it aborts
     return true;
   }
   const bool early = status.cause() == transaction::cause::asked && status.code() == too_early;
@@ -34,10 +49,14 @@ bool run_ahead(thread& mine, const prediction& of) {
   return false;
 }
 
-void end_running_ahead(thread& mine) {
-  if (!came_true(mine.ahead)) transaction::abort<too_early>();
-  place& here = *mine.ahead.made_at;
-  mine.ahead = {};
+void end_running_ahead(prediction& mine) {
+  place& here = *mine.made_at;
+  if (!transaction::inside()) [[unlikely]] {
+    wait_after_hazard(mine);
+    return;
+  }
+  if (!mine.came_true(mine)) transaction::abort<too_early>();
+  mine = {};
   transaction::commit();
   here.committed.fetch_add(1, memory_order_relaxed);
 }

@@ -12,7 +12,8 @@
 // A hazard (listing 4.3): a thread that runs ahead may read a pointer to a function that another
 // thread has not set yet, jump through it to an instruction that commits transactions, and so make
 // real what should not have happened. Only a program that uses transactions itself has such an
-// instruction. It can turn running ahead off: everywhere by ASSAY_OMP_SPECULATION=off, at some
+// instruction. It is found at the next call of the runtime and said on standard error. The program
+// can turn running ahead off: everywhere by ASSAY_OMP_SPECULATION=off, at some
 // places by ASSAY_OMP_WAIT_AT (places.h).
 
 #ifndef ASSAY_OPENMP_SPECULATION_H_
@@ -20,28 +21,25 @@
 
 #include <cstdint>
 
-#include "assay/base/atomics.h"
-#include "assay/openmp/barrier.h"
 #include "assay/openmp/places.h"
 
 namespace assay::omp {
 
-struct task;
-struct thread;
-
-// What a thread that runs ahead takes as having happened: that a barrier has an epoch other than
-// `past`, or that all children of a task have ended.
+// What a thread that runs ahead takes as having happened.
 struct prediction {
   place* made_at = nullptr;  // null: the thread runs ahead of nothing
-  const barrier* at = nullptr;
-  const task* of = nullptr;
-  std::uint32_t past = 0;
+  bool (*came_true)(const prediction&) = nullptr;
+  const void* of = nullptr;   // such as a barrier
+  std::uint32_t number = 0;   // such as the epoch that must have ended
 };
 
-// True: the calling thread runs ahead. False, perhaps after it did so in vain: it has to wait.
-[[nodiscard]] bool run_ahead(thread& mine, const prediction& of);
+// True: the calling thread, whose prediction `mine` is from now on, runs ahead. False, perhaps after
+// it did so in vain: it has to wait.
+[[nodiscard]] bool run_ahead(prediction& mine, const prediction& of);
 
-void end_running_ahead(thread& mine);
+// By a thread that runs ahead, at its next call of the runtime. If the prediction has not come true
+// it does not return, but the thread's last call of run_ahead() returns false.
+void end_running_ahead(prediction& mine);
 
 }  // namespace assay::omp
 

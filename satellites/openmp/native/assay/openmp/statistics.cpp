@@ -53,7 +53,7 @@ counts& of_this_thread() {
 [[gnu::destructor]] void print() {
   if (!on) return;
   const std::scoped_lock held(all().mutex);
-  std::fprintf(stderr, "libassay-gomp: %zu threads\n%-16s %12s %12s %14s\n", all().threads.size(),
+  std::fprintf(stderr, "assay-omp: %zu threads\n%-16s %12s %12s %14s\n", all().threads.size(),
                "construct", "used", "waits", "waited, ms");
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::uint64_t uses = 0;
@@ -80,10 +80,14 @@ void count_use(construct what) noexcept {
   of_this_thread().uses[static_cast<std::size_t>(what)].add(1);
 }
 
-void count_wait(construct what, std::uint64_t nanoseconds) noexcept {
+void count_wait(construct what, const void* from, std::uint64_t nanoseconds) noexcept {
   counts& mine = of_this_thread();
   mine.waits[static_cast<std::size_t>(what)].add(1);
   mine.nanoseconds[static_cast<std::size_t>(what)].add(nanoseconds);
+  if (from == nullptr) return;
+  place& at = place_of(from);
+  at.waits.fetch_add(1, memory_order_relaxed);
+  at.waited_ns.fetch_add(nanoseconds, memory_order_relaxed);
 }
 
 }  // namespace assay::omp::statistics

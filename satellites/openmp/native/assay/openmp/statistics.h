@@ -1,6 +1,6 @@
 // How often a program used each construct, and how long its threads waited there: counted by each
 // thread for itself, added up and printed on standard error when the program ends, if
-// ASSAY_OMP_STATISTICS=1 is in the environment. Else each hook is a branch that is never taken.
+// ASSAY_OMP_STATISTICS=on is in the environment. Else each hook is a branch that is never taken.
 
 #ifndef ASSAY_OPENMP_STATISTICS_H_
 #define ASSAY_OPENMP_STATISTICS_H_
@@ -28,23 +28,24 @@ namespace statistics {
 extern const bool on;  // constant after the library was loaded
 
 void count_use(construct what) noexcept;
-void count_wait(construct what, std::uint64_t nanoseconds) noexcept;
+void count_wait(construct what, const void* from, std::uint64_t nanoseconds) noexcept;
 
 inline void used(construct what) noexcept {
   if (on) [[unlikely]]
     count_use(what);
 }
 
-// Counts the time that it lives as waiting, less what the thread worked meanwhile.
+// Counts the time that it lives as waiting, less what the thread worked meanwhile. `from` is the
+// place in the program to which it is counted as well, if any.
 class wait {
  public:
-  explicit wait(construct what) noexcept : what_(what) {
+  explicit wait(construct what, const void* from) noexcept : what_(what), from_(from) {
     if (on) [[unlikely]]
       began_ = host::now_ns();
   }
   ~wait() {
     if (on) [[unlikely]]
-      count_wait(what_, host::now_ns() - began_ - worked_);
+      count_wait(what_, from_, host::now_ns() - began_ - worked_);
   }
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
@@ -62,6 +63,7 @@ class wait {
 
  private:
   construct what_;
+  const void* from_;
   std::uint64_t began_ = 0;
   std::uint64_t worked_ = 0;
 };

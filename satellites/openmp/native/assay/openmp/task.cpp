@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "assay/base/point.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
 #include "assay/openmp/team.h"
@@ -48,6 +49,7 @@ void free_task(task* gone) {
     maker->free_tasks.push_back(gone);
     return;
   }
+  ASSAY_POINT("openmp_gives_memory_back");
   auto* const back = ::new (gone) returned{nullptr};
   void* first = maker->returned_tasks.load(memory_order_relaxed);
   do {
@@ -75,6 +77,7 @@ void end_task(task* one) {
   team& in = *one->of;
   task* const parent = one->parent;
   if (one->dependence != nullptr) end_dependence(one);
+  ASSAY_POINT("openmp_dependence_has_ended");
   if (one->group != nullptr) {
     release(one->group);
     one->group->unfinished.fetch_sub(1, memory_order_seq_cst);  // (3) with close_group()
@@ -83,10 +86,12 @@ void end_task(task* one) {
   release(parent);
   if (one->children.load(memory_order_acquire) == task::whole) {
     free_task(one);
+    ASSAY_POINT("openmp_task_has_ended");
     take_off(parent, task::body + task::whole);
   } else {
     // The body first: as long as the task counts, its parent is not freed.
     take_off(parent, task::body);
+    ASSAY_POINT("openmp_body_has_ended");
     take_off(one, task::whole);
   }
   in.news.tell();
@@ -139,6 +144,7 @@ void leave(team& in, task* one) {
     in.left.push_back(one);
     in.left_count.store(in.left.size(), memory_order_relaxed);
   }
+  ASSAY_POINT("openmp_leaves_task");
   in.news.tell_of_any();
 }
 
@@ -234,13 +240,13 @@ void open_group(bool of_workshare) {
   mine.group = group;
 }
 
-void close_group() {
+void close_group(const void* from) {
   statistics::used(construct::taskgroup);
   task& mine = *self().current;
   const std::unique_ptr<taskgroup> group(mine.group);
   // (3) in end_task()
   work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
-             construct::taskgroup);
+             construct::taskgroup, from);
   acquire(group.get());
   mine.group = group->outer;
 }
@@ -254,14 +260,17 @@ void wait_for_children(const void* from) {
     return;
   }
   if (may_run_ahead()) {
+    const auto have_ended = [](const prediction& children) {
+      return static_cast<const task*>(children.of)->children_ended();
+    };
     place& at = place_of(from);
     while (!here->children_ended() && run_one(here)) continue;
     if (!here->children_ended() && pays_at_taskwait(at) &&
-        run_ahead(mine, {.made_at = &at, .of = here})) {
+        run_ahead(mine.ahead, {.made_at = &at, .came_true = have_ended, .of = here})) {
       return;
     }
   }
-  work_until([&] { return here->children_ended(); }, here, construct::taskwait);
+  work_until([&] { return here->children_ended(); }, here, construct::taskwait, from);
   acquire(here);
 }
 

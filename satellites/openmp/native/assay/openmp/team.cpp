@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "assay/host/clock.h"
+#include "assay/base/point.h"
 #include "assay/openmp/affinity_format.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/dependences.h"
@@ -42,17 +42,18 @@ reserve& in_reserve() {
 // At the end of a region: when all threads are there, and no task is left.
 void end_region(member& mine) {
   team& in = *mine.in;
+  const void* const region = reinterpret_cast<void*>(in.function);
   if (!mine.implicit_task.alone()) {
-    work_until([&] { return mine.implicit_task.alone(); }, nullptr, construct::region_end);
+    work_until([&] { return mine.implicit_task.alone(); }, nullptr, construct::region_end, region);
   }
-  const std::uint32_t epoch = in.last.epoch();
   acquire(&mine.implicit_task);
   release(&in.last);
-  if (in.last.arrive(mine.id)) {
-    in.last.release();
+  ASSAY_POINT("openmp_region_ends");
+  const std::uint32_t epoch = in.last.arrive(mine.id);
+  if (in.last.has_ended(epoch)) {
     in.news.tell();
   } else {
-    work_until([&] { return in.last.epoch() != epoch; }, nullptr, construct::region_end);
+    work_until([&] { return in.last.has_ended(epoch); }, nullptr, construct::region_end, region);
   }
   acquire(&in.last);
 }
@@ -83,6 +84,7 @@ void serve(thread& mine, member& as) {
   mine.current = &as.implicit_task;
   in_teams.fetch_add(1, memory_order_relaxed);
   for (std::uint32_t seen = as.begun_before;; ++seen) {
+    ASSAY_POINT("openmp_waits_for_region");
     // (1) with (2): what the master set.
     wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
     if (in.disbanded.load(memory_order_relaxed)) break;
@@ -97,6 +99,7 @@ void serve(thread& mine, member& as) {
   in_teams.fetch_sub(1, memory_order_relaxed);
   mine.me = nullptr;
   mine.current = nullptr;
+  ASSAY_POINT("openmp_leaves_team");
   in.gone.fetch_add(1, memory_order_release);  // (3) with (4): the thread touches the team no more
 }
 
@@ -105,6 +108,7 @@ void* work(void* given) {
   this_thread = &mine;
   while (true) {
     mine.given.wait(nullptr, memory_order_acquire);  // with the release in give()
+    ASSAY_POINT("openmp_has_a_seat");
     serve(mine, *mine.given.exchange(nullptr, memory_order_acquire));
   }
   return nullptr;
@@ -199,6 +203,7 @@ void give_back(team* ended) {
 
 void disband(team* ended) {
   ended->disbanded.store(true, memory_order_relaxed);
+  ASSAY_POINT("openmp_disbands");
   ended->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
   ended->news.tell();
   reserve& all = in_reserve();
@@ -262,11 +267,12 @@ void prepare_region(team& in, const variables& icv, taskgroup* group) {
     in.shared.reset();
     for (const auto& each : in.members) {
       each->workshares = 0;
+      each->barriers = 0;
       each->loop = {};
     }
   }
-  if (in.workshare_cancelled.load(memory_order_relaxed)) {
-    in.workshare_cancelled.store(false, memory_order_relaxed);
+  if (in.workshare_cancelled.load(memory_order_relaxed) != 0) {
+    in.workshare_cancelled.store(0, memory_order_relaxed);
   }
   in.single.store(0, memory_order_relaxed);
   for (const auto& each : in.members) {
@@ -445,6 +451,7 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
   mine.current = &master.implicit_task;
   if (in->size > 1) {
     release(&in->begun);
+    ASSAY_POINT("openmp_region_begins");
     in->begun.fetch_add(1, memory_order_seq_cst);  // (2) with (1)
     in->news.tell();
   }
@@ -477,39 +484,38 @@ void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigne
 }
 
 bool wait_at_barrier(const void* from, bool cancellable) {
+  const auto is_over = [](const prediction& epoch) {
+    return static_cast<const barrier*>(epoch.of)->has_ended(epoch.number);
+  };
   thread& mine = self();
   member& as = *mine.me;
   team& in = *as.in;
   statistics::used(construct::barrier);
   const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_seq_cst); };
   if (!as.implicit_task.alone()) {
-    work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier);
+    work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier, from);
   }
   if (cancelled()) return true;
-  if (in.size == 1) {
-    in.workshare_cancelled.store(false, memory_order_relaxed);
-    return false;
-  }
+  ++as.barriers;
+  if (in.size == 1) return false;
   place* const at = may_run_ahead() ? &place_of(from) : nullptr;
-  const std::uint32_t epoch = in.inner.epoch();
   acquire(&as.implicit_task);
   release(&in.inner);
-  if (in.inner.arrive(as.id)) {
-    // All have left the workshare. Written only if need be, as others read the line all the time.
-    if (in.workshare_cancelled.load(memory_order_relaxed)) {
-      in.workshare_cancelled.store(false, memory_order_relaxed);
-    }
-    in.inner.release();
+  const std::uint32_t epoch = in.inner.arrive(as.id);
+  if (at != nullptr && as.id == 0) record_arrival(*at, epoch);
+  if (in.inner.has_ended(epoch)) {
     in.news.tell();
-    if (at != nullptr) at->ways.record(1, host::now_ns());
   } else {
-    const auto passed = [&] { return in.inner.epoch() != epoch || cancelled(); };
+    const auto passed = [&] { return in.inner.has_ended(epoch) || cancelled(); };
     if (at != nullptr && pays_at_barrier(*at)) {
       while (!passed() && run_one(nullptr)) continue;
-      const prediction passes{.made_at = at, .at = &in.inner, .past = epoch};
-      if (!passed() && run_ahead(mine, passes)) return false;
+      const prediction passes{.made_at = at,
+                              .came_true = is_over,
+                              .of = &in.inner,
+                              .number = epoch};
+      if (!passed() && run_ahead(mine.ahead, passes)) return false;
     }
-    work_until(passed, nullptr, construct::barrier);
+    work_until(passed, nullptr, construct::barrier, from);
   }
   acquire(&in.inner);
   return cancelled();

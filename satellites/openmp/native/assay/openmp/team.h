@@ -37,6 +37,7 @@ struct alignas(64) member {
   std::uint32_t begun_before = 0;  // regions of the team, before the thread joined it
   std::uint64_t workshares = 0;    // that it has entered
   std::uint64_t singles = 0;       // that it has come to
+  std::uint64_t barriers = 0;      // that it has come to
   loop_position loop;              // in the workshare that it is in
   detail::random_draws draws{0};   // whom to steal from first
   seat at;                         // where threads are bound
@@ -75,7 +76,8 @@ struct team {
   barrier last;   // at the end of the region: another one, as a cancelled barrier forgets who came
   alignas(64) atomic<std::uint32_t> begun{0};  // regions; the others wait for the next
   alignas(64) atomic<bool> cancelled{false};
-  atomic<bool> workshare_cancelled{false};  // the one that all come to, until its barrier
+  // The workshare before the barrier that members come to as their so many-th: cancelled. 0: none.
+  atomic<std::uint64_t> workshare_cancelled{0};
   atomic<bool> disbanded{false};
   atomic<unsigned> gone{0};  // threads that will touch it no more, once it is disbanded
   alignas(64) atomic<std::uint64_t> single{0};
@@ -110,7 +112,7 @@ thread& self() noexcept;
 inline thread& enter() {
   thread& mine = self();
   if (mine.ahead.made_at != nullptr) [[unlikely]]
-    end_running_ahead(mine);
+    end_running_ahead(mine.ahead);
   return mine;
 }
 

@@ -11,10 +11,12 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any). Statistics count the waiting as that of a construct.
+// tasks below `within` meanwhile (null: any). Statistics count the waiting as that of a construct and,
+// if it is known, of the place in the program where the thread waits.
 template <class Condition>
-void work_until(const Condition& holds, const task* within, construct where) {
-  statistics::wait wait(where);
+void work_until(const Condition& holds, const task* within, construct where,
+                const void* from = nullptr) {
+  statistics::wait wait(where, from);
   patience patience;
   events& news = self().me->in->news;
   unsigned looked = 0;

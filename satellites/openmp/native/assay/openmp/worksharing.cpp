@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "assay/base/point.h"
 #include "assay/openmp/annotations.h"
 #include "assay/openmp/reductions.h"
 #include "assay/openmp/statistics.h"
@@ -21,7 +22,7 @@ std::uint64_t quotient_up(std::uint64_t number, std::uint64_t by) {
 
 template <class Ready>
 void wait_for(events& news, const Ready& ready) {
-  const statistics::wait waiting(construct::other);
+  const statistics::wait waiting(construct::other, nullptr);
   wait_quietly(news, ready);
 }
 
@@ -46,6 +47,7 @@ void set_up(workshare& here, const loop& what, unsigned threads) {
     here.progress = std::vector<workshare::cell>(cells_for_each * threads);
   }
   here.chunks = mine.chunk == 0 ? 0 : quotient_up(mine.iterations, mine.chunk);
+  here.in_any_order = mine.kind == schedule_kind::dynamic && !mine.ordered && !mine.doacross;
   here.next.store(0, memory_order_relaxed);
   here.turn.store(0, memory_order_relaxed);
 }
@@ -71,6 +73,7 @@ void end_chunk(loop_position& at) {
   if (in.what.ordered) {
     wait_for_turn();
     release(&in.turn);
+    ASSAY_POINT("openmp_gives_turn");
     in.turn.store(at.end, memory_order_seq_cst);  // (3) with (4)
     in.news.tell();
   } else if (in.what.doacross) {
@@ -92,6 +95,7 @@ std::uint64_t next_index(workshare& in, loop_position& at, unsigned threads) {
 
 bool take_equal(workshare& in, loop_position& at, unsigned threads) {
   at.chunk = next_index(in, at, threads);
+  ASSAY_POINT("openmp_has_a_chunk");
   if (at.chunk >= in.chunks) return false;
   const std::uint64_t first = at.chunk * in.what.chunk;
   if (in.what.doacross && at.chunk >= in.progress.size()) {
@@ -152,6 +156,7 @@ void come_to(const loop& what, const shared_parts& parts) {
     if (owner == 4 * number + workshare::free &&
         here.owner.compare_exchange_strong(owner, 4 * number + workshare::being_set_up,
                                            memory_order_acquire, memory_order_relaxed)) {
+      ASSAY_POINT("openmp_sets_up_workshare");
       set_up(here, what, all.size);
       here.reductions = parts.reductions;
       if (parts.reductions != nullptr) register_reductions(parts.reductions, nullptr, all.size);
@@ -212,6 +217,7 @@ void leave_workshare() {
   mine.loop.in = nullptr;
   // Acquire and release, with itself: who frees the place has seen that the others use it no more.
   if (in.left.fetch_add(1, memory_order_acq_rel) + 1 != mine.in->size) return;
+  ASSAY_POINT("openmp_frees_workshare");
   in.left.store(0, memory_order_relaxed);
   const std::uint64_t next_number = mine.loop.number + worksharing::count;
   in.owner.store(4 * next_number + workshare::free, memory_order_seq_cst);  // (2) with (1)
@@ -230,6 +236,7 @@ void wait_for_turn() {
 void post(workshare& in, std::uint64_t outer, std::uint64_t place) {
   workshare::cell& cell = cell_of(in, outer / in.what.chunk);
   release(&cell);
+  ASSAY_POINT("openmp_posts");
   cell.done.store(place + 1, memory_order_seq_cst);  // (5) with (6)
   in.news.tell();
 }

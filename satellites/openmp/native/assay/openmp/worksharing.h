@@ -64,6 +64,7 @@ struct workshare {
   // Constant while it is ready.
   loop what;
   std::uint64_t chunks = 0;              // if all chunks have the same size
+  bool in_any_order = false;             // dynamic, and no chunk waits for another
   std::uint64_t inside = 1;              // doacross: iterations of the inner loops, in all
   std::uintptr_t* reductions = nullptr;  // of the first thread
   std::vector<std::max_align_t> memory;
@@ -111,6 +112,16 @@ void come_to(const loop& what, const shared_parts& parts = {});
 void bring_to(team& all, const loop& what);
 // The thread's next iterations, in its position; false if it gets no more.
 [[nodiscard]] bool take_chunk();
+
+// The same for a loop whose chunks are taken in any order: the chunk's number, which may be beyond
+// the last. Nobody waits for it, so that the position stays as it is.
+inline std::uint64_t take_any(workshare& in, unsigned threads) noexcept {
+  // Relaxed: what it leads to was read with the place.
+  if (threads > 1) return in.next.fetch_add(1, memory_order_relaxed);
+  const std::uint64_t number = in.next.load(memory_order_relaxed);
+  in.next.store(number + 1, memory_order_relaxed);
+  return number;
+}
 // Has the thread leave the construct.
 void leave_workshare();
 

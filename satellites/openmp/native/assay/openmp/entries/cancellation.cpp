@@ -16,7 +16,7 @@ bool is_cancelled(unsigned construct) {
   const team& in = *mine.me->in;
   // Relaxed, all of them: threads see it soon, and barriers order what was done.
   if ((construct & (of_loop | of_sections)) != 0) {
-    return in.workshare_cancelled.load(memory_order_relaxed);
+    return in.workshare_cancelled.load(memory_order_relaxed) == mine.me->barriers + 1;
   }
   if ((construct & of_taskgroup) != 0) return cancelled(*mine.current);
   return in.cancelled.load(memory_order_relaxed);
@@ -35,7 +35,7 @@ ASSAY_OPENMP_ENTRY bool GOMP_cancel(int construct, bool active) {
   const thread& mine = enter();
   team& in = *mine.me->in;
   if ((what & (of_loop | of_sections)) != 0) {
-    in.workshare_cancelled.store(true, memory_order_relaxed);
+    in.workshare_cancelled.store(mine.me->barriers + 1, memory_order_relaxed);
   } else if ((what & of_taskgroup) != 0) {
     taskgroup* group = mine.current->group;
     if (group != nullptr && group->of_workshare && group->outer != nullptr) group = group->outer;

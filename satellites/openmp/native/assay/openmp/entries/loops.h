@@ -4,6 +4,7 @@
 #ifndef ASSAY_OPENMP_ENTRIES_LOOPS_H_
 #define ASSAY_OPENMP_ENTRIES_LOOPS_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "assay/openmp/team.h"
@@ -61,8 +62,18 @@ inline loop make_loop(long start, long end, long step, schedule_of_loop how, boo
 
 template <class T>
 bool next_chunk(T* first, T* last) {
+  const member& mine = *self().me;
+  const loop_position& at = mine.loop;
+  if (at.in != nullptr && at.in->in_any_order) {
+    const loop& what = at.in->what;
+    const std::uint64_t number = take_any(*at.in, mine.in->size);
+    if (number >= at.in->chunks) return false;
+    const std::uint64_t begin = number * what.chunk;
+    *first = static_cast<T>(what.value(begin));
+    *last = static_cast<T>(what.value(begin + std::min(what.chunk, what.iterations - begin)));
+    return true;
+  }
   if (!take_chunk()) return false;
-  const loop_position& at = self().me->loop;
   *first = static_cast<T>(at.in->what.value(at.begin));
   *last = static_cast<T>(at.in->what.value(at.end));
   return true;

@@ -43,7 +43,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task_reduction_remap(std::size_t count, std::size_t
 ASSAY_OPENMP_ENTRY void GOMP_workshare_task_reduction_unregister(bool cancelled) {
   const thread& mine = enter();
   std::uintptr_t* const arrays = mine.current->group->reductions;
-  close_group();
+  close_group(__builtin_return_address(0));
   if (mine.me->id == 0) unregister_reductions(arrays);
   if (!cancelled) static_cast<void>(wait_at_barrier(__builtin_return_address(0), false));
 }

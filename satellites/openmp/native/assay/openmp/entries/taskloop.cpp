@@ -100,7 +100,7 @@ void run_taskloop(const taskloop& given, const loop& what, unsigned long asked) 
                         self().me->in->size);
   }
   make_tasks<T>(given, what, asked);
-  close_group();
+  close_group(reinterpret_cast<void*>(given.function));
 }
 
 }  // namespace

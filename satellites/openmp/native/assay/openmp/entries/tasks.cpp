@@ -90,7 +90,7 @@ ASSAY_OPENMP_ENTRY void GOMP_taskgroup_start() {
 
 ASSAY_OPENMP_ENTRY void GOMP_taskgroup_end() {
   static_cast<void>(enter());
-  close_group();
+  close_group(__builtin_return_address(0));
 }
 
 }  // namespace assay::omp

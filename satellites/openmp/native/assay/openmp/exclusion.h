@@ -1,0 +1,77 @@
+// What critical sections are behind: a lock, or one that they elide, as the user chose for the
+// whole process.
+
+#ifndef ASSAY_OPENMP_EXCLUSION_H_
+#define ASSAY_OPENMP_EXCLUSION_H_
+
+#include <atomic>
+#include <memory>
+
+#include "assay/base/atomics.h"
+#include "assay/locks/elided_lock.h"
+#include "assay/openmp/futex_lock.h"
+#include "assay/openmp/settings.h"
+#include "assay/openmp/statistics.h"
+
+namespace assay::omp {
+
+class exclusion {
+ public:
+  // `elides`: as the user chose; otherwise it is a lock.
+  explicit exclusion(bool elides = true) noexcept : elides_(elides) {}
+
+  // Blocking. `from`: the place in the program, for statistics.
+  void lock(const void* from) {
+    statistics::used(construct::critical);
+    const statistics::wait wait(construct::critical, from);
+    with_lock_in_use([](auto& in_use) { in_use.lock(); });
+  }
+  [[nodiscard]] bool try_lock() {
+    return with_lock_in_use([](auto& in_use) { return in_use.try_lock(); });
+  }
+  void unlock() {
+    with_lock_in_use([](auto& in_use) { in_use.unlock(); });
+  }
+
+ private:
+  struct without_backoff : sync::elision_apart {
+    static constexpr bool backs_off = false;
+  };
+
+  template <class Call>
+  auto with_lock_in_use(const Call& call) {
+    switch (elides_ ? process_settings().critical : critical_policy::plain) {
+      case critical_policy::elision:
+        return call(elided_);
+      case critical_policy::backoff:
+        return call(patient_);
+      case critical_policy::plain:
+        break;
+    }
+    return call(plain_);
+  }
+
+  const bool elides_;
+  futex_lock plain_;
+  sync::elided_lock<futex_lock, sync::elision_unobserved, without_backoff> elided_;
+  sync::elided_lock<futex_lock> patient_;
+};
+
+// The one of a critical section with a name, for which compilers give a pointer that is null at
+// first. It is never destroyed, as threads may be in sections when the program ends.
+inline exclusion& exclusion_of(void** name, bool elides = true) {
+  const std::atomic_ref<void*> known(*name);
+  void* found = known.load(memory_order_acquire);  // (1) with (2)
+  if (found == nullptr) {
+    auto fresh = std::make_unique<exclusion>(elides);
+    if (known.compare_exchange_strong(found, fresh.get(), memory_order_acq_rel,  // (2) with (1)
+                                      memory_order_acquire)) {
+      return *fresh.release();
+    }
+  }
+  return *static_cast<exclusion*>(found);
+}
+
+}  // namespace assay::omp
+
+#endif  // ASSAY_OPENMP_EXCLUSION_H_

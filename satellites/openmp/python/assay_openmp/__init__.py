@@ -1,0 +1,1 @@
+"""Programs with OpenMP, under their own runtime and under Assay's."""

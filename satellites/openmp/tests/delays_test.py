@@ -1,0 +1,56 @@
+"""A thread that is delayed at any marked point of the runtime changes no result."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay import programs
+
+RUNTIME = Path(__file__).parent.parent / "native" / "assay" / "openmp"
+POINTS = sorted(
+    point
+    for source in RUNTIME.rglob("*")
+    if source.suffix in {".h", ".cpp"}
+    for point in re.findall(r'ASSAY_POINT\("(\w+)"\)', source.read_text())
+)
+PROGRAMS = (
+    ["openmp_random_graphs", "40"],
+    ["openmp_loops"],
+    ["openmp_ordered"],
+    ["openmp_doacross"],
+    ["openmp/overheads", "20", "1"],
+)
+
+
+def passes(point: str, program: list[str]) -> int:
+    """Run a program with delays at a point, and return how often threads came there."""
+    binaries = programs.find("assay-omp").parent
+    done = subprocess.run(
+        [binaries / program[0], *program[1:]],
+        env={
+            **os.environ,
+            "TEST_POINT": point,
+            "LD_PRELOAD": str(binaries.parent / "lib" / "openmp" / "marked" / "libassay-gomp-marked.so"),
+            "OMP_NUM_THREADS": "3",
+            "ASSAY_OMP_CRITICAL": "none",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{program[0]}: {done.stdout}{done.stderr}"
+    return int(done.stderr.rpartition("passes: ")[2])
+
+
+def test_there_are_points() -> None:
+    assert len(POINTS) > 20
+    assert len(set(POINTS)) == len(POINTS)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_results_are_right_with_a_thread_delayed_at(point: str) -> None:
+    assert sum(passes(point, program) for program in PROGRAMS) > 0

@@ -1,0 +1,47 @@
+"""Programs with transactions of their own under the emulator: the hazard that the documentation describes, and its remedies."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay import programs
+from launcher_test import compiled
+
+SOURCES = Path(__file__).parent / "transactions"
+
+
+@pytest.fixture(scope="module", params=["gcc", "clang-22"])
+def compiler(request: pytest.FixtureRequest) -> str:
+    assert isinstance(request.param, str)
+    return request.param
+
+
+def emulated(program: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program under the runtime and the emulator of transactions, with two threads."""
+    command = [programs.find("assay-rtm"), programs.find("assay-omp"), *options, program]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | environment, timeout=300
+    )
+
+
+def test_transactions_of_the_program_itself_happen_once(compiler: str, tmp_path: Path) -> None:
+    source = (SOURCES / "own.c").read_text()
+    program = compiled(tmp_path, "own", source, "-O2", "-fopenmp", "-mrtm", compiler=compiler)
+    done = emulated(program, "--statistics")
+    assert done.returncode == 0, done.stderr
+    assert "ran ahead at" in done.stderr
+
+
+def test_the_hazard_is_found_and_each_remedy_ends_it(compiler: str, tmp_path: Path) -> None:
+    source = (SOURCES / "hazard.c").read_text()
+    program = compiled(tmp_path, "hazard", source, "-O2", "-fopenmp", "-mrtm", compiler=compiler)
+    done = emulated(program, "--statistics")
+    assert int(done.stdout.split()[0]) > 0
+    assert re.search(r"a thread ran ahead at hazard\+0x\w+, and the program itself committed", done.stderr)
+    places = re.findall(r"^(hazard\+0x\w+) .*", done.stderr.partition("ran ahead at")[2], re.M)
+    assert places
+    for remedy in ({"ASSAY_OMP_SPECULATION": "off"}, {"ASSAY_OMP_WAIT_AT": ",".join(places)}):
+        assert emulated(program, **remedy).stdout == "0 times too early\n"
