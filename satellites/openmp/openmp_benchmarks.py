@@ -4,7 +4,7 @@ PYTHONPATH=benchmarks .venv/bin/python satellites/openmp/openmp_benchmarks.py PA
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from operator import truediv
 
@@ -36,17 +36,21 @@ def measured(runtime: str, command: str, metric: str, threads: int, more: Sequen
     return float(found[1])
 
 
-def beside(
-    title: str, command: str, metric: str, threads: int, ratio: Callable[[float, float], float], more: Sequence[str] = ()
-) -> None:
-    """Print a ratio of ours and the better of libgomp and libomp, each pass being a sample."""
+def beside(command: str, metric: str, threads: int, more: Sequence[str] = ()) -> list[float]:
+    """Return ours over the better of libgomp's and libomp's, for each pass.
+
+    Args:
+        command: the program and its arguments.
+        metric: what it prints.
+        threads: how many it has.
+        more: assignments of the environment for libgomp and libomp.
+    """
     turns = {
         runtime: partial(measured, runtime, command, metric, threads, () if runtime == OURS else more)
         for runtime in (OURS, GOMP, OMP)
     }
     times = by_turns(turns, PASSES)
-    better = map(min, times[GOMP], times[OMP])
-    figure(title, [ratio(ours, theirs) for ours, theirs in zip(times[OURS], better, strict=True)], "passes")
+    return list(map(truediv, times[OURS], map(min, times[GOMP], times[OMP])))
 
 
 def bots() -> None:
@@ -54,7 +58,7 @@ def bots() -> None:
     for threads in (2, 8):
         print(f"\ntime / the better of libgomp's and libomp's, {threads} threads (goal: at most 1.00)")
         for command in BOTS:
-            beside(command, command, "seconds", threads, truediv)
+            figure(command, beside(command, "seconds", threads), "passes")
 
 
 def tasks() -> None:
@@ -77,7 +81,8 @@ def barriers() -> None:
         times = by_turns(turns, PASSES)
         figure(name, list(map(truediv, times[GOMP], times[OURS])), "passes")
     print("\ntime of a barrier / the better of both with passive waiting, 8 threads (goal: at most 1.0)")
-    beside("nothing between", "overheads 50 5", "barrier_ns", 8, truediv, ("OMP_WAIT_POLICY=passive",))
+    ratios = beside("overheads 50 5", "barrier_ns", 8, ["OMP_WAIT_POLICY=passive"])
+    figure("nothing between", ratios, "passes")
 
 
 def main() -> None:

@@ -222,7 +222,9 @@ def race(
     )
     hosts = hosts_in(on)  # mistakes in its file come before the rehearsal
     path = _path(save, commands)
-    run_race(race, path, began, within, seed=seed, store=store, on=hosts, as_json=as_json, quiet=quiet, save=save)
+    run_race(
+        race, path, began, within, seed=seed, store=store, on=hosts, as_json=as_json, quiet=quiet, save=save
+    )
 
 
 def run_race(

@@ -1,4 +1,4 @@
-"""Programs with transactions of their own under the emulator: the hazard that the documentation describes, and its remedies."""
+"""Programs with transactions of their own under the emulator: the documented hazard, and its remedies."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay import programs
-from launcher_test import compiled
+from assay_openmp.testing import compiled
 
 SOURCES = Path(__file__).parent / "transactions"
 
@@ -21,7 +21,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
 
 def emulated(program: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program under the runtime and the emulator of transactions, with two threads."""
-    command = [programs.find("assay-rtm"), programs.find("assay-omp"), *options, program]
+    command = [str(programs.find(name)) for name in ("assay-rtm", "assay-omp")] + [*options, str(program)]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, env=os.environ | environment, timeout=300
     )

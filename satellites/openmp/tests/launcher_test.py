@@ -8,18 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay import programs
-
-GREETING = """
-#include <stdio.h>
-#include <stdlib.h>
-int main(int count, char** words) {
-  int threads = 0;
-#pragma omp parallel num_threads(2)
-#pragma omp task
-  __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
-  printf("%d %s %s\\n", threads, words[count - 1], getenv("LD_PRELOAD"));
-}
-"""
+from assay_openmp.testing import GREETING, compiled
 
 
 def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -27,14 +16,6 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
     return subprocess.run(
         command, capture_output=True, text=True, check=False, env=os.environ | environment, timeout=60
     )
-
-
-def compiled(folder: Path, name: str, source: str, *options: object, compiler: str = "gcc") -> Path:
-    """Compile a program in C."""
-    (folder / f"{name}.c").write_text(source)
-    command = [compiler, f"{name}.c", "-o", name, *map(str, options)]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return folder / name
 
 
 def library(folder: Path, name: str, source: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from assay.campaign import time_budget
 from assay.cli import race
+from assay_openmp.testing import GREETING, compiled
 from conftest import assay_in
-from launcher_test import GREETING, compiled
 
 pytestmark = pytest.mark.usefixtures("steady_host")
 
@@ -35,13 +35,15 @@ def test_it_answers_and_says_where_threads_waited(compiler: str, own: str, tmp_p
 def test_what_holds_for_the_program_is_what_the_environment_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = '#include <stdlib.h>\nint main() {\n#pragma omp parallel\n  if (!getenv("OMP_PLACES")) exit(1);\n}'
+    source = (
+        '#include <stdlib.h>\nint main() {\n#pragma omp parallel\n  if (!getenv("OMP_PLACES")) exit(1);\n}'
+    )
     compiled(tmp_path, "needs", source, "-fopenmp")
     assay = assay_in(tmp_path)
     assert "exit" in assay("omp", "./needs", expect=2).stderr
     monkeypatch.setenv("OMP_PLACES", "threads")
-    campaign = json.loads(assay("omp", "--json", "./needs").stdout)
-    assert campaign["experiment"]["name"] == "omp-needs"
+    report = json.loads(assay("omp", "--json", "./needs").stdout)
+    assert report["experiment"] == "omp-needs"
 
 
 @pytest.mark.parametrize(

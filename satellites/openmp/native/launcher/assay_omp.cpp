@@ -1,5 +1,5 @@
-// assay-omp: runs a program of gcc -fopenmp with Assay's OpenMP runtime in place of libgomp, and one
-// of clang with a library in front of libomp.
+// assay-omp: runs a program of gcc -fopenmp with Assay's OpenMP runtime in place of libgomp, and
+// one of clang with a library in front of libomp.
 //
 //     assay-omp ./my_program --its-own-options
 //     assay-omp --statistics -- ./my_program
@@ -145,7 +145,8 @@ void require_entries(const std::string& program, const std::map<std::string, elf
   }
 }
 
-// The OpenMP runtime that the program or one of its libraries was linked to. Throws unless it is one.
+// The OpenMP runtime that the program or one of its libraries was linked to. Throws unless it is
+// one.
 std::string own_runtime(const std::string& program, const std::map<std::string, elf_file>& files,
                         const fs::path& ours) {
   std::map<std::string, std::string> runtimes;  // and who needs them
@@ -170,8 +171,8 @@ std::string own_runtime(const std::string& program, const std::map<std::string, 
   return runtimes.begin()->first;
 }
 
-// Throws if parts of a program of clang go to its runtime by the names of libgomp, which the library
-// in front of it does not see.
+// Throws if parts of a program of clang go to its runtime by the names of libgomp, which the
+// library in front of it does not see.
 void require_clang_alone(const std::string& program, const std::map<std::string, elf_file>& files,
                          const std::string& own) {
   std::set<std::string> of_gcc;

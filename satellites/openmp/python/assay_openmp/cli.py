@@ -64,20 +64,26 @@ def omp(
     from assay.experiment.race import plain_name
 
     began = time.monotonic()
-    path = shutil.which(program[0])
-    if path is None:
+    found = shutil.which(program[0])
+    if found is None:
         raise AssayError(f"there is no program {printable(program[0])}; is it installed and executable?")
-    words = [str(Path(path).absolute()), *program[1:]]
+    words = [str(Path(found).absolute()), *program[1:]]
     own, library = _runtimes(words[0])
     environment = _environment(without=_THREADS if threads else "")
+    commands = {own: [*environment, *words], OURS: [*environment, f"LD_PRELOAD={library}", *words]}
     race = _race(
-        words, own, library, environment, threads or [], smallest_effect, input_file, ignore_failure=ignore_failure
+        f"omp-{plain_name(words[0])}",
+        commands,
+        threads=threads or [],
+        smallest_effect=smallest_effect,
+        input_file=input_file,
+        ignore_failure=ignore_failure,
     )
-    omp_toml = Path(f"omp-{plain_name(words[0])}.toml").absolute()
-    run_race(race, omp_toml, began, within, seed=seed, store=store, as_json=as_json, quiet=quiet)
+    path = Path(f"{race.name}.toml").absolute()
+    run_race(race, path, began, within, seed=seed, store=store, as_json=as_json, quiet=quiet)
     if not as_json:
-        most = {_THREADS: str(max(threads))} if threads else {}
-        for line in _waits(words, environment | most | {"LD_PRELOAD": library}, input_file):
+        most = [f"{_THREADS}={max(threads)}"] if threads else []
+        for line in _waits(["ASSAY_OMP_STATISTICS=on", *most, *commands[OURS]], input_file):
             typer.echo(printable(line))
 
 
@@ -99,48 +105,51 @@ def _runtimes(program: str) -> tuple[str, str]:
     return own.partition(".")[0], library
 
 
-def _environment(without: str) -> dict[str, str]:
-    """Return the variables of the environment that the runs of a program get."""
-    return {
-        name: value
+def _environment(without: str) -> list[str]:
+    """Return the assignments of the environment that the runs of a program get."""
+    return [
+        f"{name}={value}"
         for name, value in os.environ.items()
         if (name.startswith(_OF_RUNTIMES) or name == "LD_LIBRARY_PATH") and name != without
-    }
+    ]
 
 
 def _race(
-    words: Sequence[str],
-    own: str,
-    library: str,
-    environment: Mapping[str, str],
+    name: str,
+    commands: Mapping[str, Sequence[str]],
+    *,
     threads: Sequence[int],
     smallest_effect: float,
     input_file: Path | None,
-    *,
     ignore_failure: bool,
 ) -> "Race":
-    """Return the race of a program with its own runtime and with ours."""
+    """Return the race of a program with its own runtime and with ours.
+
+    Args:
+        name: of the race's experiment.
+        commands: what each is called, and its assignments and words.
+        threads: numbers of threads to race with; none: as many as the environment says.
+        smallest_effect: differences below so many percent are called equivalent.
+        input_file: what the program reads on standard input, if anything.
+        ignore_failure: whether runs count that exit with another code than 0.
+    """
     import shlex
 
-    from assay.experiment.race import REPEAT_MS, Entrant, Race, plain_name
+    from assay.experiment.race import REPEAT_MS, Entrant, Race
 
-    assignments = [f"{name}={value}" for name, value in environment.items()]
-    if threads:
-        assignments.append(f"{_THREADS}={{threads}}")
-    commands = {
-        own: ["env", *assignments, *words],
-        OURS: ["env", *assignments, f"LD_PRELOAD={library}", *words],
-    }
+    varied = [f"{_THREADS}={{threads}}"] if threads else []
     options = {
         "repeat_ms": REPEAT_MS,
         "output": "discarded",
         "input": str(input_file.absolute()) if input_file else "",
         "ignore_failure": ignore_failure,
     }
+    entrants = [
+        Entrant(shlex.join(["env", *varied, *command]), command=True, label=name)
+        for name, command in commands.items()
+    ]
     return Race(
-        entrants=[
-            Entrant(shlex.join(command), command=True, label=label) for label, command in commands.items()
-        ],
+        entrants=entrants,
         metric="wall_ms",
         better="lower",
         smallest_effect_percent=smallest_effect,
@@ -148,20 +157,20 @@ def _race(
         shell=False,
         commands={key: value for key, value in options.items() if value},
         factor="runtime",
-        name=f"omp-{plain_name(words[0])}",
+        name=name,
     )
 
 
-def _waits(words: Sequence[str], environment: Mapping[str, str], input_file: Path | None) -> list[str]:
+def _waits(command: Sequence[str], input_file: Path | None) -> list[str]:
     """Run a program once more, and return lines that say where its threads waited."""
     from assay.runner.local import trial_environment
     from assay.runner.process import run_process
 
     ended = run_process(
-        words[0],
+        "/usr/bin/env",
         "",
-        environment={**trial_environment(0), **environment, "ASSAY_OMP_STATISTICS": "on"},
-        arguments=words[1:],
+        environment=trial_environment(0),
+        arguments=command,
         directory=Path.cwd(),
         stdin_file=input_file.absolute() if input_file else None,
         discard=True,
@@ -171,7 +180,8 @@ def _waits(words: Sequence[str], environment: Mapping[str, str], input_file: Pat
     if first is None:
         return ["", f"no waits were counted: the program ended with {ended.exit_code} before it said any"]
     threads = int(lines[first].split()[1])
-    return ["", f"one more run with {OURS}, its waits summed over {counted(threads, 'thread')}:", *lines[first + 1 :]]
+    title = f"one more run with {OURS}, its waits summed over {counted(threads, 'thread')}:"
+    return ["", title, *lines[first + 1 :]]
 
 
 def _is_first(line: str) -> bool:

@@ -4,15 +4,19 @@
 // libomp does not say who has come to its barrier. So each parallel region is called through
 // enter_region(), where its threads learn that they are a team, and meet at a barrier of ours. All
 // of a team go to the same barrier, ours or libomp's, as all of them see the same:
-//  - A region that libomp begins by itself, and one of a single thread, is another level than that of
+//  - A region that libomp begins by itself, and one of a single thread, is another level than that
+//  of
 //    the innermost region known here; its threads meet at libomp's.
-//  - libomp runs tasks in its barrier, and knows which are left. Where one was made, threads meet at
-//    our barrier first, where each says whether it has made some, and then at libomp's; from then on
-//    at libomp's alone until the region ends.
+//  - libomp runs tasks in its barrier, and knows which are left. Where one was made, threads meet
+//  at
+//    our barrier first, where each says whether it has made some, and then at libomp's; from then
+//    on at libomp's alone until the region ends.
 // What else waits is libomp's: the end of a region, reductions, copyprivate, ordered, cancellation.
 //
 // A thread that runs ahead may call what is not here. That happens within the transaction, as does
 // all that libomp does in it, and counts only if the transaction commits.
+
+#include "assay/openmp/barrier.h"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +29,6 @@
 #include "assay/base/atomics.h"
 #include "assay/kmpc/libomp.h"
 #include "assay/kmpc/thread.h"
-#include "assay/openmp/barrier.h"
 #include "assay/openmp/entries/entry.h"
 #include "assay/openmp/events.h"
 #include "assay/openmp/places.h"
@@ -42,9 +45,9 @@ struct meeting {
   omp::barrier at;
   omp::events news;
 
-  // Of each member, whether it has made tasks before it came to the barrier: for epochs by turns, as
-  // it may come to the next one before others have read what it said at this one. Written before it
-  // comes, read after all have.
+  // Of each member, whether it has made tasks before it came to the barrier: for epochs by turns,
+  // as it may come to the next one before others have read what it said at this one. Written before
+  // it comes, read after all have.
   struct alignas(64) word {
     std::array<bool, 2> made_tasks{};
   };

@@ -26,7 +26,8 @@ ASSAY_OPENMP_ENTRY void __kmpc_critical(void* /*place*/, std::int32_t /*thread*/
   enter();
   omp::exclusion_of(name).lock(__builtin_return_address(0));
 }
-ASSAY_OPENMP_ENTRY void __kmpc_critical_with_hint(void* /*place*/, std::int32_t /*thread*/, void** name, std::uint32_t hint) {
+ASSAY_OPENMP_ENTRY void __kmpc_critical_with_hint(void* /*place*/, std::int32_t /*thread*/,
+                                                  void** name, std::uint32_t hint) {
   enter();
   omp::exclusion_of(name, may_elide(hint)).lock(__builtin_return_address(0));
 }

@@ -18,6 +18,7 @@
 
 #include "assay/base/atomics.h"
 #include "assay/base/point.h"
+#include "assay/openmp/futex.h"
 
 namespace assay::omp {
 
@@ -32,7 +33,8 @@ class events {
   void forget() noexcept { sleepers_.fetch_sub(1, memory_order_relaxed); }
   void sleep(std::uint32_t key) noexcept {
     ASSAY_POINT("openmp_sleeps");
-    count_.wait(key, memory_order_acquire);
+    // Acquire, with the release of who tells.
+    while (count_.load(memory_order_acquire) == key) futex::sleep_while(count_, key);
     forget();
   }
 
@@ -42,7 +44,7 @@ class events {
       return;
     ASSAY_POINT("openmp_tells");
     count_.fetch_add(1, memory_order_release);
-    count_.notify_all();
+    futex::wake_all(count_);
   }
   void tell_of_any() noexcept {
     atomic_thread_fence(memory_order_seq_cst);
@@ -54,11 +56,11 @@ class events {
     if (sleepers_.load(memory_order_relaxed) == 0) [[likely]]
       return;
     count_.fetch_add(1, memory_order_release);
-    count_.notify_one();
+    futex::wake_one(count_);
   }
 
  private:
-  alignas(64) atomic<std::uint32_t> count_{0};
+  alignas(64) futex::word count_{0};
   atomic<std::uint32_t> sleepers_{0};
 };
 

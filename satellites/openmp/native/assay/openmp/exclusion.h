@@ -16,6 +16,23 @@
 namespace assay::omp {
 
 class exclusion {
+  struct without_backoff : sync::elision_apart {
+    static constexpr bool backs_off = false;
+  };
+
+  template <class Call>
+  auto with_lock_in_use(const Call& call) {
+    switch (elides_ ? process_settings().critical : critical_policy::plain) {
+      case critical_policy::elision:
+        return call(elided_);
+      case critical_policy::backoff:
+        return call(patient_);
+      case critical_policy::plain:
+        break;
+    }
+    return call(plain_);
+  }
+
  public:
   // `elides`: as the user chose; otherwise it is a lock.
   explicit exclusion(bool elides = true) noexcept : elides_(elides) {}
@@ -34,23 +51,6 @@ class exclusion {
   }
 
  private:
-  struct without_backoff : sync::elision_apart {
-    static constexpr bool backs_off = false;
-  };
-
-  template <class Call>
-  auto with_lock_in_use(const Call& call) {
-    switch (elides_ ? process_settings().critical : critical_policy::plain) {
-      case critical_policy::elision:
-        return call(elided_);
-      case critical_policy::backoff:
-        return call(patient_);
-      case critical_policy::plain:
-        break;
-    }
-    return call(plain_);
-  }
-
   const bool elides_;
   futex_lock plain_;
   sync::elided_lock<futex_lock, sync::elision_unobserved, without_backoff> elided_;

@@ -10,6 +10,7 @@
 
 #include "assay/base/atomics.h"
 #include "assay/base/point.h"
+#include "assay/openmp/futex.h"
 #include "assay/openmp/waiting.h"
 
 namespace assay::omp {
@@ -28,7 +29,7 @@ class futex_lock {
   void unlock() noexcept {
     ASSAY_POINT("openmp_unlocks");
     // (2) with (1): what was done under the lock
-    if (state_.exchange(free, memory_order_release) == contended) state_.notify_one();
+    if (state_.exchange(free, memory_order_release) == contended) futex::wake_one(state_);
   }
 
  private:
@@ -41,14 +42,14 @@ class futex_lock {
     }
     while (state_.exchange(contended, memory_order_acquire) != free) {  // (1) with (2)
       ASSAY_POINT("openmp_waits_for_lock");
-      state_.wait(contended, memory_order_relaxed);
+      futex::sleep_while(state_, contended);
     }
   }
 
   // Some 10 us: longer than most sections take, and than a thread takes to sleep and wake.
   static constexpr unsigned looks = 400;
 
-  atomic<std::uint32_t> state_{free};
+  futex::word state_{free};
 };
 
 static_assert(sizeof(futex_lock) == sizeof(std::uint32_t));

@@ -45,8 +45,8 @@ void record_arrival(place& at, std::uint32_t epoch) noexcept;
 // and then a few times to see whether it does by now.
 [[nodiscard]] bool pays_at_taskwait(place& at) noexcept;
 
-// Writes a line for each place where threads waited, the longest waits first, and one for each where
-// they ran ahead.
+// Writes a line for each place where threads waited, the longest waits first, and one for each
+// where they ran ahead.
 void print_places(std::FILE* to);
 
 // As debuggers and addr2line name it: the file, and the offset in it.

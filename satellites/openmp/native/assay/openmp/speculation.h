@@ -29,12 +29,12 @@ namespace assay::omp {
 struct prediction {
   place* made_at = nullptr;  // null: the thread runs ahead of nothing
   bool (*came_true)(const prediction&) = nullptr;
-  const void* of = nullptr;   // such as a barrier
-  std::uint32_t number = 0;   // such as the epoch that must have ended
+  const void* of = nullptr;  // such as a barrier
+  std::uint32_t number = 0;  // such as the epoch that must have ended
 };
 
-// True: the calling thread, whose prediction `mine` is from now on, runs ahead. False, perhaps after
-// it did so in vain: it has to wait.
+// True: the calling thread, whose prediction `mine` is from now on, runs ahead. False, perhaps
+// after it did so in vain: it has to wait.
 [[nodiscard]] bool run_ahead(prediction& mine, const prediction& of);
 
 // By a thread that runs ahead, at its next call of the runtime. If the prediction has not come true

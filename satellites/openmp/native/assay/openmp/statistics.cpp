@@ -49,10 +49,11 @@ counts& of_this_thread() {
   return *mine;
 }
 
-// When the program ends.
+// When the program ends. Of programs that it starts without OpenMP there is nothing to say.
 [[gnu::destructor]] void print() {
   if (!on) return;
   const std::scoped_lock held(all().mutex);
+  if (all().threads.empty()) return;
   std::fprintf(stderr, "assay-omp: %zu threads\n%-16s %12s %12s %14s\n", all().threads.size(),
                "construct", "used", "waits", "waited, ms");
   for (std::size_t i = 0; i < names.size(); ++i) {

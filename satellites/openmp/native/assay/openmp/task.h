@@ -85,8 +85,8 @@ void end_event(task* of);
 // if none was found.
 bool run_one(const task* within);
 // taskgroup: tasks that the present task makes between the two, and those that they make, have
-// ended after close_group(), which runs tasks below the present one meanwhile. `from` is the place in
-// the program, for statistics.
+// ended after close_group(), which runs tasks below the present one meanwhile. `from` is the place
+// in the program, for statistics.
 void open_group(bool of_workshare);
 void close_group(const void* from);
 // Whether a task that was not begun shall not be, nor one that comes to a cancellation point go on.

@@ -509,10 +509,8 @@ bool wait_at_barrier(const void* from, bool cancellable) {
     const auto passed = [&] { return in.inner.has_ended(epoch) || cancelled(); };
     if (at != nullptr && pays_at_barrier(*at)) {
       while (!passed() && run_one(nullptr)) continue;
-      const prediction passes{.made_at = at,
-                              .came_true = is_over,
-                              .of = &in.inner,
-                              .number = epoch};
+      const prediction passes{
+          .made_at = at, .came_true = is_over, .of = &in.inner, .number = epoch};
       if (!passed() && run_ahead(mine.ahead, passes)) return false;
     }
     work_until(passed, nullptr, construct::barrier, from);

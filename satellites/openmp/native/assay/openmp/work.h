@@ -11,8 +11,8 @@
 namespace assay::omp {
 
 // Returns when `holds()`, which others make true, and of which they tell the team's news. Runs
-// tasks below `within` meanwhile (null: any). Statistics count the waiting as that of a construct and,
-// if it is known, of the place in the program where the thread waits.
+// tasks below `within` meanwhile (null: any). Statistics count the waiting as that of a construct
+// and, if it is known, of the place in the program where the thread waits.
 template <class Condition>
 void work_until(const Condition& holds, const task* within, construct where,
                 const void* from = nullptr) {

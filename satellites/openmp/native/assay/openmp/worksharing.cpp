@@ -66,6 +66,17 @@ workshare::cell& cell_of(workshare& in, std::uint64_t chunk) {
   return in.progress[chunk % in.progress.size()];
 }
 
+// Says how far the thread's chunk is. What was said before stays if it is as far: the chunk may
+// have been said to be done, and its cell be another chunk's by now.
+void advance(workshare& in, std::uint64_t chunk, std::uint64_t to) {
+  workshare::cell& cell = cell_of(in, chunk);
+  if (cell.done.load(memory_order_relaxed) >= to) return;
+  release(&cell);
+  ASSAY_POINT("openmp_advances");
+  cell.done.store(to, memory_order_seq_cst);  // (5) with (6)
+  in.news.tell();
+}
+
 // Lets those go on that wait for the thread's chunk to end.
 void end_chunk(loop_position& at) {
   workshare& in = *at.in;
@@ -77,9 +88,7 @@ void end_chunk(loop_position& at) {
     in.turn.store(at.end, memory_order_seq_cst);  // (3) with (4)
     in.news.tell();
   } else if (in.what.doacross) {
-    release(&cell_of(in, at.chunk));
-    cell_of(in, at.chunk).done.store(end_of(in, at.chunk), memory_order_seq_cst);  // (5) with (6)
-    in.news.tell();
+    advance(in, at.chunk, end_of(in, at.chunk));
   }
   at.begin = at.end;
 }
@@ -234,11 +243,7 @@ void wait_for_turn() {
 }
 
 void post(workshare& in, std::uint64_t outer, std::uint64_t place) {
-  workshare::cell& cell = cell_of(in, outer / in.what.chunk);
-  release(&cell);
-  ASSAY_POINT("openmp_posts");
-  cell.done.store(place + 1, memory_order_seq_cst);  // (5) with (6)
-  in.news.tell();
+  advance(in, outer / in.what.chunk, place + 1);
 }
 
 void wait_for_post(workshare& in, std::uint64_t outer, std::uint64_t place) {

@@ -76,8 +76,12 @@ struct search {
 
   void place(const board& before, const rectangle& last, std::size_t index) {
     const auto try_with = [&](const rectangle& where) {
-#pragma omp task firstprivate(where, index) shared(before) if (index < depth)
-      try_at(before, where, index + 1);
+      if (index < depth) {
+#pragma omp task firstprivate(where, index) shared(before)
+        try_at(before, where, index + 1);
+      } else {
+        try_at(before, where, index + 1);
+      }
     };
     for (const shape& as : cells[index]) {
       for (int top = last.top - as.height + 1; top < last.top + last.height; ++top) {
@@ -124,6 +128,7 @@ int main(int count, char** words) {
   given.end();
   search together{.cells = random_cells(cells, seed), .depth = depth == 0 ? cells : depth};
   search alone = together;
+  alone.depth = 0;  // without tasks
   const double seconds = program::seconds_of([&] {
 #pragma omp parallel
 #pragma omp single
