@@ -70,8 +70,9 @@ void record_arrival(place& at, std::uint32_t epoch) noexcept {
   // barrier. Multiples of the golden ratio are spread evenly whichever epochs are the place's, so
   // that it records each fourth arrival there, too (Knuth 1998, section 6.4).
   constexpr std::uint32_t golden_ratio = 0x9e3779b9U;
-  constexpr std::uint64_t each = 4;
-  if (epoch * golden_ratio < ~0U / each) at.ways.record(each, host::now_ns());
+  constexpr std::uint32_t each = 4;
+  const std::uint32_t spread = epoch * golden_ratio;
+  if (spread < ~0U / each) at.ways.record(each, host::now_ns());
 }
 
 bool pays_at_barrier(const place& at) noexcept {

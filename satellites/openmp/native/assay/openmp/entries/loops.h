@@ -64,7 +64,8 @@ template <class T>
 bool next_chunk(T* first, T* last) {
   const member& mine = *self().me;
   const loop_position& at = mine.loop;
-  if (at.in != nullptr && at.in->in_any_order) {
+  if (at.in == nullptr) return false;
+  if (at.in->in_any_order) {
     const loop& what = at.in->what;
     const std::uint64_t number = take_any(*at.in, mine.in->size);
     if (number >= at.in->chunks) return false;
