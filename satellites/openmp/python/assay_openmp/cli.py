@@ -52,12 +52,14 @@ def omp(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether a program with OpenMP is faster with Assay's runtime than with its own.
+    """Compare the runtime of a program with OpenMP with Assay's.
 
-    It runs the program by turns with both, unchanged, until the answer is certain, then once more to count
-    how often it used each construct and how long its threads waited there. Write -- before PROGRAM if its
-    arguments begin with a dash. Variables of the environment that begin with OMP_, GOMP_, KMP_ or ASSAY_OMP_,
-    and LD_LIBRARY_PATH, hold for all runs; of others, PATH alone.
+    It says with which the program is faster: it runs the program, unchanged, by turns with both until the
+    answer is certain. Then it runs it once more with Assay's, to say how often it used each construct and how
+    long its threads waited there.
+
+    Write -- before PROGRAM if its arguments begin with a dash. Variables of the environment that begin with
+    OMP_, GOMP_, KMP_ or ASSAY_OMP_, and LD_LIBRARY_PATH, hold for all runs; of others, PATH alone.
 
     Example: `assay omp --threads 2,8 build/release/bin/openmp/fib 40 10`
     """
