@@ -19,7 +19,7 @@ FILES = sorted(
     file for folder in (FOLDER, *ROOT.glob("satellites/*/experiments")) for file in folder.rglob("*.toml")
 )
 
-SMALL = {"warm_up_ms": 2, "key_range": 200}
+SMALL = {"warm_up_ms": 2, "key_range": 2000}
 """Settings that make trials long, made short."""
 MANY = 10
 """A factor with more levels than this runs with two of them."""
