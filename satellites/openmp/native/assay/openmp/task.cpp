@@ -171,10 +171,32 @@ task* make_task(std::size_t argument_bytes, std::size_t argument_alignment) {
   made->icv = parent.icv;
   made->depth = parent.depth + 1;
   made->final = parent.final;
-  if (made->group != nullptr) made->group->unfinished.fetch_add(1, memory_order_relaxed);
-  // Relaxed: only the thread that runs the parent adds, and it is that thread that waits for 0.
-  parent.children.fetch_add(task::body + task::whole, memory_order_relaxed);
   return made;
+}
+
+void count_in(task& made) {
+  if (made.group != nullptr) made.group->unfinished.fetch_add(1, memory_order_relaxed);
+  // Relaxed: only the thread that runs the parent adds, and it is that thread that waits for 0.
+  made.parent->children.fetch_add(task::body + task::whole, memory_order_relaxed);
+}
+
+void run_now(task* made) {
+  thread& mine = self();
+  task* const parent = mine.current;
+  if (!cancelled(*made)) {
+    mine.current = made;
+    made->function(made->data);
+    static_cast<void>(enter());
+    mine.current = parent;
+  }
+  // Acquire: see take_off().
+  if (made->children.load(memory_order_acquire) == task::whole) {
+    free_task(made);
+    return;
+  }
+  // It stays for its children, and so does the parent. Relaxed: as in count_in().
+  parent->children.fetch_add(task::whole, memory_order_relaxed);
+  take_off(made, task::whole);
 }
 
 void make_ready(task* ready) {

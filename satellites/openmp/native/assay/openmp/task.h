@@ -73,6 +73,11 @@ struct alignas(64) task {
 
 // Makes a task whose parent is the present one. Its arguments are the caller's to copy to `data`.
 task* make_task(std::size_t argument_bytes, std::size_t argument_alignment);
+// Has those wait for a task that wait for its parent's children or for its group. Not of a task for
+// run_now().
+void count_in(task& made);
+// Runs a new task before its parent goes on. Nobody can wait for it, so that nothing is counted.
+void run_now(task* made);
 // Has the team run a task that is ready.
 void make_ready(task* ready);
 // The same, of a task that the calling thread may not run where it is.

@@ -75,7 +75,12 @@ void make_tasks(const taskloop& given, const loop& what, unsigned long asked) {
     bounds[0] = static_cast<T>(what.value(first));
     bounds[1] = static_cast<T>(what.value(after));
     first = after;
-    if (deferred && at.ready.push(made)) {
+    if (!deferred) {
+      run_now(made);
+      continue;
+    }
+    count_in(*made);
+    if (at.ready.push(made)) {
       at.in->news.tell();
     } else {
       run(made);

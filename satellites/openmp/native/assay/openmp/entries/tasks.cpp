@@ -18,12 +18,8 @@ constexpr unsigned flag_final = 1U << 1U;
 constexpr unsigned flag_depend = 1U << 3U;
 constexpr unsigned flag_detach = 1U << 13U;
 
-// Runs a task before its maker goes on: `if(false)`, or inside of a final task.
-void run_at_once(task* made, bool detached) {
-  if (!detached) {
-    run(made);
-    return;
-  }
+// Runs a task before its maker goes on, until its `detach` event has happened, too.
+void run_until_event(task* made) {
   made->events.fetch_add(1, memory_order_relaxed);  // keeps it while we wait for its event
   run(made);
   work_until([&] { return made->events.load(memory_order_seq_cst) == 1; }, enter().current,
@@ -43,7 +39,11 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   const bool depends = (flags & flag_depend) != 0;
   const bool detached = (flags & flag_detach) != 0;
   deferred = deferred && !mine.current->final && (at.in->size > 1 || depends || detached);
-  task* const made = make_task(static_cast<std::size_t>(argument_bytes),
+  // `if(false)`, inside of a final task, or alone in its team.
+  const bool at_once = !deferred && !depends && !detached;
+  // The caller keeps the arguments meanwhile.
+  const bool in_place = at_once && copy == nullptr;
+  task* const made = make_task(in_place ? 0 : static_cast<std::size_t>(argument_bytes),
                                static_cast<std::size_t>(argument_alignment));
   made->function = function;
   made->final = made->final || (flags & flag_final) != 0;
@@ -52,18 +52,27 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
     *static_cast<void**>(detach) = made;
     if (data != nullptr) *static_cast<void**>(data) = made;
   }
-  if (copy != nullptr) {
+  if (in_place) {
+    made->data = data;
+  } else if (copy != nullptr) {
     copy(made->data, data);
   } else if (data != nullptr && argument_bytes != 0) {
     std::memcpy(made->data, data, static_cast<std::size_t>(argument_bytes));
   }
+  if (at_once) {
+    run_now(made);
+    return;
+  }
+  count_in(*made);
   release(made);
   if (depends) {
     if (!deferred) wait_for_dependences(dependence_list);
     if (!depend(*made, dependence_list)) return;
   }
-  if (!deferred) {
-    run_at_once(made, detached);
+  if (!deferred && detached) {
+    run_until_event(made);
+  } else if (!deferred) {
+    run(made);
   } else if (at.ready.push(made)) {
     at.in->news.offer();
   } else {
