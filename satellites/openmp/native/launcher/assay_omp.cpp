@@ -92,13 +92,19 @@ std::string output_of(std::vector<std::string> command) {
 // and runs nothing.
 std::map<std::string, elf_file> read_with_libraries(const fs::path& program) {
   std::map<std::string, elf_file> files{{program.string(), read_elf(program)}};
-  std::istringstream lines(
-      output_of({files.begin()->second.loader, "--list", fs::absolute(program).string()}));
+  const std::string loader = files.begin()->second.loader;
+  std::istringstream lines(output_of({loader, "--list", fs::absolute(program).string()}));
   for (std::string line; std::getline(lines, line);) {  // a tab, NAME => PATH (ADDRESS)
     const std::size_t arrow = line.find(" => /");
-    if (arrow == std::string::npos) continue;
-    const std::size_t path = arrow + 4;
-    files.emplace(line.substr(1, arrow - 1), read_elf(line.substr(path, line.rfind(" (") - path)));
+    const std::size_t end = line.rfind(" (");
+    if (end == std::string::npos) continue;
+    if (arrow != std::string::npos) {
+      const std::size_t path = arrow + 4;
+      files.emplace(line.substr(1, arrow - 1), read_elf(line.substr(path, end - path)));
+    } else if (const std::string path = line.substr(1, end - 1);  // a library that is named by its
+               path.find('/') != std::string::npos && path != loader) {  // path, or the loader
+      files.emplace(path, read_elf(path));
+    }
   }
   return files;
 }
@@ -229,6 +235,9 @@ int main(int argc, char** argv) {
       if (*word == "--") {
         ++word;
         break;
+      }
+      if (what != task::run) {
+        throw bad_request(*word + ": --statistics and --check don't go together, nor twice");
       }
       if (*word == "--statistics") {
         what = task::run_with_statistics;

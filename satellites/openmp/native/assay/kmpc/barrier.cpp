@@ -7,10 +7,9 @@
 //  - A region that libomp begins by itself, and one of a single thread, is another level than that
 //  of
 //    the innermost region known here; its threads meet at libomp's.
-//  - libomp runs tasks in its barrier, and knows which are left. Where one was made, threads meet
-//  at
-//    our barrier first, where each says whether it has made some, and then at libomp's; from then
-//    on at libomp's alone until the region ends.
+//  - libomp runs tasks in its barrier, and knows which are left. Where one was made, each thread
+//    says so as it comes to our barrier, and all go on to libomp's; from then on to libomp's alone
+//    until the region ends.
 // What else waits is libomp's: the end of a region, reductions, copyprivate, ordered, cancellation.
 //
 // A thread that runs ahead may call what is not here. That happens within the transaction, as does
@@ -52,6 +51,7 @@ struct meeting {
     std::array<bool, 2> made_tasks{};
   };
   std::vector<word> words;
+  alignas(64) atomic<bool> tasks{false};  // somebody made one in this region
 
   [[nodiscard]] bool made_tasks(std::uint32_t epoch) const {
     return std::ranges::any_of(words,
@@ -170,15 +170,32 @@ bool wait_at(meeting& team, thread& mine, const void* from) {
     team.news.tell();
     return team.made_tasks(epoch);
   }
-  const auto passed = [&] { return team.at.has_ended(epoch); };
+  // Tasks are run in libomp's barrier: who waits goes there as soon as there may be some. The flag
+  // first: if the epoch has not ended after that, then who made the task has not come to it yet, or
+  // has said so when it came. So all others go there, too.
+  const auto passed = [&] {
+    return team.tasks.load(memory_order_seq_cst) || team.at.has_ended(epoch);
+  };
   if (at != nullptr && omp::pays_at_barrier(*at) && !passed() &&
       omp::run_ahead(mine.ahead,
                      {.made_at = at, .came_true = is_over, .of = &team, .number = epoch})) {
     return false;
   }
-  const omp::statistics::wait waiting(omp::construct::barrier, from);
-  omp::wait_quietly(team.news, passed);
-  return team.made_tasks(epoch);
+  {
+    omp::statistics::wait waiting(omp::construct::barrier, from);
+    waiting.idle();
+    omp::wait_quietly(team.news, passed);
+  }
+  return !team.at.has_ended(epoch) || team.made_tasks(epoch);
+}
+
+void note_task() {
+  thread& mine = enter();
+  mine.made_tasks = true;
+  omp::statistics::used(omp::construct::task);
+  if (mine.team == nullptr || mine.team->tasks.load(memory_order_relaxed)) return;
+  mine.team->tasks.store(true, memory_order_seq_cst);
+  mine.team->news.tell();
 }
 
 }  // namespace
@@ -189,23 +206,31 @@ thread& self() noexcept {
 }
 
 ASSAY_OPENMP_ENTRY void __kmpc_fork_call(void* place, std::int32_t count, outlined function, ...) {
-  thread& mine = enter();
+  enter();
   omp::statistics::used(omp::construct::parallel);
+  // Of the last region that the thread was master of, for the next one. A region inside of this one
+  // finds none, and leaves its own.
+  static thread_local std::unique_ptr<meeting> kept;
+  std::unique_ptr<meeting> before = std::move(kept);
+  if (before != nullptr) before->tasks.store(false, memory_order_relaxed);
   region begun{.function = function,
                .words = {},
                .count = static_cast<std::size_t>(count),
                .level = real().level() + 1,
-               .team = std::exchange(mine.kept, nullptr)};
+               .team = before.get()};
   begun.words.resize(std::max(begun.count, in_registers));
   std::va_list words;
   va_start(words, function);
   for (std::size_t i = 0; i < begun.count; ++i) begun.words[i] = va_arg(words, void*);
   va_end(words);
-  // Relaxed, these two: the thread is alone with the region.
-  meeting* const before = begun.team.load(memory_order_relaxed);
   real().fork_call(place, 1, reinterpret_cast<outlined>(enter_region), &begun);
-  mine.kept = begun.team.load(memory_order_relaxed);
-  if (before != mine.kept) delete before;
+  // Relaxed: the thread is alone again. If it has another one now, the first was too small.
+  meeting* const used = begun.team.load(memory_order_relaxed);
+  if (used == before.get()) {
+    kept = std::move(before);
+  } else {
+    kept.reset(used);
+  }
 }
 
 ASSAY_OPENMP_ENTRY void __kmpc_barrier(void* place, std::int32_t number) {
@@ -219,9 +244,15 @@ ASSAY_OPENMP_ENTRY void __kmpc_barrier(void* place, std::int32_t number) {
 ASSAY_OPENMP_ENTRY void* __kmpc_omp_task_alloc(void* place, std::int32_t number, std::int32_t flags,
                                                std::size_t bytes, std::size_t shared_bytes,
                                                void* entry) {
-  enter().made_tasks = true;
-  omp::statistics::used(omp::construct::task);
+  note_task();
   return real().task_alloc(place, number, flags, bytes, shared_bytes, entry);
+}
+ASSAY_OPENMP_ENTRY void* __kmpc_omp_target_task_alloc(void* place, std::int32_t number,
+                                                      std::int32_t flags, std::size_t bytes,
+                                                      std::size_t shared_bytes, void* entry,
+                                                      std::int64_t device) {
+  note_task();
+  return real().target_task_alloc(place, number, flags, bytes, shared_bytes, entry, device);
 }
 // NOLINTEND(bugprone-reserved-identifier)
 

@@ -33,6 +33,7 @@ libomp find_all() {
   find(all.fork_call, "__kmpc_fork_call");
   find(all.barrier, "__kmpc_barrier");
   find(all.task_alloc, "__kmpc_omp_task_alloc");
+  find(all.target_task_alloc, "__kmpc_omp_target_task_alloc");
   find(all.level, "omp_get_level");
   find(all.num_threads, "omp_get_num_threads");
   find(all.thread_num, "omp_get_thread_num");

@@ -18,6 +18,9 @@ struct libomp {
   void (*barrier)(void* place, std::int32_t thread);
   void* (*task_alloc)(void* place, std::int32_t thread, std::int32_t flags, std::size_t bytes,
                       std::size_t shared_bytes, void* entry);
+  void* (*target_task_alloc)(void* place, std::int32_t thread, std::int32_t flags,
+                             std::size_t bytes, std::size_t shared_bytes, void* entry,
+                             std::int64_t device);
   int (*level)();
   int (*num_threads)();
   int (*thread_num)();

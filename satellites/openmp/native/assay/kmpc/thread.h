@@ -16,7 +16,6 @@ struct thread {
   unsigned number = 0;         // in the team
   bool made_tasks = false;     // in this region
   bool tasks = false;          // somebody of the team has, before its last barrier
-  meeting* kept = nullptr;     // of the last region that the thread was master of
   omp::prediction ahead;       // what it runs ahead of
 };
 

@@ -136,7 +136,9 @@ complaint read_num_threads(std::string_view text, settings& set) {
   do {
     const auto each = at.number(most_threads);
     if (!each || *each == 0) {
-      return "it takes numbers from 1, one for each level of nesting, such as 4 or 4,2";
+      return std::string("it takes numbers from 1 to ")
+          .append(std::to_string(most_threads))
+          .append(", one for each level of nesting, such as 4 or 4,2");
     }
     all.push_back(*each);
   } while (at.accept(','));
@@ -492,6 +494,9 @@ constexpr auto variables_known = std::to_array<variable>({
      [](std::string_view text, settings& set) -> complaint {
        for (const auto part : std::views::split(text, ',')) {
          set.wait_at.push_back(trimmed(std::string_view(part.begin(), part.end())));
+         if (set.wait_at.back().find("+0x") != std::string::npos) continue;
+         set.wait_at.clear();
+         return "it takes places as the statistics name them, such as my_program+0x12ab";
        }
        return {};
      }},

@@ -5,15 +5,25 @@
 #define ASSAY_OPENMP_EXCLUSION_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "assay/base/atomics.h"
+#include "assay/host/clock.h"
 #include "assay/locks/elided_lock.h"
 #include "assay/openmp/futex_lock.h"
 #include "assay/openmp/settings.h"
 #include "assay/openmp/statistics.h"
 
 namespace assay::omp {
+
+// What the calling thread waited for the section that it is in. Counted after that: in a
+// transaction, threads that count would meet.
+struct section_wait {
+  const void* at = nullptr;
+  std::uint64_t nanoseconds = 0;
+};
+inline thread_local constinit section_wait waited;
 
 class exclusion {
   struct without_backoff : sync::elision_apart {
@@ -40,17 +50,31 @@ class exclusion {
   // Blocking. `from`: the place in the program, for statistics.
   void lock(const void* from) {
     statistics::used(construct::critical);
-    const statistics::wait wait(construct::critical, from);
-    with_lock_in_use([](auto& in_use) { in_use.lock(); });
+    if (statistics::on) [[unlikely]] {
+      lock_and_count(from);
+    } else {
+      with_lock_in_use([](auto& in_use) { in_use.lock(); });
+    }
   }
   [[nodiscard]] bool try_lock() {
     return with_lock_in_use([](auto& in_use) { return in_use.try_lock(); });
   }
   void unlock() {
     with_lock_in_use([](auto& in_use) { in_use.unlock(); });
+    if (statistics::on && waited.nanoseconds != 0) [[unlikely]] {
+      statistics::count_wait(construct::critical, waited.at, waited.nanoseconds);
+      waited = {};
+    }
   }
 
  private:
+  void lock_and_count(const void* from) {
+    if (try_lock()) return;
+    const std::uint64_t began = host::now_ns();
+    with_lock_in_use([](auto& in_use) { in_use.lock(); });
+    waited = {.at = from, .nanoseconds = host::now_ns() - began + 1};
+  }
+
   const bool elides_;
   futex_lock plain_;
   sync::elided_lock<futex_lock, sync::elision_unobserved, without_backoff> elided_;

@@ -75,9 +75,7 @@ void record_arrival(place& at, std::uint32_t epoch) noexcept {
   if (spread < ~0U / each) at.ways.record(each, host::now_ns());
 }
 
-bool pays_at_barrier(const place& at) noexcept {
-  return at.ways.choice() == 1 && !at.waits_only.load(memory_order_relaxed);
-}
+bool pays_at_barrier(place& at) noexcept { return at.ways.choice() == 1 && pays_at_taskwait(at); }
 
 bool pays_at_taskwait(place& at) noexcept {
   if (at.waits_only.load(memory_order_relaxed)) return false;

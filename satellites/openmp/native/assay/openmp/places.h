@@ -28,7 +28,7 @@ struct alignas(64) place {
   atomic<std::uint64_t> too_early{0};  // what was waited for had not happened at the next call
   atomic<std::uint64_t> conflicts{0};
   atomic<std::uint64_t> too_large{0};
-  atomic<std::uint64_t> declined{0};  // taskwaits at which it was not tried
+  atomic<std::uint64_t> declined{0};  // waits at which it was not tried
   atomic<std::uint64_t> others{0};    // system calls, interrupts, page faults
 };
 
@@ -39,8 +39,8 @@ place& place_of(const void* address) noexcept;
 [[nodiscard]] bool may_run_ahead() noexcept;
 // By the first member of a team that comes to a barrier there, in an epoch of the barrier.
 void record_arrival(place& at, std::uint32_t epoch) noexcept;
-// Whether to run ahead at a barrier there.
-[[nodiscard]] bool pays_at_barrier(const place& at) noexcept;
+// Whether to run ahead at a barrier there: where that is the cheaper way, and as at a taskwait.
+[[nodiscard]] bool pays_at_barrier(place& at) noexcept;
 // Whether to run ahead at a taskwait there: for as long as every fourth attempt commits, and now
 // and then a few times to see whether it does by now.
 [[nodiscard]] bool pays_at_taskwait(place& at) noexcept;

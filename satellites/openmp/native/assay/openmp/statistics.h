@@ -35,8 +35,8 @@ inline void used(construct what) noexcept {
     count_use(what);
 }
 
-// Counts the time that it lives as waiting, less what the thread worked meanwhile. `from` is the
-// place in the program to which it is counted as well, if any.
+// Counts the time that it lives as waiting, less what the thread worked meanwhile, if it was ever
+// idle. `from` is the place in the program to which it is counted as well, if any.
 class wait {
  public:
   explicit wait(construct what, const void* from) noexcept : what_(what), from_(from) {
@@ -44,11 +44,14 @@ class wait {
       began_ = host::now_ns();
   }
   ~wait() {
-    if (on) [[unlikely]]
+    if (on && idle_) [[unlikely]]
       count_wait(what_, from_, host::now_ns() - began_ - worked_);
   }
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
+
+  // The thread found nothing to do.
+  void idle() noexcept { idle_ = true; }
 
   // Calls what may work, and returns whether it did.
   template <class Work>
@@ -66,6 +69,7 @@ class wait {
   const void* from_;
   std::uint64_t began_ = 0;
   std::uint64_t worked_ = 0;
+  bool idle_ = false;
 };
 
 }  // namespace statistics

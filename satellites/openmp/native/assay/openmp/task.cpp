@@ -38,6 +38,7 @@ void* take_memory(thread& mine) {
 }
 
 void free_task(task* gone) {
+  if (gone->outlives_itself) return;
   thread* const maker = gone->memory_of;
   gone->~task();
   release(gone);
@@ -201,8 +202,11 @@ void run_now(task* made) {
 
 void make_ready(task* ready) {
   release(ready);
-  member& at = *self().me;
-  if (at.in == ready->of && at.ready.push(ready)) {
+  const thread& mine = self();
+  member& at = *mine.me;
+  // Only what is below the present task: above all others in the queue is then what the thread may
+  // run wherever it waits.
+  if (at.in == ready->of && may_run(ready, mine.current) && at.ready.push(ready)) {
     at.in->news.tell_of_any();
     return;
   }
@@ -212,21 +216,33 @@ void make_ready(task* ready) {
 void run(task* one) {
   thread& mine = self();
   task* const before = mine.current;
-  if (!cancelled(*one)) {
-    mine.current = one;
-    acquire(one);
-    one->function(one->data);
-    static_cast<void>(enter());
-    mine.current = before;
+  if (cancelled(*one)) {
+    // Its body would have had somebody fulfil its event. If that happens all the same, it finds the
+    // task, with more events than will ever end.
+    if (one->events.load(memory_order_acquire) > 1) {
+      one->outlives_itself = true;
+      one->events.store(~0U / 2, memory_order_relaxed);
+    }
+    end_task(one);
+    return;
   }
+  mine.current = one;
+  acquire(one);
+  one->function(one->data);
+  static_cast<void>(enter());
+  mine.current = before;
   end_event(one);
 }
 
 void end_event(task* of) {
-  // Acquire and release: who ends the last event has seen what came before the others.
+  team& in = *of->of;  // who waits for the event may free the task
+  // Acquire and release: who ends the last event has seen what came before the others. Sequentially
+  // consistent for who waits for all but one, as events.h asks for.
   if (of->events.load(memory_order_acquire) == 1 ||
-      of->events.fetch_sub(1, memory_order_acq_rel) == 1) {
+      of->events.fetch_sub(1, memory_order_seq_cst) == 1) {
     end_task(of);
+  } else {
+    in.news.tell();
   }
 }
 

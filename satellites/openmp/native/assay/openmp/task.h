@@ -63,6 +63,7 @@ struct alignas(64) task {
   variables icv{};
   unsigned depth = 0;  // of its parents
   bool final = false;
+  bool outlives_itself = false;   // cancelled, with an event that somebody may still fulfil
   atomic<unsigned> events{1};     // until 0 it has not ended: its body, and its `detach` event
   atomic<unsigned> waits_for{0};  // predecessors, while it is not ready
   std::unique_ptr<dependences> places;  // of its children; used by the thread that runs it

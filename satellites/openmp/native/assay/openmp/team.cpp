@@ -333,10 +333,20 @@ thread& adopt() {
 }
 
 // Fork. A child has the thread that forked, and nobody else: wherever that is, it is alone in its
-// teams, and what it shares them with is forgotten. Only the program's own tasks that others had
-// are lost to a child that forks inside of one.
+// teams, and has the tasks that nobody had begun. Those that other threads ran are lost: a child
+// that waits for one waits for ever.
 void before_fork() { in_reserve().mutex.lock(); }
 void after_fork() { in_reserve().mutex.unlock(); }
+
+// Tasks that nobody has begun. There is one thread, so that queues may be emptied from any end.
+void take_over_tasks(team& from, team& to) {
+  for (const auto& each : from.members) {
+    while (task* const ready = each->ready.steal()) to.left.push_back(ready);
+  }
+  to.left.insert(to.left.end(), from.left.begin(), from.left.end());
+  for (task* const each : to.left) each->of = &to;
+  to.left_count.store(to.left.size(), memory_order_relaxed);
+}
 
 void after_fork_in_child() {
   reserve& all = in_reserve();
@@ -366,6 +376,7 @@ void after_fork_in_child() {
     if (&now != &before) {
       now.by = &mine;
       now.at = before.at;
+      take_over_tasks(*before.in, *alone);
       prepare_region(*alone, before.implicit_task.icv, nullptr);
       if (mine.current == &before.implicit_task) mine.current = &now.implicit_task;
     }

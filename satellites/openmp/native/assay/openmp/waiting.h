@@ -32,10 +32,12 @@ class patience {
   [[nodiscard]] bool look_again() noexcept {
     const settings& set = process_settings();
     const bool crowded = in_teams.load(memory_order_relaxed) > static_cast<int>(set.processors);
-    const unsigned most = set.waiting == wait_policy::active    ? ~0U
-                          : set.waiting == wait_policy::passive ? 1
-                          : crowded                             ? looks_if_crowded
-                                                                : at_most_;
+    const bool active = set.waiting == wait_policy::active;
+    const unsigned most = set.waiting == wait_policy::passive ? 1
+                          : crowded && active                 ? looks_if_crowded_and_active
+                          : crowded                           ? looks_if_crowded
+                          : active                            ? ~0U
+                                                              : at_most_;
     if (looked_ >= most) return false;
     ++looked_;
     sync::backoff::pause();
@@ -46,6 +48,7 @@ class patience {
  private:
   // Few, and then a sleep: to give up the processor lets others have it as well, for milliseconds.
   static constexpr unsigned looks_if_crowded = 2;
+  static constexpr unsigned looks_if_crowded_and_active = 100;
 
   const unsigned at_most_;
   unsigned looked_ = 0;

@@ -28,6 +28,7 @@ void work_until(const Condition& holds, const task* within, construct where,
       looked = 0;
       continue;
     }
+    wait.idle();
     if (patience.look_again()) continue;
     const std::uint32_t key = news.prepare();
     if (holds() || wait.works([&] { return run_one(within); })) {

@@ -22,7 +22,9 @@ std::uint64_t quotient_up(std::uint64_t number, std::uint64_t by) {
 
 template <class Ready>
 void wait_for(events& news, const Ready& ready) {
-  const statistics::wait waiting(construct::other, nullptr);
+  if (ready()) return;
+  statistics::wait waiting(construct::other, nullptr);
+  waiting.idle();
   wait_quietly(news, ready);
 }
 
