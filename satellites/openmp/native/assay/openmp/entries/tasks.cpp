@@ -71,9 +71,7 @@ ASSAY_OPENMP_ENTRY void GOMP_task(void (*function)(void*), void* data, void (*co
   }
   if (!deferred && detached) {
     run_until_event(made);
-  } else if (!deferred) {
-    run(made);
-  } else if (at.ready.push(made)) {
+  } else if (deferred && at.ready.push(made)) {
     at.in->news.offer();
   } else {
     run(made);
