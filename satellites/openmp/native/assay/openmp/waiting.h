@@ -1,14 +1,16 @@
 // How long a thread that waits looks again and again before it sleeps.
 //
 // Looking costs a processor that another thread may need, sleeping costs some microseconds on both
-// sides. So a thread looks for a while where each thread that is in a team has a processor, and
-// sleeps nearly at once where there are more. Those that sleep count as well: the kernel may put
-// two that are awake on one processor, where the one that looks would keep the other from working.
+// sides. So a thread looks for a while where each thread that is in a team has a processor. Where
+// there are more, it gives up its processor some times, and then sleeps. Those that sleep count as
+// well: the kernel may put two that are awake on one processor, where the one that looks would keep
+// the other from working.
 
 #ifndef ASSAY_OPENMP_WAITING_H_
 #define ASSAY_OPENMP_WAITING_H_
 
 #include <cstdint>
+#include <thread>
 
 #include "assay/base/atomics.h"
 #include "assay/base/backoff.h"
@@ -40,15 +42,20 @@ class patience {
                                                               : at_most_;
     if (looked_ >= most) return false;
     ++looked_;
-    sync::backoff::pause();
+    if (crowded) {
+      std::this_thread::yield();
+    } else {
+      sync::backoff::pause();
+    }
     return true;
   }
   void reset() noexcept { looked_ = 0; }
 
  private:
-  // Few, and then a sleep: to give up the processor lets others have it as well, for milliseconds.
-  static constexpr unsigned looks_if_crowded = 2;
-  static constexpr unsigned looks_if_crowded_and_active = 100;
+  // Who has no processor gets that of who waits. That is often one of those that are waited for,
+  // and takes less than a sleep. Then a sleep: others may keep the processor for milliseconds.
+  static constexpr unsigned looks_if_crowded = 64;
+  static constexpr unsigned looks_if_crowded_and_active = 1000;
 
   const unsigned at_most_;
   unsigned looked_ = 0;
