@@ -36,6 +36,7 @@ void set_up(workshare& here, const loop& what, unsigned threads) {
     mine.chunk = 0;
   }
   if (mine.kind != schedule_kind::fixed) mine.chunk = std::max<std::uint64_t>(mine.chunk, 1);
+  if (threads == 1) mine.ordered = false;  // it waits for nobody
   if (mine.doacross) {
     // Chunks of one size, so that an iteration's number tells its chunk. Large ones, as `guided`
     // begins with, would make the others wait.
