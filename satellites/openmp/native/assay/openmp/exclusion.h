@@ -11,11 +11,33 @@
 #include "assay/base/atomics.h"
 #include "assay/host/clock.h"
 #include "assay/locks/elided_lock.h"
+#include "assay/locks/transaction.h"
 #include "assay/openmp/futex_lock.h"
 #include "assay/openmp/settings.h"
 #include "assay/openmp/statistics.h"
 
 namespace assay::omp {
+
+// Counts for statistics what becomes of sections that begin as transactions (elision.h).
+struct elision_counted {
+  static void created() noexcept {}
+  static void attempted() noexcept { count(elision_event::begun); }
+  static void committed() noexcept { count(elision_event::committed); }
+  static void found_held() noexcept { count(elision_event::lock_held); }
+  static void aborted(sync::transaction::cause why) noexcept {
+    using sync::transaction::cause;
+    count(why == cause::conflict   ? elision_event::conflict
+          : why == cause::capacity ? elision_event::too_large
+                                   : elision_event::other);
+  }
+  static void fell_back() noexcept { count(elision_event::locked); }
+
+ private:
+  static void count(elision_event what) noexcept {
+    if (statistics::on) [[unlikely]]
+      statistics::count_elision(what);
+  }
+};
 
 // What the calling thread waited for the section that it is in. Counted after that: in a
 // transaction, threads that count would meet.
@@ -77,8 +99,8 @@ class exclusion {
 
   const bool elides_;
   futex_lock plain_;
-  sync::elided_lock<futex_lock, sync::elision_unobserved, without_backoff> elided_;
-  sync::elided_lock<futex_lock> patient_;
+  sync::elided_lock<futex_lock, elision_counted, without_backoff> elided_;
+  sync::elided_lock<futex_lock, elision_counted> patient_;
 };
 
 // The one of a critical section with a name, for which compilers give a pointer that is null at

@@ -27,6 +27,7 @@ struct counts {
   std::array<counter, names.size()> uses;
   std::array<counter, names.size()> waits;
   std::array<counter, names.size()> nanoseconds;
+  std::array<counter, static_cast<std::size_t>(elision_event::locked) + 1> elisions;
 };
 
 // Never freed: threads count until the process is gone.
@@ -47,6 +48,25 @@ counts& of_this_thread() {
     all().threads.push_back(mine);
   }
   return *mine;
+}
+
+unsigned long long all_of(elision_event what) {
+  std::uint64_t sum = 0;
+  for (const counts* each : all().threads) {
+    sum += each->elisions[static_cast<std::size_t>(what)].value.load(memory_order_relaxed);
+  }
+  return sum;
+}
+
+void print_elisions() {
+  if (all_of(elision_event::begun) == 0) return;
+  std::fprintf(stderr,
+               "critical sections as transactions: %llu; committed %llu, lock held %llu, conflicts "
+               "%llu, too large %llu, others %llu; under the lock: %llu\n",
+               all_of(elision_event::begun), all_of(elision_event::committed),
+               all_of(elision_event::lock_held), all_of(elision_event::conflict),
+               all_of(elision_event::too_large), all_of(elision_event::other),
+               all_of(elision_event::locked));
 }
 
 // When the program ends. Of programs that it starts without OpenMP there is nothing to say.
@@ -70,6 +90,7 @@ counts& of_this_thread() {
                  static_cast<unsigned long long>(uses), static_cast<unsigned long long>(waits),
                  static_cast<double>(nanoseconds) / 1e6);
   }
+  print_elisions();
   print_places(stderr);
 }
 
@@ -89,6 +110,10 @@ void count_wait(construct what, const void* from, std::uint64_t nanoseconds) noe
   place& at = place_of(from);
   at.waits.fetch_add(1, memory_order_relaxed);
   at.waited_ns.fetch_add(nanoseconds, memory_order_relaxed);
+}
+
+void count_elision(elision_event what) noexcept {
+  of_this_thread().elisions[static_cast<std::size_t>(what)].add(1);
 }
 
 }  // namespace assay::omp::statistics

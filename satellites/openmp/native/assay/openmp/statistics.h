@@ -23,12 +23,25 @@ enum class construct : std::size_t {
   other
 };
 
+// What becomes of a critical section that begins as a transaction.
+enum class elision_event : std::size_t {
+  begun,
+  committed,
+  lock_held,
+  conflict,
+  too_large,
+  other,
+  locked
+};
+
 namespace statistics {
 
 extern const bool on;  // constant after the library was loaded
 
 void count_use(construct what) noexcept;
 void count_wait(construct what, const void* from, std::uint64_t nanoseconds) noexcept;
+
+void count_elision(elision_event what) noexcept;
 
 inline void used(construct what) noexcept {
   if (on) [[unlikely]]

@@ -1,4 +1,4 @@
-"""Programs with transactions of their own under the emulator: the documented hazard, and its remedies."""
+"""Programs under the emulator: transactions of their own, the documented hazard, elided critical sections."""
 
 import os
 import re
@@ -45,3 +45,28 @@ def test_the_hazard_is_found_and_each_remedy_ends_it(compiler: str, tmp_path: Pa
     assert places
     for remedy in ({"ASSAY_OMP_SPECULATION": "off"}, {"ASSAY_OMP_WAIT_AT": ",".join(places)}):
         assert emulated(program, **remedy).stdout == "0 times too early\n"
+
+
+CRITICAL = """
+#include <omp.h>
+static long counts[2][64];
+int main() {
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < 500; ++i) {
+#pragma omp critical
+    ++counts[omp_get_thread_num()][0];
+  }
+  return counts[0][0] != 500 || counts[1][0] != 500;
+}"""
+
+
+def test_statistics_say_what_becomes_of_elided_critical_sections(compiler: str, tmp_path: Path) -> None:
+    program = compiled(tmp_path, "critical", CRITICAL, "-O2", "-fopenmp", compiler=compiler)
+    done = emulated(program, "--statistics", ASSAY_OMP_CRITICAL="elision")
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"^critical sections as transactions: (\d+); committed (\d+), .*: (\d+)$", done.stderr, re.M)
+    assert found is not None, done.stderr
+    begun, committed, under_lock = map(int, found.groups())
+    assert 0 < committed <= begun
+    assert committed + under_lock == 1000
+    assert "as transactions" not in emulated(program, "--statistics", ASSAY_OMP_CRITICAL="none").stderr
