@@ -114,6 +114,15 @@ TEST(environment, wrong_words_are_answered_with_the_nearest) {
               HasSubstr("OMP_NUM_THREDS is not known: did you mean OMP_NUM_THREADS?"));
 }
 
+TEST(environment, more_threads_than_are_allowed_are_named) {
+  const std::vector<std::string> both{"OMP_NUM_THREADS=9", "OMP_THREAD_LIMIT=2"};
+  EXPECT_THAT(
+      read_environment(both, 4).complaints,
+      ElementsAre("OMP_NUM_THREADS asks for 9 threads, and OMP_THREAD_LIMIT allows 2: teams "
+                  "have no more"));
+  EXPECT_THAT(complaint_about("ASSAY_OMP_WAIT_AT=my_program"), HasSubstr("my_program+0x12ab"));
+}
+
 TEST(environment, wrong_values_are_answered_with_what_is_right) {
   for (const char* const wrong : {"OMP_NUM_THREADS=0",
                                   "OMP_NUM_THREADS=",

@@ -584,6 +584,12 @@ environment_reading read_environment(std::span<const std::string> variables, uns
     }
   }
   complete(reading.set, levels_given);
+  const auto& wanted = reading.set.num_threads;
+  if (!wanted.empty() && wanted.front() > reading.set.thread_limit) {
+    reading.complaints.push_back("OMP_NUM_THREADS asks for " + std::to_string(wanted.front()) +
+                                 " threads, and OMP_THREAD_LIMIT allows " +
+                                 std::to_string(reading.set.thread_limit) + ": teams have no more");
+  }
   for (const std::string_view given : variables) {
     const auto wrong = misspelt(given.substr(0, given.find('=')));
     if (wrong) reading.complaints.push_back(*wrong);
