@@ -64,7 +64,8 @@ def test_statistics_say_what_becomes_of_elided_critical_sections(compiler: str, 
     program = compiled(tmp_path, "critical", CRITICAL, "-O2", "-fopenmp", compiler=compiler)
     done = emulated(program, "--statistics", ASSAY_OMP_CRITICAL="elision")
     assert done.returncode == 0, done.stderr
-    found = re.search(r"^critical sections as transactions: (\d+); committed (\d+), .*: (\d+)$", done.stderr, re.M)
+    line = r"^critical sections as transactions: (\d+); committed (\d+), .*: (\d+)$"
+    found = re.search(line, done.stderr, re.MULTILINE)
     assert found is not None, done.stderr
     begun, committed, under_lock = map(int, found.groups())
     assert 0 < committed <= begun

@@ -1,6 +1,6 @@
-// Exceptions that are thrown and caught inside of a region: in a task, a loop, a critical section, a
-// region within it, and after a barrier, ahead of which a thread may run. It says what is wrong and
-// exits with 1, or prints nothing.
+// Exceptions that are thrown and caught inside of a region: in a task, a loop, a critical section,
+// a region within it, and after a barrier, ahead of which a thread may run. It says what is wrong
+// and exits with 1, or prints nothing.
 #include <cstdio>
 #include <stdexcept>
 #include <string>
