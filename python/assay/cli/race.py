@@ -243,7 +243,7 @@ def run_race(
     """Rehearse a race, run it, and print its answer.
 
     Args:
-        race: what is asked.
+        race: the entrants and what is compared.
         path: the file of its experiment, which need not exist; commands run in its folder.
         began: when the command did, on the monotonic clock.
         within_s: how long it may take from then on.

@@ -131,7 +131,7 @@ def _race(
         name: of the race's experiment.
         commands: what each is called, and its assignments and words.
         threads: numbers of threads to race with; none: as many as the environment says.
-        smallest_effect: differences below so many percent are called equivalent.
+        smallest_effect: in percent; smaller differences are called equivalent.
         input_file: what the program reads on standard input, if anything.
         ignore_failure: whether runs count that exit with another code than 0.
     """

@@ -4,9 +4,8 @@
 // libomp does not say who has come to its barrier. So each parallel region is called through
 // enter_region(), where its threads learn that they are a team, and meet at a barrier of ours. All
 // of a team go to the same barrier, ours or libomp's, as all of them see the same:
-//  - A region that libomp begins by itself, and one of a single thread, is another level than that
-//  of
-//    the innermost region known here; its threads meet at libomp's.
+//  - Threads of a region that libomp began without us, or that has one thread, meet at libomp's.
+//    They see it by the level, which is not that of the innermost region known here.
 //  - libomp runs tasks in its barrier, and knows which are left. Where one was made, each thread
 //    says so as it comes to our barrier, and all go on to libomp's; from then on to libomp's alone
 //    until the region ends.
@@ -44,9 +43,9 @@ struct meeting {
   omp::barrier at;
   omp::events news;
 
-  // Of each member, whether it has made tasks before it came to the barrier: for epochs by turns,
-  // as it may come to the next one before others have read what it said at this one. Written before
-  // it comes, read after all have.
+  // What each member says at the barrier: whether it has made tasks. Two words, for even and odd
+  // epochs: a member may come to the next epoch before others have read its word of this one. It
+  // writes its word before it comes, and others read it after all have come.
   struct alignas(64) word {
     std::array<bool, 2> made_tasks{};
   };
@@ -208,8 +207,8 @@ thread& self() noexcept {
 ASSAY_OPENMP_ENTRY void __kmpc_fork_call(void* place, std::int32_t count, outlined function, ...) {
   enter();
   omp::statistics::used(omp::construct::parallel);
-  // Of the last region that the thread was master of, for the next one. A region inside of this one
-  // finds none, and leaves its own.
+  // A master keeps the meeting of its last region for the next one. While it is in a region it
+  // keeps none, so that a region inside makes and keeps its own.
   static thread_local std::unique_ptr<meeting> kept;
   std::unique_ptr<meeting> before = std::move(kept);
   if (before != nullptr) before->tasks.store(false, memory_order_relaxed);

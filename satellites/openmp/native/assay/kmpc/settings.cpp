@@ -3,39 +3,22 @@
 
 #include "assay/openmp/settings.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-#include <string>
+#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "assay/base/asymmetric_fence.h"
 #include "assay/openmp/environment.h"
 
 namespace assay::omp {
-namespace {
-
-settings read() {
-  std::vector<std::string> variables;
-  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
-    const std::string variable(*each);
-    if (variable.starts_with("ASSAY_OMP_") || variable.starts_with("OMP_WAIT_POLICY=")) {
-      variables.push_back(variable);
-    }
-  }
-  auto [set, complaints] = read_environment(variables, std::thread::hardware_concurrency());
-  for (const std::string& complaint : complaints) {
-    std::fprintf(stderr, "libassay-kmpc: %s\n", complaint.c_str());
-  }
-  return set;
-}
-
-}  // namespace
 
 const settings& process_settings() noexcept {
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
-  static const settings* const once = new settings(read());
+  static const settings* const once = new settings(read_process_environment(
+      "libassay-kmpc",
+      [](std::string_view variable) {
+        return variable.starts_with("ASSAY_OMP_") || variable.starts_with("OMP_WAIT_POLICY=");
+      },
+      std::thread::hardware_concurrency()));
   return *once;
 }
 

@@ -1,10 +1,13 @@
 #include "assay/openmp/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <ranges>
@@ -595,6 +598,19 @@ environment_reading read_environment(std::span<const std::string> variables, uns
     if (wrong) reading.complaints.push_back(*wrong);
   }
   return reading;
+}
+
+settings read_process_environment(const char* library, bool (*wanted)(std::string_view),
+                                  unsigned processors) {
+  std::vector<std::string> variables;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    if (wanted(*each)) variables.emplace_back(*each);
+  }
+  auto [set, complaints] = read_environment(variables, processors);
+  for (const std::string& complaint : complaints) {
+    std::fprintf(stderr, "%s: %s\n", library, complaint.c_str());
+  }
+  return set;
 }
 
 std::string describe(const settings& set, bool all) {

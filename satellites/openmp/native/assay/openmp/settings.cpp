@@ -1,10 +1,7 @@
 #include "assay/openmp/settings.h"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <string>
-#include <vector>
+#include <string_view>
 
 #include "assay/base/asymmetric_fence.h"
 #include "assay/openmp/affinity.h"
@@ -12,26 +9,12 @@
 #include "assay/openmp/team.h"
 
 namespace assay::omp {
-namespace {
-
-settings read() {
-  std::vector<std::string> variables;
-  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
-    variables.emplace_back(*each);
-  }
-  auto [set, complaints] =
-      read_environment(variables, static_cast<unsigned>(usable_processors().size()));
-  for (const std::string& complaint : complaints) {
-    std::fprintf(stderr, "libassay-gomp: %s\n", complaint.c_str());
-  }
-  return set;
-}
-
-}  // namespace
 
 const settings& process_settings() noexcept {
   // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): a program without memory ends
-  static const settings* const once = new settings(read());
+  static const settings* const once = new settings(read_process_environment(
+      "libassay-gomp", [](std::string_view) { return true; },
+      static_cast<unsigned>(usable_processors().size())));
   return *once;
 }
 

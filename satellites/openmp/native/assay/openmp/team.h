@@ -76,7 +76,8 @@ struct team {
   barrier last;   // at the end of the region: another one, as a cancelled barrier forgets who came
   alignas(64) atomic<std::uint32_t> begun{0};  // regions; the others wait for the next
   alignas(64) atomic<bool> cancelled{false};
-  // The workshare before the barrier that members come to as their so many-th: cancelled. 0: none.
+  // A cancelled workshare, known by the barrier after it: the number of barriers that each member
+  // has come to by then. 0: none.
   atomic<std::uint64_t> workshare_cancelled{0};
   atomic<bool> disbanded{false};
   atomic<unsigned> gone{0};  // threads that will touch it no more, once it is disbanded
