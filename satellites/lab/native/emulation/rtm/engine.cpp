@@ -2,15 +2,16 @@
 // touch, and makes what they wrote everybody's at once.
 //
 // XBEGIN raises SIGILL where a processor has no RTM. The handler gives the registers to the
-// emulator and lets it run until XEND. A page is copied when the transaction first touches it;
-// which of its bytes the transaction read, and which it wrote, is noted. At XEND all other threads
-// are stopped (stopped_threads.h). If every byte that was read before it was written still is as it
-// was read, the transaction is as if it had happened at this moment: what it wrote is written, and
-// the thread goes on behind XEND. Otherwise, or if anything else ends it, the thread goes on where
-// XBEGIN says, with the status of an abort in eax, and nothing has happened.
+// emulator and lets it run until XEND. A page is copied when the transaction first touches it, and
+// each of its lines anew when it first touches that line, as what is on the page otherwise may have
+// been touched long before; which bytes the transaction read, and which it wrote, is noted. At XEND
+// all other threads are stopped (stopped_threads.h). If every byte that was read before it was
+// written still is as it was read, the transaction is as if it had happened at this moment: what it
+// wrote is written, and the thread goes on behind XEND. Otherwise, or if anything else ends it, the
+// thread goes on where XBEGIN says, with the status of an abort in eax, and nothing has happened.
 //
 // Bytes are compared by value, as Dalessandro et al. (2010, NOrec) do: a byte that was changed and
-// changed back is no conflict. A transaction may meet pages of different moments, which hardware
+// changed back is no conflict. A transaction may meet lines of different moments, which hardware
 // does not let it see. Nobody can tell: what it does with them is thrown away, whatever it is.
 
 #include "emulation/rtm/engine.h"
@@ -132,7 +133,7 @@ struct totals {
 
 struct alignas(page_bytes) page {
   std::array<std::uint8_t, page_bytes> now;     // what the transaction sees; the emulator's memory
-  std::array<std::uint8_t, page_bytes> copied;  // what it was when it was copied
+  std::array<std::uint8_t, page_bytes> copied;  // what each line was when it was copied
   std::array<std::uint8_t, page_bytes> at_end;  // what it is when the transaction ends
   std::array<std::uint64_t, page_bytes / 64> read;     // bits: bytes read before they were written
   std::array<std::uint64_t, page_bytes / 64> written;  // bits: bytes written
@@ -421,6 +422,15 @@ class emulator {
     ::uc_emu_stop(engine);
   }
 
+  // Before the transaction first touches a line. False if the page is no longer there.
+  static bool copy_line(page& in, std::uint64_t offset) {
+    const std::uint64_t first = offset / line_bytes * line_bytes;
+    if (((in.read_lines | in.written_lines) >> offset / line_bytes & 1U) != 0) return true;
+    if (!copy_from(in.address + first, &in.copied[first], line_bytes)) return false;
+    std::copy_n(&in.copied[first], line_bytes, &in.now[first]);
+    return true;
+  }
+
   // Notes bytes as read or written, and says whether the cache has room for their line.
   bool note(page& in, std::uint64_t offset, bool writes) {
     std::uint64_t& written = in.written[offset / 64];
@@ -450,7 +460,7 @@ class emulator {
     seen_.detail = address;
     for (std::uint64_t at = address; at < address + bytes; ++at) {
       page* const in = touch(at);
-      if (in == nullptr) {
+      if (in == nullptr || !copy_line(*in, at % page_bytes)) {
         stop(ended::page_fault);
         return false;
       }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include <algorithm>
 #include <array>
@@ -568,6 +569,36 @@ TEST_F(rtm, another_threads_change_is_a_conflict) {
   over.store(true);
   other.join();
   EXPECT_EQ(status & again, again);
+}
+
+// A transaction that has touched one line of a page sees what another thread writes into another
+// line of it after that, if it reads that line later. Without that it never ends.
+TEST_F(rtm, another_threads_change_beside_what_it_has_touched_is_seen) {
+  struct alignas(4096) {
+    alignas(64) std::atomic<std::uint64_t> touched{0};
+    alignas(64) std::atomic<std::uint64_t> written{0};  // when: the time stamp counter
+  } page;
+  const auto wait = [](std::uint64_t cycles) {
+    for (const std::uint64_t start = __rdtsc(); __rdtsc() - start < cycles;) continue;
+  };
+  for (bool seen = false; !seen;) {
+    std::atomic<bool> begins{false};
+    std::thread other([&] {
+      while (!begins.load()) continue;
+      wait(1'000'000);
+      page.written.store(__rdtsc());
+    });
+    begins.store(true);
+    if (begin() == begun) {
+      page.touched.load(std::memory_order_relaxed);
+      const std::uint64_t since = __rdtsc();
+      wait(4'000'000);
+      const bool later = page.written.load(std::memory_order_relaxed) > since;
+      end();
+      seen = later;
+    }
+    other.join();
+  }
 }
 
 }  // namespace

@@ -236,7 +236,11 @@ ASSAY_OPENMP_ENTRY void __kmpc_barrier(void* place, std::int32_t number) {
   thread& mine = enter();
   omp::statistics::used(omp::construct::barrier);
   const bool ours = mine.in != nullptr && !mine.tasks && real().level() == mine.in->level;
-  if (ours) mine.tasks = wait_at(*mine.team, mine, __builtin_return_address(0));
+  if (ours) {
+    const void* const from = omp::in_program(__builtin_return_address(0),
+                                             reinterpret_cast<const void*>(mine.in->function));
+    mine.tasks = wait_at(*mine.team, mine, from);
+  }
   if (!ours || mine.tasks) real().barrier(place, number);
 }
 

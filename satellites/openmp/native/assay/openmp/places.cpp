@@ -13,6 +13,13 @@
 #include "assay/locks/transaction.h"
 #include "assay/openmp/settings.h"
 
+// Where this library begins, and where its code ends: by the linker. NOLINTBEGIN(*-identifier*)
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __ehdr_start;
+[[gnu::visibility("hidden")]] extern const char etext;
+}
+// NOLINTEND(*-identifier*)
+
 namespace assay::omp {
 namespace {
 
@@ -40,6 +47,12 @@ std::string name_of(const void* address) {
   std::snprintf(text.data(), text.size(), "+0x%zx", offset);
   const char* const slash = std::strrchr(found.dli_fname, '/');
   return std::string(slash == nullptr ? found.dli_fname : slash + 1) + text.data();
+}
+
+const void* in_program(const void* returns_to, const void* function) noexcept {
+  const bool is_here = !std::less<>{}(returns_to, static_cast<const void*>(&__ehdr_start)) &&
+                       std::less<>{}(returns_to, static_cast<const void*>(&etext));
+  return is_here ? function : returns_to;
 }
 
 place& place_of(const void* address) noexcept {

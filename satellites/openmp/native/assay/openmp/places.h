@@ -32,6 +32,10 @@ struct alignas(64) place {
   atomic<std::uint64_t> others{0};    // system calls, interrupts, page faults
 };
 
+// The place in the program of a call of the runtime. That is the address to which the call returns,
+// or, where that is in this library, the region's or the task's function: if a function's last act
+// is a call, compilers have the call return to what called the function.
+[[nodiscard]] const void* in_program(const void* returns_to, const void* function) noexcept;
 // Lock-free. All places beyond the first 500 or so share one.
 place& place_of(const void* address) noexcept;
 

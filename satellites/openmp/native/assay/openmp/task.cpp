@@ -278,18 +278,19 @@ void open_group(bool of_workshare) {
   mine.group = group;
 }
 
-void close_group(const void* from) {
+void close_group(const void* returns_to) {
   statistics::used(construct::taskgroup);
   task& mine = *self().current;
   const std::unique_ptr<taskgroup> group(mine.group);
   // (3) in end_task()
   work_until([&] { return group->unfinished.load(memory_order_seq_cst) == 0; }, &mine,
-             construct::taskgroup, from);
+             construct::taskgroup,
+             in_program(returns_to, reinterpret_cast<const void*>(mine.function)));
   acquire(group.get());
   mine.group = group->outer;
 }
 
-void wait_for_children(const void* from) {
+void wait_for_children(const void* returns_to) {
   statistics::used(construct::taskwait);
   thread& mine = self();
   const task* const here = mine.current;
@@ -297,6 +298,7 @@ void wait_for_children(const void* from) {
     acquire(here);
     return;
   }
+  const void* const from = in_program(returns_to, reinterpret_cast<const void*>(here->function));
   if (may_run_ahead()) {
     const auto have_ended = [](const prediction& children) {
       return static_cast<const task*>(children.of)->children_ended();

@@ -91,15 +91,15 @@ void end_event(task* of);
 // if none was found.
 bool run_one(const task* within);
 // taskgroup: tasks that the present task makes between the two, and those that they make, have
-// ended after close_group(), which runs tasks below the present one meanwhile. `from` is the place
-// in the program, for statistics.
+// ended after close_group(), which runs tasks below the present one meanwhile. `returns_to` is
+// where the program's call returns.
 void open_group(bool of_workshare);
-void close_group(const void* from);
+void close_group(const void* returns_to);
 // Whether a task that was not begun shall not be, nor one that comes to a cancellation point go on.
 [[nodiscard]] bool cancelled(const task& one);
-// taskwait, at a place in the program: returns when all children have ended, and runs tasks below
+// taskwait: returns when all children have ended, and runs tasks below
 // the present one meanwhile.
-void wait_for_children(const void* from);
+void wait_for_children(const void* returns_to);
 
 }  // namespace assay::omp
 

@@ -254,6 +254,7 @@ void begin_implicit_task(member& each, const variables& icv, taskgroup* group) {
   implicit.children.store(task::whole, memory_order_relaxed);
   implicit.places.reset();
   implicit.group = group;
+  implicit.function = each.in->function;
   implicit.icv = icv;
   implicit.final = false;
   each.singles = 0;
@@ -494,7 +495,7 @@ void run_parallel(void (*function)(void*), void* data, unsigned threads, unsigne
   end_parallel();
 }
 
-bool wait_at_barrier(const void* from, bool cancellable) {
+bool wait_at_barrier(const void* returns_to, bool cancellable) {
   const auto is_over = [](const prediction& epoch) {
     return static_cast<const barrier*>(epoch.of)->has_ended(epoch.number);
   };
@@ -502,6 +503,8 @@ bool wait_at_barrier(const void* from, bool cancellable) {
   member& as = *mine.me;
   team& in = *as.in;
   statistics::used(construct::barrier);
+  const void* const from =
+      in_program(returns_to, reinterpret_cast<const void*>(as.implicit_task.function));
   const auto cancelled = [&] { return cancellable && in.cancelled.load(memory_order_seq_cst); };
   if (!as.implicit_task.alone()) {
     work_until([&] { return as.implicit_task.alone(); }, nullptr, construct::barrier, from);

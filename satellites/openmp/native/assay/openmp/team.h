@@ -135,9 +135,9 @@ void begin_parallel(void (*function)(void*), void* data, unsigned threads, unsig
 void end_parallel();
 // Has threads that the calling one keeps for its next region wait for anybody's.
 void let_threads_go();
-// The barrier construct, at a place in the program. With `cancellable`, returns true, at any time,
-// if the region was cancelled.
-bool wait_at_barrier(const void* from, bool cancellable);
+// The barrier construct, called by what it `returns_to`. With `cancellable`, returns true, at any
+// time, if the region was cancelled.
+bool wait_at_barrier(const void* returns_to, bool cancellable);
 
 }  // namespace assay::omp
 
