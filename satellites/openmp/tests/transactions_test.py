@@ -37,12 +37,16 @@ def test_transactions_of_the_program_itself_happen_once(compiler: str, tmp_path:
 
 def test_a_thread_runs_ahead_of_another(compiler: str, tmp_path: Path) -> None:
     """The program ends when one has; on a busy machine others are tried before."""
-    program = compiled(tmp_path, "ahead", (SOURCES / "ahead.c").read_text(), "-O2", "-fopenmp", compiler=compiler)
+    program = compiled(
+        tmp_path, "ahead", (SOURCES / "ahead.c").read_text(), "-O2", "-fopenmp", compiler=compiler
+    )
     done = emulated(program, "--statistics")
     assert done.returncode == 0, done.stderr
     assert "a thread ran ahead" in done.stdout
     assert re.search(r"^assay-rtm: [1-9]\d* transactions committed", done.stderr, re.M)
-    assert "libassay" not in done.stderr, "each place is in the program, also where a function ends with a barrier"
+    assert "libassay" not in done.stderr, (
+        "each place is in the program, also where a function ends with a barrier"
+    )
 
 
 def test_the_hazard_is_found_and_each_remedy_ends_it(compiler: str, tmp_path: Path) -> None:
