@@ -183,7 +183,7 @@ bool wait_at(meeting& team, thread& mine, const void* from) {
   {
     omp::statistics::wait waiting(omp::construct::barrier, from);
     waiting.idle();
-    omp::wait_quietly(team.news, passed);
+    omp::wait_quietly(team.news, passed, from);
   }
   return !team.at.has_ended(epoch) || team.made_tasks(epoch);
 }

@@ -100,6 +100,21 @@ bool pays_at_taskwait(place& at) noexcept {
          at.declined.fetch_add(1, memory_order_relaxed) % asked_again < few;
 }
 
+bool pays_to_look(place& at) noexcept {
+  constexpr std::uint32_t enough = 4;
+  constexpr std::uint32_t asked_again = 32;
+  return at.in_vain.load(memory_order_relaxed) < enough ||
+         at.in_vain.fetch_add(1, memory_order_relaxed) % asked_again == 0;
+}
+
+void record_look(place& at, bool ended) noexcept {
+  if (!ended) {
+    at.in_vain.fetch_add(1, memory_order_relaxed);
+  } else if (at.in_vain.load(memory_order_relaxed) != 0) {
+    at.in_vain.store(0, memory_order_relaxed);
+  }
+}
+
 void print_places(std::FILE* to) {
   const auto number = [](const atomic<std::uint64_t>& count) {
     return static_cast<unsigned long long>(count.load(memory_order_relaxed));

@@ -20,6 +20,8 @@ struct alignas(64) place {
   sync::cheapest<2> ways;  // of a barrier, to wait or to run ahead: the time from one arrival of a
                            // thread to the next
 
+  atomic<std::uint32_t> in_vain{0};  // waits, one after the other, that looked long and slept then
+
   // Counts alone, read at the end. The first two are counted for statistics alone.
   atomic<std::uint64_t> waits{0};
   atomic<std::uint64_t> waited_ns{0};
@@ -48,6 +50,12 @@ void record_arrival(place& at, std::uint32_t epoch) noexcept;
 // Whether to run ahead at a taskwait there: for as long as every fourth attempt commits, and now
 // and then a few times to see whether it does by now.
 [[nodiscard]] bool pays_at_taskwait(place& at) noexcept;
+
+// Whether a thread that has waited there for a while goes on looking before it sleeps. It does not
+// after some waits in a row that slept in the end, except that each 32nd one asks again.
+[[nodiscard]] bool pays_to_look(place& at) noexcept;
+// What came of that: whether the wait ended while the thread looked.
+void record_look(place& at, bool ended) noexcept;
 
 // Writes a line for each place where threads waited, the longest waits first, and one for each
 // where they ran ahead.

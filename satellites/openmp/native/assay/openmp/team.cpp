@@ -86,7 +86,9 @@ void serve(thread& mine, member& as) {
   for (std::uint32_t seen = as.begun_before;; ++seen) {
     ASSAY_POINT("openmp_waits_for_region");
     // (1) with (2): what the master set.
-    wait_quietly(in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; });
+    static const char between_regions = 0;  // one place for all
+    wait_quietly(
+        in.news, [&] { return in.begun.load(memory_order_seq_cst) != seen; }, &between_regions);
     if (in.disbanded.load(memory_order_relaxed)) break;
     acquire(&in.begun);
     take_seat(mine, as);

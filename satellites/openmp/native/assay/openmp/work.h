@@ -17,7 +17,7 @@ template <class Condition>
 void work_until(const Condition& holds, const task* within, construct where,
                 const void* from = nullptr) {
   statistics::wait wait(where, from);
-  patience patience;
+  patience patience(from);
   events& news = self().me->in->news;
   unsigned looked = 0;
   while (!holds()) {

@@ -25,7 +25,7 @@ void wait_for(events& news, const Ready& ready) {
   if (ready()) return;
   statistics::wait waiting(construct::other, nullptr);
   waiting.idle();
-  wait_quietly(news, ready);
+  wait_quietly(news, ready, nullptr);
 }
 
 void set_up(workshare& here, const loop& what, unsigned threads) {
