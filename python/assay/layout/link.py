@@ -3,7 +3,9 @@
 import os
 import shlex
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from assay.experiment import placeholders
@@ -16,6 +18,9 @@ RECORD = ".link.tar"
 
 SHUFFLED = (".text*", ".data*", ".bss*", ".rodata*", ".tdata*", ".tbss*")
 """The sections whose order is drawn: functions, variables and constants. Each keeps its own alignment."""
+
+PADDED = "--randomize-section-padding"
+"""The option of lld, from version 20 on, that puts gaps at random between sections."""
 
 LINKERS = ("ld.lld", *(f"ld.lld-{version}" for version in range(40, 12, -1)))
 """The names of lld, as in cmake/AssayLayout.cmake; below version 13 it shuffles all sections or none."""
@@ -72,6 +77,38 @@ def recorded_link(
         stop: ends it.
     """
 
+    def link(layout: int, output: Path) -> None:
+        drawn = [f"--shuffle-sections={sections}={layout}" for sections in SHUFFLED]
+        if _pads(lld() or ""):
+            drawn.append(f"{PADDED}={layout}")
+        link_again(record, folder, output, drawn, show_output, stop)
+
+    return link
+
+
+def link_again(
+    record: Path,
+    folder: Path,
+    output: Path,
+    options: Sequence[str],
+    show_output: Callable[[str], None],
+    stop: StopSignals | None = None,
+) -> None:
+    """Link a program from what lld recorded, with further options of lld.
+
+    Args:
+        record: the file with the record.
+        folder: the folder to which the record is unpacked if it is not there.
+        output: the program.
+        options: of lld.
+        show_output: gets the last lines of a link that failed.
+        stop: ends it.
+
+    Raises:
+        CannotStartError: it failed.
+        Interrupted: the user asked to stop.
+    """
+
     def run(program: str, *arguments: str) -> None:
         ended = run_process(
             shutil.which(program) or program,
@@ -85,14 +122,19 @@ def recorded_link(
             show_end(ended, show_output)
             raise CannotStartError(f"{record}: {program} cannot link what it holds; build the program again")
 
-    def link(layout: int, output: Path) -> None:
-        if not folder.exists():
-            folder.mkdir()
-            run("tar", "-xf", str(record), "--strip-components=1", "-C", str(folder))
-        shuffles = [f"--shuffle-sections={sections}={layout}" for sections in SHUFFLED]
-        run(lld() or "ld.lld", "@response.txt", "-o", str(output), "--build-id=sha1", *shuffles)
+    if not folder.exists():
+        folder.mkdir()
+        run("tar", "-xf", str(record), "--strip-components=1", "-C", str(folder))
+    run(lld() or "ld.lld", "@response.txt", "-o", str(output), "--build-id=sha1", *options)
 
-    return link
+
+@cache
+def _pads(linker: str) -> bool:
+    """Return whether an lld puts gaps between sections."""
+    if not linker:
+        return False
+    said = subprocess.run([linker, "--help"], capture_output=True, text=True, check=False)  # noqa: S603
+    return PADDED in said.stdout
 
 
 def lld() -> str | None:

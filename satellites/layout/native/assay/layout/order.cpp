@@ -1,0 +1,404 @@
+#include "assay/layout/order.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <queue>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace assay::layout {
+namespace {
+
+constexpr std::uint64_t first_address = 0x400000;
+
+constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t to) {
+  return (address + to - 1) / to * to;
+}
+
+void shuffle(order& all, random::decision drawn) {
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[drawn.choose(i)]);
+}
+
+// Those that are movable, or those that are not, as they were linked.
+order all_of(const trace& recorded, bool movable = true) {
+  order all = order_of(as_linked(recorded));
+  std::erase_if(all, [&](std::uint32_t each) {
+    return recorded.procedures[each].movable != movable;
+  });
+  return all;
+}
+
+// Puts procedures at the end of what has a place, then those that are not movable.
+void append(const trace& recorded, const order& all, std::uint64_t next, addresses& where) {
+  const auto put = [&](const order& each_of) {
+    for (const std::uint32_t each : each_of) {
+      where[each] = aligned(next, alignment);
+      next = where[each] + std::max<std::uint64_t>(recorded.procedures[each].bytes, 1);
+    }
+  };
+  put(all);
+  put(all_of(recorded, false));
+}
+
+// A number by which one of several equal things comes first, each as likely.
+std::uint64_t turn(const random::decisions& drawn, const std::string& name) {
+  return drawn.named(name).choose(std::size_t{1} << 62U);
+}
+
+// Chains of procedures, of which the two with the heaviest edge become one.
+class chains {
+ public:
+  chains(const trace& recorded, const std::vector<edge>& edges, const random::decisions& drawn)
+      : recorded_(recorded),
+        drawn_(drawn),
+        members_(recorded.procedures.size()),
+        chain_of_(recorded.procedures.size()),
+        centre_(recorded.procedures.size()),
+        bytes_(recorded.procedures.size()),
+        neighbours_(recorded.procedures.size()),
+        weights_(recorded.procedures.size()) {
+    for (std::uint32_t i = 0; i < members_.size(); ++i) {
+      members_[i] = {i};
+      chain_of_[i] = i;
+      bytes_[i] = static_cast<double>(aligned(recorded.procedures[i].bytes, alignment));
+      centre_[i] = bytes_[i] / 2;
+    }
+    for (const edge& each : edges) {
+      neighbours_[each.a].push_back(each);
+      neighbours_[each.b].push_back({.a = each.b, .b = each.a, .weight = each.weight});
+      connect(each.a, each.b, each.weight);
+    }
+  }
+
+  // Joins all that have edges.
+  void join_all() {
+    while (!heaviest_.empty()) {
+      const candidate next = heaviest_.top();
+      heaviest_.pop();
+      const auto found = weights_[next.a].find(next.b);
+      if (found == weights_[next.a].end() || found->second != next.weight) continue;  // it is old
+      join(next.a, next.b);
+    }
+  }
+
+  // Those that are left of procedures with edges, in drawn order and each either way round.
+  [[nodiscard]] order left() const {
+    order firsts;
+    for (std::uint32_t i = 0; i < members_.size(); ++i) {
+      if (!members_[i].empty() && !neighbours_[i].empty()) firsts.push_back(i);
+    }
+    shuffle(firsts, drawn_.named("order of chains"));
+    order all;
+    for (const std::uint32_t chain : firsts) {
+      order of = members_[chain];
+      if (drawn_.named("way round of " + name(chain)).choose(2) == 1) std::ranges::reverse(of);
+      all.insert(all.end(), of.begin(), of.end());
+    }
+    return all;
+  }
+
+ private:
+  struct candidate {
+    double weight = 0;
+    std::uint64_t turn = 0;  // among equals
+    std::uint32_t a = 0;     // chains, a < b
+    std::uint32_t b = 0;
+    friend bool operator<(const candidate& one, const candidate& other) {
+      return std::tuple(one.weight, one.turn, other.a, other.b) <
+             std::tuple(other.weight, other.turn, one.a, one.b);
+    }
+  };
+
+  // A chain is called after its first procedure of the program.
+  [[nodiscard]] const std::string& name(std::uint32_t chain) const {
+    return recorded_.procedures[chain].name;
+  }
+
+  void connect(std::uint32_t one, std::uint32_t other, double weight) {
+    const auto [a, b] = std::minmax(one, other);
+    weights_[a][b] = weight;
+    weights_[b][a] = weight;
+    heaviest_.push({.weight = weight,
+                    .turn = turn(drawn_, "turn of " + name(a) + " and " + name(b)),
+                    .a = a,
+                    .b = b});
+  }
+
+  // `a` < `b`, and `a` stays.
+  void join(std::uint32_t a, std::uint32_t b) {
+    const auto [flip_a, flip_b] = best_way(a, b);
+    order& all = members_[a];
+    order& more = members_[b];
+    if (flip_a) std::ranges::reverse(all);
+    if (flip_b) std::ranges::reverse(more);
+    all.insert(all.end(), more.begin(), more.end());
+    more = {};
+    bytes_[a] = 0;
+    for (const std::uint32_t each : all) {
+      const auto size =
+          static_cast<double>(aligned(recorded_.procedures[each].bytes, alignment));
+      chain_of_[each] = a;
+      centre_[each] = bytes_[a] + size / 2;
+      bytes_[a] += size;
+    }
+    weights_[a].erase(b);
+    const auto moved = std::exchange(weights_[b], {});
+    for (const auto& [other, weight] : moved) {
+      if (other == a) continue;
+      weights_[other].erase(b);
+      const auto also = weights_[a].find(other);
+      connect(a, other, weight + (also == weights_[a].end() ? 0 : also->second));
+    }
+  }
+
+  // Which of two chains to turn round before the second comes after the first.
+  [[nodiscard]] std::pair<bool, bool> best_way(std::uint32_t a, std::uint32_t b) const {
+    const bool a_is_shorter = members_[a].size() < members_[b].size();
+    const std::uint32_t other = a_is_shorter ? b : a;
+    double sum = 0;
+    double sum_in_a = 0;  // of weights times distances from the chain's begin
+    double sum_in_b = 0;
+    for (const std::uint32_t each : members_[a_is_shorter ? a : b]) {
+      for (const edge& to : neighbours_[each]) {
+        if (chain_of_[to.b] != other) continue;
+        sum += to.weight;
+        sum_in_a += to.weight * centre_[a_is_shorter ? each : to.b];
+        sum_in_b += to.weight * centre_[a_is_shorter ? to.b : each];
+      }
+    }
+    // The distance in a to its end, if it stays as it is, and in b from its begin.
+    const double to_end = sum * bytes_[a] - sum_in_a;
+    const double from_end = sum * bytes_[b] - sum_in_b;
+    const std::array<double, 4> costs{to_end + sum_in_b, to_end + from_end, sum_in_a + sum_in_b,
+                                      sum_in_a + from_end};
+    // Sums in another order differ in their last bits.
+    const double least = *std::ranges::min_element(costs) + 1e-9 * sum * (bytes_[a] + bytes_[b]);
+    std::array<std::size_t, 4> equal{};
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      if (costs[i] <= least) equal[number++] = i;
+    }
+    const std::size_t way =
+        equal[drawn_.named("way to join " + name(a) + " and " + name(b)).choose(number)];
+    return {way >= 2, way % 2 == 1};
+  }
+
+  const trace& recorded_;
+  const random::decisions& drawn_;
+  std::vector<order> members_;              // of each chain; none: it is a part of another
+  std::vector<std::uint32_t> chain_of_;     // of each procedure
+  std::vector<double> centre_;              // of each procedure, from the begin of its chain
+  std::vector<double> bytes_;               // of each chain
+  std::vector<std::vector<edge>> neighbours_;  // of each procedure
+  std::vector<absl::flat_hash_map<std::uint32_t, double>> weights_;  // between chains
+  std::priority_queue<candidate> heaviest_;
+};
+
+// Places in memory for which only the sets of the cache count.
+class places {
+ public:
+  places(const trace& recorded, const std::vector<edge>& edges, const cache_shape& cache,
+         const random::decisions& drawn)
+      : recorded_(recorded),
+        drawn_(drawn),
+        line_(cache.line),
+        sets_(cache.sets()),
+        neighbours_(recorded.procedures.size()),
+        where_(recorded.procedures.size(), nowhere) {
+    for (const edge& each : edges) {
+      neighbours_[each.a].push_back(each);
+      neighbours_[each.b].push_back({.a = each.b, .b = each.a, .weight = each.weight});
+    }
+  }
+
+  [[nodiscard]] bool has_place(std::uint32_t procedure) const {
+    return where_[procedure] != nowhere;
+  }
+
+  // `beside`: a procedure whose sets are to be avoided, or the procedure itself.
+  void place(std::uint32_t procedure, std::uint32_t beside) {
+    std::vector<double> cost(sets_);  // of each set
+    for (const edge& to : neighbours_[procedure]) {
+      if (!has_place(to.b)) continue;
+      each_set(where_[to.b], size(to.b), [&](std::uint64_t set) { cost[set] += to.weight; });
+    }
+    std::vector<char> taken(sets_);
+    if (beside != procedure) {
+      each_set(where_[beside], size(beside), [&](std::uint64_t set) { taken[set] = 1; });
+    }
+    const std::uint64_t length = std::min<std::uint64_t>((size(procedure) + line_ - 1) / line_,
+                                                         sets_);
+    // Of each set in which the procedure may begin: whether it would lie in one that is taken, and
+    // the cost.
+    std::vector<std::pair<bool, double>> sums(sets_);
+    for (std::uint64_t begin = 0; begin < sets_; ++begin) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        const std::uint64_t set = (begin + i) % sets_;
+        sums[begin].first = sums[begin].first || taken[set] != 0;
+        sums[begin].second += cost[set];
+      }
+    }
+    const auto least = *std::ranges::min_element(sums);
+    std::vector<std::uint64_t> equal;
+    for (std::uint64_t begin = 0; begin < sets_; ++begin) {
+      if (sums[begin] == least) equal.push_back(begin);
+    }
+    const std::string& name = recorded_.procedures[procedure].name;
+    const std::uint64_t set = equal[drawn_.named("place of " + name).choose(equal.size())];
+    const std::uint64_t from = aligned(end_, line_);
+    const std::uint64_t here = from + (set + sets_ - from / line_ % sets_) % sets_ * line_;
+    gaps_.emplace_back(end_, here);
+    put(procedure, here);
+    end_ = here + size(procedure);
+  }
+
+  // All that have no place yet: into gaps, where one is large enough, or at the end.
+  [[nodiscard]] addresses rest(const order& all) {
+    for (const std::uint32_t procedure : all) {
+      if (has_place(procedure)) continue;
+      const auto gap = std::ranges::find_if(gaps_, [&](const auto& each) {
+        return aligned(each.first, alignment) + size(procedure) <= each.second;
+      });
+      std::uint64_t& from = gap == gaps_.end() ? end_ : gap->first;
+      const std::uint64_t here = aligned(from, alignment);
+      put(procedure, here);
+      from = here + size(procedure);
+    }
+    append(recorded_, {}, end_, where_);
+    return where_;
+  }
+
+ private:
+  static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
+
+  [[nodiscard]] std::uint64_t size(std::uint32_t procedure) const {
+    return std::max<std::uint64_t>(recorded_.procedures[procedure].bytes, 1);
+  }
+  void put(std::uint32_t procedure, std::uint64_t here) { where_[procedure] = here; }
+  template <class Use>
+  void each_set(std::uint64_t from, std::uint64_t bytes, const Use& use) const {
+    const std::uint64_t last = std::min((from + bytes - 1) / line_, from / line_ + sets_ - 1);
+    for (std::uint64_t line = from / line_; line <= last; ++line) use(line % sets_);
+  }
+
+  const trace& recorded_;
+  const random::decisions& drawn_;
+  std::uint64_t line_;
+  std::uint64_t sets_;
+  std::vector<std::vector<edge>> neighbours_;
+  addresses where_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;
+  std::uint64_t end_ = first_address;
+};
+
+// What no edge tells anything of, in drawn order.
+order without_edges(const trace& recorded, const std::vector<edge>& edges,
+                    const random::decisions& drawn) {
+  std::vector<char> has_edge(recorded.procedures.size());
+  for (const edge& each : edges) has_edge[each.a] = has_edge[each.b] = 1;
+  order all = all_of(recorded);
+  std::erase_if(all, [&](std::uint32_t each) { return has_edge[each] != 0; });
+  shuffle(all, drawn.named("order of the rest"));
+  return all;
+}
+
+}  // namespace
+
+addresses in_order(const trace& recorded, const order& all) {
+  addresses where(recorded.procedures.size());
+  append(recorded, all, first_address, where);
+  return where;
+}
+
+addresses as_linked(const trace& recorded) {
+  addresses where;
+  for (const procedure& each : recorded.procedures) where.push_back(each.address);
+  return where;
+}
+
+order permuted(const trace& recorded, const random::decisions& drawn) {
+  order all = all_of(recorded);
+  shuffle(all, drawn.named("order"));
+  return all;
+}
+
+addresses scattered(const trace& recorded, const cache_shape& cache,
+                    const random::decisions& drawn) {
+  random::decision gap = drawn.named("gaps");
+  addresses where(recorded.procedures.size());
+  std::uint64_t next = first_address;
+  for (const std::uint32_t each : permuted(recorded, drawn)) {
+    const std::uint64_t way = cache.bytes / cache.ways;
+    next = aligned(next, alignment) + gap.choose(way / alignment) * alignment;
+    where[each] = next;
+    next += recorded.procedures[each].bytes;
+  }
+  append(recorded, {}, next, where);
+  return where;
+}
+
+std::vector<edge> noisy(const trace& recorded, std::vector<edge> edges, double r,
+                        const random::decisions& drawn) {
+  if (r == 0) return edges;
+  for (edge& each : edges) {
+    const std::string name = "weight of " + recorded.procedures[each.a].name + " and " +
+                             recorded.procedures[each.b].name;
+    each.weight = drawn.named(name).noisy(each.weight, r);
+  }
+  return edges;
+}
+
+order pettis_hansen(const trace& recorded, const std::vector<edge>& edges,
+                    const random::decisions& drawn) {
+  chains all(recorded, edges, drawn);
+  all.join_all();
+  order found = all.left();
+  const order rest = without_edges(recorded, edges, drawn);
+  found.insert(found.end(), rest.begin(), rest.end());
+  return found;
+}
+
+addresses without_conflicts(const trace& recorded, const std::vector<edge>& edges,
+                            const cache_shape& cache, const random::decisions& drawn) {
+  struct candidate {
+    edge of;
+    std::uint64_t turn = 0;
+  };
+  std::vector<candidate> sorted;
+  for (const edge& each : edges) {
+    sorted.push_back({.of = each,
+                      .turn = turn(drawn, "turn of " + recorded.procedures[each.a].name + " and " +
+                                              recorded.procedures[each.b].name)});
+  }
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const candidate& each) {
+    return std::pair(each.of.weight, each.turn);
+  });
+  places all(recorded, edges, cache, drawn);
+  for (const auto& [of, turn] : sorted) {
+    auto [first, second] = std::pair(of.a, of.b);
+    if (all.has_place(first) && all.has_place(second)) continue;
+    if (!all.has_place(first) && !all.has_place(second)) {
+      const std::string name = recorded.procedures[first].name + " and " +
+                               recorded.procedures[second].name;
+      if (drawn.named("first of " + name).choose(2) == 1) std::swap(first, second);
+      all.place(first, first);
+    }
+    if (all.has_place(second)) std::swap(first, second);
+    all.place(second, first);
+  }
+  return all.rest(without_edges(recorded, edges, drawn));
+}
+
+order order_of(const addresses& where) {
+  order all(where.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::ranges::stable_sort(all, {}, [&](std::uint32_t each) { return where[each]; });
+  return all;
+}
+
+}  // namespace assay::layout

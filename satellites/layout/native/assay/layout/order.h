@@ -1,0 +1,61 @@
+// Where procedures are put: at random, or by an optimiser, of which each decision that nothing
+// speaks for or against is drawn (Blackwell 1998, sections 4.4 and 4.5).
+
+#ifndef ASSAY_LAYOUT_ORDER_H_
+#define ASSAY_LAYOUT_ORDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/layout/cache.h"
+#include "assay/layout/profile.h"
+#include "assay/layout/replay.h"
+#include "assay/layout/trace.h"
+#include "assay/random/decision.h"
+
+namespace assay::layout {
+
+using order = std::vector<std::uint32_t>;  // those procedures that are movable, each once
+
+// As compilers align functions of x86-64.
+inline constexpr std::uint64_t alignment = 16;
+
+// One after the other, each aligned, and what is not movable after them.
+[[nodiscard]] addresses in_order(const trace& recorded, const order& all);
+// As the program was linked.
+[[nodiscard]] addresses as_linked(const trace& recorded);
+
+// Any order, each as likely.
+[[nodiscard]] order permuted(const trace& recorded, const random::decisions& drawn);
+// In any order and with gaps, so that each procedure begins in any line of a cache of this shape,
+// independently of all others: "an independently randomly chosen address" (section 4.5).
+[[nodiscard]] addresses scattered(const trace& recorded, const cache_shape& cache,
+                                  const random::decisions& drawn);
+
+// The weights w e^(rZ), Z standard normal and drawn for each edge (equation 1).
+[[nodiscard]] std::vector<edge> noisy(const trace& recorded, std::vector<edge> edges, double r,
+                                      const random::decisions& drawn);
+
+// Pettis and Hansen 1990: the two chains of procedures with the heaviest edge between them become
+// one, again and again. Of the four ways to join them, the one in which the sum of weights times
+// distances of the edges between them is least. Drawn: which of equal edges, which of equal ways,
+// the order of the chains that are left and which way round each stands, and the order of what was
+// not executed, which comes last.
+[[nodiscard]] order pettis_hansen(const trace& recorded, const std::vector<edge>& edges,
+                                  const random::decisions& drawn);
+
+// Blackwell 1998, section 4.4: the heaviest edge of which a procedure has no place yet gives it
+// one, where its lines of the cache are none of the other's and conflict least with those of all
+// others that have a place, by the sum of weights. Where there is no such place, the one that
+// conflicts least. Drawn: which of equal edges, and of equal places. What was not executed fills the
+// gaps and comes last.
+[[nodiscard]] addresses without_conflicts(const trace& recorded, const std::vector<edge>& edges,
+                                          const cache_shape& cache,
+                                          const random::decisions& drawn);
+
+// The order in which procedures stand.
+[[nodiscard]] order order_of(const addresses& where);
+
+}  // namespace assay::layout
+
+#endif  // ASSAY_LAYOUT_ORDER_H_

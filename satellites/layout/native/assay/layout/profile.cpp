@@ -1,0 +1,60 @@
+#include "assay/layout/profile.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <deque>
+#include <tuple>
+#include <utility>
+
+namespace assay::layout {
+namespace {
+
+constexpr double least = 0.01;
+
+// a^0 = 1, a^1, ... as long as they are at least 0.01. The margin is for a whose power is 0.01, and
+// is computed as a little less.
+std::vector<double> powers_of(double a) {
+  std::vector<double> powers{1};
+  while (powers.back() * a >= least * (1 - 1e-9)) powers.push_back(powers.back() * a);
+  return powers;
+}
+
+}  // namespace
+
+std::vector<edge> profile(const trace& recorded, const history& how) {
+  const std::vector<double> powers = powers_of(how.a);
+  absl::flat_hash_map<std::uint64_t, double> weights;
+  std::deque<std::uint32_t> recent;  // the last one first
+  std::uint64_t entries = 0;
+  std::uint32_t active = ~0U;
+  for (const std::uint32_t number : recorded.executed) {
+    const std::uint32_t entered = recorded.blocks[number].procedure;
+    if (entered == active) continue;
+    active = entered;
+    if (entries++ % how.one_in == how.offset) {
+      for (std::size_t n = 0; n < recent.size(); ++n) {
+        if (recent[n] == entered) continue;
+        const auto [a, b] = std::minmax(recent[n], entered);
+        weights[std::uint64_t{a} << 32U | b] += powers[n];
+      }
+    }
+    if (how.distinct) std::erase(recent, entered);
+    recent.push_front(entered);
+    if (recent.size() > powers.size()) recent.pop_back();
+  }
+  std::vector<edge> edges;
+  edges.reserve(weights.size());
+  for (const auto& [pair, weight] : weights) {
+    const edge each{.a = static_cast<std::uint32_t>(pair >> 32U),
+                    .b = static_cast<std::uint32_t>(pair),
+                    .weight = weight};
+    if (recorded.procedures[each.a].movable && recorded.procedures[each.b].movable) {
+      edges.push_back(each);
+    }
+  }
+  std::ranges::sort(edges, {}, [](const edge& each) { return std::tuple(each.a, each.b); });
+  return edges;
+}
+
+}  // namespace assay::layout

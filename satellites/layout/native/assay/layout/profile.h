@@ -1,0 +1,35 @@
+// How often procedures run soon after each other: the weights by which layouts are made better.
+
+#ifndef ASSAY_LAYOUT_PROFILE_H_
+#define ASSAY_LAYOUT_PROFILE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/layout/trace.h"
+
+namespace assay::layout {
+
+struct edge {
+  std::uint32_t a = 0;  // procedures, a < b
+  std::uint32_t b = 0;
+  double weight = 0;
+};
+
+struct history {
+  // For the n-th most recent procedure, a^n is added, as long as that is at least 0.01. 0: the last
+  // one alone, as Pettis and Hansen (1990) do. Below 1.
+  double a = 0;
+  bool distinct = false;    // the same procedure stands in the queue of recent ones only once
+  std::uint32_t one_in = 1;  // only each so many-th entry adds anything, as if it was sampled
+  std::uint64_t offset = 0;  // which of them, below `one_in`
+};
+
+// Each entry into a procedure, by a call, a return or a jump, adds weight to its edges to those that
+// were active before (Blackwell 1998, section 4.4). No procedure has an edge to itself, and none to one
+// that is not movable. In the order of a, then of b.
+[[nodiscard]] std::vector<edge> profile(const trace& recorded, const history& how);
+
+}  // namespace assay::layout
+
+#endif  // ASSAY_LAYOUT_PROFILE_H_

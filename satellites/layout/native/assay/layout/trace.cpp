@@ -1,0 +1,172 @@
+#include "assay/layout/trace.h"
+
+#include <zstd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+#include "assay/input/bad_request.h"
+
+namespace assay::layout {
+namespace {
+
+constexpr std::string_view magic = "assay-trace 1 ";
+constexpr std::size_t footer_bytes = 128;
+constexpr int level = 3;  // 400 MB/s and more; higher levels save some percent
+
+static_assert(sizeof(block) == 12);
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
+  throw bad_request(path.string() + ": " + why);
+}
+
+std::string all_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) refuse(path, "cannot be read to its end");
+  return text;
+}
+
+// The one frame that is all of `packed`, as `count` things.
+template <class T>
+std::vector<T> unpacked(const std::filesystem::path& path, std::string_view packed,
+                        std::uint64_t count) {
+  std::vector<T> things(count);
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
+                                                                     ZSTD_freeDCtx);
+  const std::size_t bytes = ZSTD_decompressDCtx(context.get(), things.data(), count * sizeof(T),
+                                                packed.data(), packed.size());
+  if (ZSTD_isError(bytes) != 0 || bytes != count * sizeof(T)) {
+    refuse(path, "is damaged; record it again");
+  }
+  return things;
+}
+
+}  // namespace
+
+trace read_trace(const std::filesystem::path& path) {
+  const std::string text = all_of(path);
+  const std::string_view all = text;
+  if (!all.starts_with(magic)) refuse(path, "is no trace that assay layout has recorded");
+  const std::size_t header_end = all.find('\n');
+  std::uint64_t executed_bytes = 0;
+  std::uint64_t blocks_bytes = 0;
+  std::uint64_t executed = 0;
+  std::uint64_t blocks = 0;
+  trace found;
+  if (header_end == all.npos || all.size() < header_end + 1 + footer_bytes ||
+      std::sscanf(text.c_str() + all.size() - footer_bytes,
+                  "end %lu %lu %lu %lu %lu", &executed_bytes, &blocks_bytes, &executed, &blocks,
+                  &found.outside) != 5 ||
+      header_end + 1 + executed_bytes + blocks_bytes + footer_bytes != all.size()) {
+    refuse(path, "is truncated; record it again");
+  }
+  const auto header = nlohmann::json::parse(all.substr(magic.size(), header_end - magic.size()),
+                                            nullptr, false);
+  if (header.is_discarded()) refuse(path, "is damaged; record it again");
+  found.program = header.at("program").get<std::string>();
+  found.build_id = header.at("build_id").get<std::string>();
+  for (const auto& each : header.at("procedures")) {
+    found.procedures.push_back({.name = each.at(0).get<std::string>(),
+                                .address = each.at(1).get<std::uint64_t>(),
+                                .bytes = each.at(2).get<std::uint32_t>(),
+                                .movable = each.at(3).get<int>() != 0});
+  }
+  const std::string_view body = all.substr(header_end + 1);
+  found.executed = unpacked<std::uint32_t>(path, body.substr(0, executed_bytes), executed);
+  found.blocks = unpacked<block>(path, body.substr(executed_bytes, blocks_bytes), blocks);
+  for (const block& each : found.blocks) {
+    if (each.procedure >= found.procedures.size()) refuse(path, "is damaged; record it again");
+  }
+  for (const std::uint32_t each : found.executed) {
+    if (each >= blocks) refuse(path, "is damaged; record it again");
+    found.instructions += found.blocks[each].instructions;
+  }
+  return found;
+}
+
+struct trace_writer::stream {
+  std::filesystem::path path;
+  std::FILE* file = nullptr;
+  ZSTD_CCtx* context = nullptr;
+  std::vector<std::uint32_t> waiting;
+  std::vector<char> packed;
+  std::uint64_t executed = 0;
+  std::uint64_t written = 0;  // bytes of the present frame
+
+  [[noreturn]] void fail() const {
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot write " + path.string());
+  }
+  void write(const void* from, std::size_t bytes) {
+    if (std::fwrite(from, 1, bytes, file) != bytes) fail();
+    written += bytes;
+  }
+  void pack(const void* from, std::size_t bytes, ZSTD_EndDirective how) {
+    ZSTD_inBuffer in{from, bytes, 0};
+    std::size_t left = 1;
+    while (in.pos < in.size || (how == ZSTD_e_end && left != 0)) {
+      ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+      left = ZSTD_compressStream2(context, &out, &in, how);
+      write(packed.data(), out.pos);
+    }
+  }
+};
+
+trace_writer::trace_writer(const std::filesystem::path& path, const std::string& header)
+    : to_(new stream) {
+  to_->path = path;
+  to_->packed.resize(ZSTD_CStreamOutSize());
+  to_->context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(to_->context, ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(to_->context, ZSTD_c_checksumFlag, 1);
+  to_->waiting.reserve(std::size_t{1} << 16U);
+  to_->file = std::fopen(path.c_str(), "wb");
+  if (to_->file == nullptr) to_->fail();
+  to_->write(magic.data(), magic.size());
+  to_->write(header.data(), header.size());
+  to_->write("\n", 1);
+  to_->written = 0;
+}
+
+trace_writer::~trace_writer() {
+  if (to_->file != nullptr) std::fclose(to_->file);
+  ZSTD_freeCCtx(to_->context);
+  delete to_;
+}
+
+void trace_writer::add(std::uint32_t executed) {
+  to_->waiting.push_back(executed);
+  if (to_->waiting.size() < to_->waiting.capacity()) return;
+  to_->executed += to_->waiting.size();
+  to_->pack(to_->waiting.data(), to_->waiting.size() * sizeof(std::uint32_t), ZSTD_e_continue);
+  to_->waiting.clear();
+}
+
+void trace_writer::finish(const std::vector<block>& blocks, std::uint64_t outside) {
+  to_->executed += to_->waiting.size();
+  to_->pack(to_->waiting.data(), to_->waiting.size() * sizeof(std::uint32_t), ZSTD_e_end);
+  const std::uint64_t executed_bytes = to_->written;
+  to_->written = 0;
+  to_->pack(blocks.data(), blocks.size() * sizeof(block), ZSTD_e_end);
+  std::array<char, footer_bytes + 1> footer{};
+  const int length = std::snprintf(footer.data(), footer.size(), "end %lu %lu %lu %zu %lu",
+                                   executed_bytes, to_->written, to_->executed, blocks.size(),
+                                   outside);
+  std::fill(footer.begin() + length, footer.end() - 1, ' ');
+  footer[footer_bytes - 1] = '\n';
+  to_->write(footer.data(), footer_bytes);
+  if (std::fclose(std::exchange(to_->file, nullptr)) != 0) to_->fail();
+}
+
+}  // namespace assay::layout

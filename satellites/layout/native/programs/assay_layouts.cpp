@@ -1,0 +1,323 @@
+// assay-layouts: what an execution costs in caches of instructions under layouts of its program. A
+// trial reads one request and prints one result, as of any subject; `assay layout` asks it the same
+// way. `assay-layouts record` makes the trace.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/input/bad_request.h"
+#include "assay/input/command_line.h"
+#include "assay/input/json.h"
+#include "assay/layout/order.h"
+#include "assay/layout/profile.h"
+#include "assay/layout/recorder.h"
+#include "assay/layout/replay.h"
+#include "assay/layout/trace.h"
+#include "assay/random/decision.h"
+#include "assay/random/splitmix64.h"
+
+namespace {
+
+namespace input = assay::input;
+namespace layout = assay::layout;
+using assay::random::decisions;
+using input::json_node;
+using nlohmann::json;
+
+enum class scheme : std::uint8_t {
+  linked,
+  permuted,
+  scattered,
+  pettis_hansen,
+  without_conflicts,
+  placed
+};
+
+struct request {
+  std::string trace;
+  std::string profiled;  // another trace of the same program, from which the profile comes
+  scheme how = scheme::scattered;
+  layout::history history;
+  double noise = 0;
+  double expansion = 1;
+  bool expands = false;  // the layouts have factors of expansion from 0.5 to 1.5
+  layout::hierarchy caches;
+  std::uint64_t layouts = 1;
+  std::uint64_t first = 0;  // the number of the first one
+  std::uint64_t seed = 0;
+  bool draws = true;
+  std::uint64_t explained = 0;  // how many conflicts are named
+  bool addresses = false;       // whether the result has those of the last layout
+  bool edges = false;           // whether it has those of the profile
+  std::map<std::string, std::uint64_t> places;  // addresses, of `placed`
+};
+
+layout::cache_shape shape(const json_node& node, const char* bytes, const char* ways,
+                          layout::cache_shape found, const json_node& all) {
+  const auto power = [](const json_node& at, std::uint64_t least, std::uint64_t most) {
+    const std::uint64_t number = at.whole_number(least, most);
+    if (!std::has_single_bit(number)) at.refuse("must be a power of two");
+    return static_cast<std::uint32_t>(number);
+  };
+  if (all.has("line_bytes")) found.line = power(all.at("line_bytes"), 16, 4096);
+  if (node.has(bytes)) found.bytes = power(node.at(bytes), 64, std::uint64_t{1} << 30U);
+  if (node.has(ways)) found.ways = power(node.at(ways), 1, std::uint64_t{1} << 24U);
+  if (found.bytes / found.line < found.ways) {
+    node.named(ways).refuse("must be at most the lines that the cache has, " +
+                            std::to_string(found.bytes / found.line));
+  }
+  if (all.has("replacement")) {
+    found.policy = all.at("replacement")
+                       .one_of<layout::replacement>({{"lru", layout::replacement::least_recent},
+                                                     {"random", layout::replacement::random}});
+  }
+  return found;
+}
+
+request parse(const json& object) {
+  const json_node node(object, "");
+  node.at("protocol").require(1);
+  request found;
+  found.seed = node.at("seed").whole_number(0, input::most_exact);
+  const json_node given = node.at("parameters");
+  given.require_keys(
+      {"trace"},
+      {"scheme", "history", "distinct", "one_in", "noise", "expansion", "l1_bytes", "l1_ways",
+       "l2_bytes", "l2_ways", "line_bytes", "replacement", "layouts", "first", "profiled", "draws",
+       "explained", "addresses", "places", "expands", "edges"});
+  found.trace = given.at("trace").text();
+  if (given.has("profiled")) found.profiled = given.at("profiled").text();
+  if (given.has("scheme")) {
+    found.how = given.at("scheme").one_of<scheme>({{"linked", scheme::linked},
+                                                   {"permuted", scheme::permuted},
+                                                   {"random", scheme::scattered},
+                                                   {"pettis_hansen", scheme::pettis_hansen},
+                                                   {"conflicts", scheme::without_conflicts},
+                                                   {"placed", scheme::placed}});
+  }
+  if (given.has("history")) found.history.a = given.at("history").number(0, 0.99);
+  if (given.has("distinct")) found.history.distinct = given.at("distinct").whole_number(0, 1) == 1;
+  if (given.has("one_in")) {
+    found.history.one_in = static_cast<std::uint32_t>(given.at("one_in").whole_number(1, 1 << 30));
+  }
+  if (given.has("noise")) found.noise = given.at("noise").number(0, assay::random::most_randomness);
+  if (given.has("expansion")) found.expansion = given.at("expansion").number(0.25, 4);
+  found.caches.first = shape(given, "l1_bytes", "l1_ways", found.caches.first, given);
+  found.caches.second = shape(given, "l2_bytes", "l2_ways", found.caches.second, given);
+  if (given.has("layouts")) found.layouts = given.at("layouts").whole_number(1, 1'000'000);
+  if (given.has("first")) found.first = given.at("first").whole_number(0, 1'000'000);
+  if (given.has("draws")) found.draws = given.at("draws").whole_number(0, 1) == 1;
+  if (given.has("explained")) found.explained = given.at("explained").whole_number(0, 1000);
+  if (given.has("expands")) found.expands = given.at("expands").whole_number(0, 1) == 1;
+  if (given.has("addresses")) found.addresses = given.at("addresses").whole_number(0, 1) == 1;
+  if (given.has("edges")) found.edges = given.at("edges").whole_number(0, 1) == 1;
+  if (found.how == scheme::placed) {
+    const json_node places = given.at("places");
+    for (std::size_t i = 0; i < places.length_of_list(); ++i) {
+      found.places[places.at(i).at(std::size_t{0}).text()] =
+          places.at(i).at(1).whole_number(0, input::most_exact);
+    }
+  }
+  return found;
+}
+
+// The median; of an even number, the mean of the two in the middle.
+double median(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  const std::size_t half = numbers.size() / 2;
+  return numbers.size() % 2 == 1 ? numbers[half] : (numbers[half - 1] + numbers[half]) / 2;
+}
+
+// Draws layouts by one scheme.
+class drawer {
+ public:
+  drawer(const request& asked, const layout::trace& recorded) : asked_(asked), recorded_(recorded) {
+    if (asked.how != scheme::pettis_hansen && asked.how != scheme::without_conflicts) return;
+    if (asked.history.one_in > 1) return;  // each layout has a profile of its own
+    edges_ = edges(asked.history);
+  }
+
+  [[nodiscard]] layout::addresses draw(std::uint64_t number) const {
+    const decisions drawn = asked_.draws
+                                ? decisions(assay::random::derive_seed(asked_.seed, number))
+                                : decisions::none();
+    switch (asked_.how) {
+      case scheme::linked:
+        return layout::as_linked(recorded_);
+      case scheme::permuted:
+        return layout::in_order(recorded_, layout::permuted(recorded_, drawn));
+      case scheme::scattered:
+        return layout::scattered(recorded_, asked_.caches.first, drawn);
+      case scheme::placed:
+        return placed();
+      case scheme::pettis_hansen:
+        return layout::in_order(recorded_,
+                                layout::pettis_hansen(recorded_, weights(drawn), drawn));
+      case scheme::without_conflicts:
+        break;
+    }
+    return layout::without_conflicts(recorded_, weights(drawn), asked_.caches.first, drawn);
+  }
+
+ private:
+  [[nodiscard]] std::vector<layout::edge> edges(const layout::history& how) const {
+    if (asked_.profiled.empty()) return layout::profile(recorded_, how);
+    const layout::trace other = layout::read_trace(asked_.profiled);
+    if (other.build_id != recorded_.build_id ||
+        other.procedures.size() != recorded_.procedures.size()) {
+      throw assay::bad_request("parameters.profiled: " + asked_.profiled +
+                               " is of another program than the trace");
+    }
+    return layout::profile(other, how);
+  }
+
+  [[nodiscard]] std::vector<layout::edge> weights(const decisions& drawn) const {
+    if (asked_.history.one_in == 1) return layout::noisy(recorded_, edges_, asked_.noise, drawn);
+    layout::history sampled = asked_.history;
+    sampled.offset = drawn.named("offset of samples").choose(sampled.one_in);
+    return layout::noisy(recorded_, edges(sampled), asked_.noise, drawn);
+  }
+
+  [[nodiscard]] layout::addresses placed() const {
+    layout::addresses where;
+    for (const layout::procedure& each : recorded_.procedures) {
+      const auto found = asked_.places.find(each.name);
+      if (found == asked_.places.end()) {
+        throw assay::bad_request("parameters.places: has no address of " + each.name);
+      }
+      where.push_back(found->second);
+    }
+    return where;
+  }
+
+  const request& asked_;
+  const layout::trace& recorded_;
+  std::vector<layout::edge> edges_;
+};
+
+// What costs follow from misses (Blackwell 1998, section 4.2).
+struct costs {
+  double miss_rate = 0;               // of the first cache, for an instruction
+  double second_miss_rate = 0;        // of the second, for an instruction
+  double memory_cycles = 0;           // for an instruction: 10 and 100 for a miss
+  double cycles_per_instruction = 0;  // 0.5, and 5 and 50 for a miss
+};
+
+costs cost_of(const layout::misses& counted, std::uint64_t instructions) {
+  const double first = static_cast<double>(counted.first) / static_cast<double>(instructions);
+  const double second = static_cast<double>(counted.second) / static_cast<double>(instructions);
+  return {.miss_rate = first,
+          .second_miss_rate = second,
+          .memory_cycles = 10 * first + 100 * second,
+          .cycles_per_instruction = 0.5 + 5 * first + 50 * second};
+}
+
+json explained(const request& asked, const layout::trace& recorded,
+               const layout::addresses& where) {
+  const auto name = [&](std::uint32_t procedure) { return recorded.procedures[procedure].name; };
+  json pairs = json::array();
+  for (const layout::conflict& each :
+       layout::conflicts(recorded, where, asked.caches, asked.expansion)) {
+    if (pairs.size() == asked.explained) break;
+    pairs.push_back({{"missed", name(each.missed)},
+                     {"taken_by", name(each.taken_by)},
+                     {"times", each.times}});
+  }
+  json sets = json::array();
+  for (const layout::set_use& each :
+       layout::uses_of_sets(recorded, where, asked.caches, asked.expansion)) {
+    sets.push_back({name(each.procedure), each.set, each.accesses, each.misses});
+  }
+  return {{"conflicts", pairs}, {"sets", sets}};
+}
+
+json answer(const request& asked) {
+  const layout::trace recorded = layout::read_trace(asked.trace);
+  const drawer drawn(asked, recorded);
+  json layouts = json::array();
+  std::vector<double> miss_rates;
+  std::vector<double> second_miss_rates;
+  std::vector<double> memory;
+  std::vector<double> cycles;
+  layout::addresses last;
+  for (std::uint64_t i = 0; i < asked.layouts; ++i) {
+    last = drawn.draw(asked.first + i);
+    layout::hierarchy caches = asked.caches;
+    caches.seed = assay::random::derive_seed(asked.seed, ~(asked.first + i));
+    const double share = static_cast<double>(i) / static_cast<double>(std::max<std::uint64_t>(asked.layouts - 1, 1));
+    const layout::misses counted =
+        layout::replay(recorded, last, caches, asked.expands ? 0.5 + share : asked.expansion);
+    layouts.push_back({counted.first, counted.second});
+    const costs cost = cost_of(counted, recorded.instructions);
+    miss_rates.push_back(cost.miss_rate);
+    second_miss_rates.push_back(cost.second_miss_rate);
+    memory.push_back(cost.memory_cycles);
+    cycles.push_back(cost.cycles_per_instruction);
+  }
+  json details{{"instructions", recorded.instructions},
+               {"outside", recorded.outside},
+               {"build_id", recorded.build_id},
+               {"misses", layouts}};
+  if (asked.explained != 0) details.update(explained(asked, recorded, last));
+  if (asked.addresses) {
+    for (const std::uint32_t each : layout::order_of(last)) {
+      details["addresses"].push_back({recorded.procedures[each].name, last[each]});
+    }
+  }
+  if (asked.edges) {
+    details["edges"] = json::array();
+    for (const layout::edge& each : layout::profile(recorded, asked.history)) {
+      details["edges"].push_back(
+          {recorded.procedures[each.a].name, recorded.procedures[each.b].name, each.weight});
+    }
+  }
+  return {{"protocol", 1},
+          {"status", "valid"},
+          {"metrics",
+           {{"l1_misses_per_instruction", median(miss_rates)},
+            {"l2_misses_per_instruction", median(second_miss_rates)},
+            {"memory_cycles_per_instruction", median(memory)},
+            {"cycles_per_instruction", median(cycles)},
+            {"expansion", asked.expansion}}},
+          {"details", details}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Says what an execution costs in caches of instructions under layouts of its program: reads "
+      "one request on standard input, and prints one result.",
+      "assay-layouts");
+  CLI::App* const record = app.add_subcommand("record", "Make a trace of what the plugin tells.");
+  std::string program;
+  std::string blocks;
+  std::string executed;
+  std::string output;
+  record->add_option("--program", program, "JSON: its path, build id, procedures and code.")
+      ->required();
+  record->add_option("--blocks", blocks, "What the plugin writes of blocks.")->required();
+  record->add_option("--executed", executed, "What the plugin writes of their execution.")
+      ->required();
+  record->add_option("--output", output, "The trace.")->required();
+  return input::run(app, argc, argv, [&] {
+    if (record->parsed()) {
+      std::ifstream in(program);
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      layout::record(json::parse(text),
+                     {.blocks = blocks, .executed = executed, .output = output});
+      return;
+    }
+    input::print(answer(parse(input::parse_object(input::standard_input()))));
+  });
+}

@@ -1,0 +1,112 @@
+"""Asks `assay-layouts` what a recorded execution costs under layouts of its program."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import programs
+from assay.errors import AssayError
+from assay.runner.process import run_process
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache of instructions.
+
+    Attributes:
+        size: bytes.
+        ways: how many lines of one set it holds.
+        line: bytes of a line.
+    """
+
+    size: int = 8192
+    ways: int = 1
+    line: int = 32
+
+    def __str__(self) -> str:
+        """Return it as a sentence names it."""
+        size = f"{self.size // 1024} KiB" if self.size % 1024 == 0 else f"{self.size} bytes"
+        ways = "one way" if self.ways == 1 else f"{self.ways} ways"
+        return f"{size}, {ways}, lines of {self.line} bytes"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an execution costs, by layout.
+
+    Attributes:
+        instructions: how many are counted.
+        outside: how many more were executed in no procedure of the program, such as in libraries.
+        build_id: of the program; empty if it had none.
+        misses: by layout, of the first cache and of the second.
+        details: what else was asked for.
+    """
+
+    instructions: int
+    outside: int
+    build_id: str
+    misses: NDArray[np.float64]
+    details: Mapping[str, Any]
+
+    @cached_property
+    def miss_rates(self) -> NDArray[np.float64]:
+        """Return the misses of the first cache in 1,000 instructions, by layout."""
+        return self.misses[:, 0] / self.instructions * 1000
+
+    @cached_property
+    def cycles(self) -> NDArray[np.float64]:
+        """Return estimated cycles for an instruction, by layout.
+
+        They are 0.5, 5 more for a miss of the first cache, and 50 more if the second one misses, too
+        (Blackwell 1998, section 4.2).
+        """
+        first, second = (self.misses / self.instructions).T
+        return 0.5 + 5 * first + 50 * second
+
+
+def ask(
+    trace: Path, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any
+) -> Answer:
+    """Replay a trace under layouts.
+
+    Args:
+        trace: what `assay layout profile` recorded.
+        scheme: `linked`, `permuted`, `random`, `pettis_hansen`, `conflicts` or `placed`.
+        cache: the first one.
+        seed: from which all is drawn.
+        layouts: how many are drawn.
+        more: further parameters, as docs/README.md lists them.
+
+    Raises:
+        AssayError: the trace cannot be read, or a parameter is refused.
+    """
+    parameters = {
+        "trace": str(trace.absolute()),
+        "scheme": scheme,
+        "layouts": layouts,
+        "l1_bytes": cache.size,
+        "l1_ways": cache.ways,
+        "line_bytes": cache.line,
+        **more,
+    }
+    request = {"protocol": 1, "seed": seed, "parameters": parameters}
+    ended = run_process(
+        str(programs.find("assay-layouts")), json.dumps(request), environment={"PATH": os.environ.get("PATH", "")}
+    )
+    if ended.exit_code:
+        raise AssayError(ended.stderr.decode(errors="replace").strip().removeprefix("error: "))
+    details = json.loads(ended.stdout)["details"]
+    return Answer(
+        instructions=details["instructions"],
+        outside=details["outside"],
+        build_id=details["build_id"],
+        misses=np.array(details["misses"], dtype=np.float64),
+        details=details,
+    )

@@ -1,0 +1,62 @@
+"""Links a program anew from its recorded link, in an order of ours or of lld's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.layout.link import RECORD, link_again
+
+LLD_ORDERS: Mapping[str, str] = {"lld, hfsort": "hfsort", "lld, cdsort": "cdsort"}
+"""Optimisers of lld's own, by the word of its option: Ottoni and Maher 2017, and the cache-directed sort that
+followed ext-TSP (Newell and Pupyrev 2018)."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A program whose link lld has recorded.
+
+    Attributes:
+        record: the record, beside the program.
+        folder: where it is unpacked, and lld runs. The record has lld take absolute paths as below it, so that files of
+            ours are named from it.
+    """
+
+    record: Path
+    folder: Path
+
+    @classmethod
+    def beside(cls, program: Path, folder: Path) -> "Recorded | None":
+        """Return the recorded link of a program; None if there is none."""
+        record = program.absolute().with_name(program.name + RECORD)
+        return cls(record, folder / "inputs") if record.is_file() else None
+
+    def in_order(self, names: Sequence[str], output: Path) -> None:
+        """Link it with its procedures in this order.
+
+        Raises:
+            CannotStartError: the link failed.
+        """
+        order = self.folder.with_name("order")
+        order.write_text("".join(f"{name}\n" for name in names))
+        self._link(output, ["--symbol-ordering-file=../order", "--no-warn-symbol-ordering"])
+
+    def by_lld(self, word: str, edges: Sequence[tuple[str, str, float]], output: Path) -> None:
+        """Link it in the order that lld finds by a call graph.
+
+        Args:
+            word: the optimiser, as lld's option names it.
+            edges: names of procedures, and how often one was entered from the other.
+            output: the program.
+
+        Raises:
+            CannotStartError: the link failed.
+        """
+        graph = self.folder.with_name("graph")
+        graph.write_text("".join(f"{one} {other} {weight:.0f}\n" for one, other, weight in edges))
+        self._link(
+            output,
+            ["--call-graph-ordering-file=../graph", f"--call-graph-profile-sort={word}", "--no-warn-symbol-ordering"],
+        )
+
+    def _link(self, output: Path, options: Sequence[str]) -> None:
+        link_again(self.record, self.folder, output.absolute(), options, print)

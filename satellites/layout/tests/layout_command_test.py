@@ -1,0 +1,208 @@
+"""`assay layout` on small programs, as a user types it."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from assay.cli.commands import app
+from assay.errors import AssayError
+from assay.layout.link import lld
+from assay_layout.program import read_image
+
+# Two functions that begin in the same set of each cache of up to 8 KiB, called by turns.
+CONFLICT = """
+#include <stdio.h>
+__attribute__((noinline, aligned(8192))) int one(int x) { return x * 3 + 1; }
+__attribute__((noinline, aligned(8192))) int other(int x) { return x ^ 5; }
+static __attribute__((noinline)) int twice(int x) { return 2 * x; }
+int main(int count, char** words) {
+  int sum = 0;
+  for (int i = 0; i < 20000; ++i) sum = other(one(sum)) + (i % 100 ? 0 : twice(i));
+  printf("%d\\n", sum);
+  return count > 1 ? words[1][0] - '0' : 0;
+}
+"""
+
+
+def built(folder: Path, *options: str, source: str = CONFLICT, name: str = "program") -> Path:
+    """Compile a program."""
+    (folder / f"{name}.c").write_text(source)
+    command = ["gcc", "-O1", "-ffunction-sections", "-Wl,--build-id", f"{name}.c", "-o", name, *options]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603
+    return folder / name
+
+
+def run(*words: object) -> str:
+    """Run `assay layout`, and return what it printed."""
+    done = CliRunner().invoke(app, ["layout", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def refused(*words: object) -> str:
+    """Return the message with which `assay layout` ends."""
+    done = CliRunner().invoke(app, ["layout", *map(str, words)])
+    assert isinstance(done.exception, AssayError), done.output
+    return str(done.exception)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program, recorded in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    path = built(tmp_path)
+    run("profile", path)
+    return path
+
+
+@pytest.mark.parametrize("options", [["-pie"], ["-no-pie"], ["-static"], ["-static-pie"]], ids=" ".join)
+def test_all_that_is_executed_in_procedures_is_recorded(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = built(tmp_path, *options)
+    said = run("profile", path)
+    answer = json.loads(run("measure", path, "--layouts", "6", "--json"))
+    # Each turn of the loop: 3 instructions of `one` or so, 2 of `other`, some of main.
+    assert 200_000 < answer["instructions"] < 800_000
+    assert ("in libraries" in said) == ("-static" not in " ".join(options))
+
+
+def test_procedures_that_conflict_are_named_first(program: Path) -> None:
+    found = json.loads(run("explain", program, "--json"))
+    first, second = found["conflicts"][:2]
+    assert {first["missed"], first["taken_by"]} == {"one", "other"} == {second["missed"], second["taken_by"]}
+    assert first["times"] + second["times"] > 39_000
+    picture = (program.parent / "program.sets.svg").read_text()
+    assert "other" in picture
+    assert re.search(r"one +other +[12]\d,\d{3}", run("explain", program))
+
+
+def test_a_larger_cache_has_no_such_conflict(program: Path) -> None:
+    found = json.loads(run("explain", program, "--cache", "32768,8,64", "--json"))
+    assert all(each["times"] < 100 for each in found["conflicts"])
+
+
+def test_layouts_move_the_misses_of_this_program_and_the_linked_one_is_among_the_worst(program: Path) -> None:
+    answer = json.loads(run("measure", program, "--layouts", "100", "--json"))
+    misses = answer["misses_per_1000"]
+    assert misses["linked"] > 50 * misses["median"]
+    assert answer["comparison_error_percent"] > answer["measurement_error_percent"] > 1
+    assert "more than 9" in run("measure", program, "--layouts", "100")
+    assert "fitted line" in run("measure", program, "--expand", "--layouts", "20")
+
+
+def test_the_same_seed_draws_the_same_layouts(program: Path) -> None:
+    drawn = [json.loads(run("measure", program, "--layouts", "9", "--seed", seed, "--json")) for seed in (3, 3, 4)]
+    values = [each["misses_per_1000"]["values"] for each in drawn]
+    assert values[0] == values[1] != values[2]
+
+
+def test_the_best_order_is_written_and_linked_where_the_link_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    linker = lld()
+    assert linker is not None
+    folder = Path(linker).resolve().parent
+    path = built(tmp_path, f"-B{folder}", "-fuse-ld=lld", "-Wl,--reproduce=program.link.tar")
+    run("profile", path)
+    run("profile", "--output", "other.trace", path, "0")
+    answer = json.loads(run("optimise", path, "--confirm", "other.trace", "--layouts", "10", "--json"))
+    order = (tmp_path / "program.order").read_text().split()
+    assert set(order) >= {"one", "other", "main", "twice"}
+    assert answer["best"]["misses_per_1000"] < answer["misses_per_1000"]["linked"] / 10
+    optimised = tmp_path / "program.optimised"
+    names = [each.name for each in read_image(optimised).procedures]
+    assert sorted(names, key=lambda name: order.index(name) if name in order else -1) != names or names
+    moved = [name for name in order if name in {"one", "other", "main", "twice"}]
+    assert [name for name in names if name in moved] == moved
+    ran = subprocess.run([optimised], capture_output=True, check=True)  # noqa: S603
+    assert ran.stdout == subprocess.run([path], capture_output=True, check=True).stdout  # noqa: S603
+    assert {"lld, hfsort", "lld, cdsort"} <= answer["misses_per_1000"].keys()
+
+
+def test_what_a_child_executes_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = """
+    #include <sys/wait.h>
+    #include <unistd.h>
+    __attribute__((noinline)) int work(int x) { return x * 5 + 1; }
+    int main(int count, char** words) {
+      if (count > 1 && fork() != 0) return wait(0) < 0;
+      for (int i = 0; i < 100000; ++i) count = work(count);
+      return count == 12345;
+    }"""
+    path = built(tmp_path, source=source)
+    run("profile", path)
+    alone = json.loads(run("measure", path, "--layouts", "6", "--json"))["instructions"]
+    run("profile", path, "fork")
+    assert json.loads(run("measure", path, "--layouts", "6", "--json"))["instructions"] < alone / 10
+
+
+def test_names_of_two_procedures_differ(tmp_path: Path) -> None:
+    (tmp_path / "more.c").write_text("static __attribute__((noinline)) int twice(int x) { return x; }\nint f(int x) { return twice(x); }")
+    names = [each.name for each in read_image(built(tmp_path, "more.c")).procedures]
+    assert {"twice", "twice#2"} <= {*names}
+    assert len(names) == len({*names})
+
+
+def test_a_program_that_fails_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "ended with status 3" in refused("profile", built(tmp_path), "3")
+    assert not list(tmp_path.glob("*.trace*"))
+
+
+def test_a_program_that_changes_its_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = """
+    #include <stdint.h>
+    #include <sys/mman.h>
+    __attribute__((noinline, aligned(4096))) int one(void) { return 1; }
+    int main(void) {
+      int sum = one();
+      unsigned char* code = (unsigned char*)((uintptr_t)one & ~4095UL);
+      mprotect(code, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+      for (int i = 0; i < 16; ++i) if (((unsigned char*)one)[i] == 1) { ((unsigned char*)one)[i] = 2; break; }
+      return sum + one() != 3;
+    }"""
+    assert "changes its code while it runs" in refused("profile", built(tmp_path, source=source))
+
+
+def test_bad_input_ends_in_a_message_that_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = built(tmp_path)
+    assert "assay layout profile" in refused("measure", path)
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, path], check=True)  # noqa: S603, S607
+    assert "it was stripped" in refused("profile", stripped)
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    assert "is a script" in refused("profile", script)
+    assert "cannot be read" in refused("profile", tmp_path / "nothing")
+    (tmp_path / "text").write_text("hello")
+    assert "no ELF file" in refused("profile", tmp_path / "text")
+    run("profile", path)
+    whole = (tmp_path / "program.trace").read_bytes()
+    (tmp_path / "program.trace").write_bytes(whole[: len(whole) // 2])
+    assert "is truncated; record it again" in refused("measure", path)
+    (tmp_path / "program.trace").write_bytes(whole)
+    built(tmp_path, source=CONFLICT.replace("* 3", "* 7"))
+    assert "is of another build" in refused("measure", path)
+
+
+def test_the_simulator_counts_what_cachegrind_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = built(tmp_path, "-static")
+    run("profile", path)
+    answer = json.loads(run("explain", path, "--json"))
+    command = ["valgrind", "-q", "--tool=cachegrind", "--cache-sim=yes", "--I1=8192,1,32", "--D1=8192,1,32",
+               "--LL=1048576,16,64", "--cachegrind-out-file=/dev/stdout", path]  # fmt: skip
+    counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    found = re.search(r"^summary: \d+ (\d+)", counted, re.M)
+    assert found is not None
+    assert answer["misses"] == pytest.approx(int(found[1]), rel=0.01)
