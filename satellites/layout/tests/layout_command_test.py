@@ -206,3 +206,16 @@ def test_the_simulator_counts_what_cachegrind_counts(tmp_path: Path, monkeypatch
     found = re.search(r"^summary: \d+ (\d+)", counted, re.M)
     assert found is not None
     assert answer["misses"] == pytest.approx(int(found[1]), rel=0.01)
+
+
+def test_a_profile_of_callgrind_is_enough_for_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = built(tmp_path)
+    command = ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=calls", path]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+    run("optimise", path, "--callgrind", "calls", "--noise", "0")
+    order = (tmp_path / "program.order").read_text().split()
+    places = [order.index(name) for name in ("one", "other", "main")]
+    assert max(places) - min(places) == 2
+    (tmp_path / "text").write_text("hello\n")
+    assert "no profile of callgrind" in refused("optimise", path, "--callgrind", "text")

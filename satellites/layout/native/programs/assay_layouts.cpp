@@ -44,7 +44,9 @@ enum class scheme : std::uint8_t {
 };
 
 struct request {
-  std::string trace;
+  std::string trace;     // empty: there are `procedures` and `weights` alone, and nothing is counted
+  layout::trace unrecorded;
+  std::vector<layout::edge> weights;
   std::string profiled;  // another trace of the same program, from which the profile comes
   scheme how = scheme::scattered;
   layout::history history;
@@ -84,6 +86,34 @@ layout::cache_shape shape(const json_node& node, const char* bytes, const char* 
   return found;
 }
 
+// Lists of name, address, bytes, and 1 if it is movable.
+void read_procedures(const json_node& given, layout::trace& to) {
+  for (std::size_t i = 0; i < given.length_of_list(); ++i) {
+    const json_node each = given.at(i);
+    to.procedures.push_back(
+        {.name = each.at(std::size_t{0}).text(),
+         .address = each.at(1).whole_number(0, input::most_exact),
+         .bytes = static_cast<std::uint32_t>(each.at(2).whole_number(0, UINT32_MAX)),
+         .movable = each.at(3).whole_number(0, 1) == 1});
+  }
+}
+
+// Lists of two names and a weight. Those of procedures that are not movable do not count.
+void read_weights(const json_node& given, request& to) {
+  std::map<std::string, std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < to.unrecorded.procedures.size(); ++i) {
+    if (to.unrecorded.procedures[i].movable) numbers[to.unrecorded.procedures[i].name] = i;
+  }
+  for (std::size_t i = 0; i < given.length_of_list(); ++i) {
+    const json_node each = given.at(i);
+    const auto one = numbers.find(each.at(std::size_t{0}).text());
+    const auto other = numbers.find(each.at(1).text());
+    if (one == numbers.end() || other == numbers.end() || one == other) continue;
+    const auto [a, b] = std::minmax(one->second, other->second);
+    to.weights.push_back({.a = a, .b = b, .weight = each.at(2).number(0, 1e18)});
+  }
+}
+
 request parse(const json& object) {
   const json_node node(object, "");
   node.at("protocol").require(1);
@@ -91,11 +121,15 @@ request parse(const json& object) {
   found.seed = node.at("seed").whole_number(0, input::most_exact);
   const json_node given = node.at("parameters");
   given.require_keys(
-      {"trace"},
-      {"scheme", "history", "distinct", "one_in", "noise", "expansion", "l1_bytes", "l1_ways",
+      {}, {"trace", "procedures", "weights", "scheme", "history", "distinct", "one_in", "noise", "expansion", "l1_bytes", "l1_ways",
        "l2_bytes", "l2_ways", "line_bytes", "replacement", "layouts", "first", "profiled", "draws",
        "explained", "addresses", "places", "expands", "edges"});
-  found.trace = given.at("trace").text();
+  if (given.has("procedures")) {
+    read_procedures(given.at("procedures"), found.unrecorded);
+    read_weights(given.at("weights"), found);
+  } else {
+    found.trace = given.at("trace").text();
+  }
   if (given.has("profiled")) found.profiled = given.at("profiled").text();
   if (given.has("scheme")) {
     found.how = given.at("scheme").one_of<scheme>({{"linked", scheme::linked},
@@ -144,6 +178,10 @@ class drawer {
   drawer(const request& asked, const layout::trace& recorded) : asked_(asked), recorded_(recorded) {
     if (asked.how != scheme::pettis_hansen && asked.how != scheme::without_conflicts) return;
     if (asked.history.one_in > 1) return;  // each layout has a profile of its own
+    if (asked.trace.empty()) {
+      edges_ = asked.weights;
+      return;
+    }
     edges_ = edges(asked.history);
   }
 
@@ -242,7 +280,8 @@ json explained(const request& asked, const layout::trace& recorded,
 }
 
 json answer(const request& asked) {
-  const layout::trace recorded = layout::read_trace(asked.trace);
+  const layout::trace recorded =
+      asked.trace.empty() ? asked.unrecorded : layout::read_trace(asked.trace);
   const drawer drawn(asked, recorded);
   json layouts = json::array();
   std::vector<double> miss_rates;
@@ -258,7 +297,7 @@ json answer(const request& asked) {
     const layout::misses counted =
         layout::replay(recorded, last, caches, asked.expands ? 0.5 + share : asked.expansion);
     layouts.push_back({counted.first, counted.second});
-    const costs cost = cost_of(counted, recorded.instructions);
+    const costs cost = cost_of(counted, std::max<std::uint64_t>(recorded.instructions, 1));
     miss_rates.push_back(cost.miss_rate);
     second_miss_rates.push_back(cost.second_miss_rate);
     memory.push_back(cost.memory_cycles);

@@ -72,12 +72,12 @@ class Answer:
 
 
 def ask(
-    trace: Path, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any
+    trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any
 ) -> Answer:
     """Replay a trace under layouts.
 
     Args:
-        trace: what `assay layout profile` recorded.
+        trace: what `assay layout profile` recorded; without one, `more` has `procedures` and `weights`.
         scheme: `linked`, `permuted`, `random`, `pettis_hansen`, `conflicts` or `placed`.
         cache: the first one.
         seed: from which all is drawn.
@@ -88,7 +88,7 @@ def ask(
         AssayError: the trace cannot be read, or a parameter is refused.
     """
     parameters = {
-        "trace": str(trace.absolute()),
+        **({"trace": str(trace.absolute())} if trace else {}),
         "scheme": scheme,
         "layouts": layouts,
         "l1_bytes": cache.size,

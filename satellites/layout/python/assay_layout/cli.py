@@ -197,6 +197,12 @@ def optimise(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the best order to it. Default: PROGRAM.order.")
     ] = None,
+    callgrind: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Order by the calls that callgrind counted, without a trace: no misses are counted."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare orders of a program's procedures, and write the best one.
@@ -215,6 +221,10 @@ def optimise(
     from assay_layout.linking import LLD_ORDERS, Recorded
     from assay_layout.statistics import ratio
 
+    written = output or Path(f"{program.name}.order")
+    if callgrind:
+        _order_by_calls(program, callgrind, noise, seed, written)
+        return
     image, trace, cache = _given(program, trace, cache)
     counted_in = confirm or trace
     profiled = {"profiled": str(trace.absolute())} if confirm else {}
@@ -229,7 +239,6 @@ def optimise(
         name: drawn(scheme, **parameters, **profiled, noise=noise)
         for name, (scheme, parameters) in _OPTIMISERS.items()
     }
-    written = output or Path(f"{program.name}.order")
     with Temporary("assay-layout-") as temporary:
         recorded = Recorded.beside(program, temporary.folder)
         if recorded:
@@ -241,7 +250,7 @@ def optimise(
         best = min(_ORDERED, key=lambda name: _least(trace, cache, name, noise, seed, layouts))
         places = _best_places(trace, cache, best, noise, seed, layouts)
         found = [name for name, _ in places]
-        files.write(written, "".join(f"{name.partition('#')[0]}\n" for name in found))
+        _write_order(written, found)
         linked_as = Path(f"{program.name}.optimised")
         if recorded:
             recorded.in_order([name.partition("#")[0] for name in found], linked_as)
@@ -283,6 +292,33 @@ def optimise(
     typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
     if really:
         typer.echo(f"linked: {linked_as}, {really.miss_rates[0]:.3g}")
+
+
+def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, written: Path) -> None:
+    """Write the order of Pettis and Hansen by the calls of a profile."""
+    from assay_layout.asking import Cache, ask
+    from assay_layout.callgrind import read_calls
+    from assay_layout.program import read_image
+
+    image = read_image(program)
+    calls = read_calls(callgrind)
+    known = {each.name for each in image.procedures}
+    if not any(caller in known and callee in known for caller, callee, _ in calls):
+        raise AssayError(
+            f"{printable(str(callgrind))}: no call is between procedures of {printable(program.name)}; names of C++ need"
+            " callgrind --demangle=no"
+        )
+    procedures = image.as_json()["procedures"]
+    answer = ask(
+        None, "pettis_hansen", Cache(), seed=seed, procedures=procedures, weights=calls, noise=noise, addresses=1
+    )
+    _write_order(written, [name for name, _ in answer.details["addresses"]])
+    typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
+
+
+def _write_order(written: Path, names: Sequence[str]) -> None:
+    """Write symbols, one a line, for a linker."""
+    files.write(written, "".join(f"{name.partition('#')[0]}\n" for name in names))
 
 
 def _least(trace: Path, cache: "Cache", name: str, noise: float, seed: int, layouts: int) -> float:

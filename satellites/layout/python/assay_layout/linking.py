@@ -58,5 +58,13 @@ class Recorded:
             ["--call-graph-ordering-file=../graph", f"--call-graph-profile-sort={word}", "--no-warn-symbol-ordering"],
         )
 
+    def with_relocations(self, output: Path) -> None:
+        """Link it as it was, with the relocations that BOLT needs.
+
+        Raises:
+            CannotStartError: the link failed.
+        """
+        self._link(output, ["--emit-relocs"])
+
     def _link(self, output: Path, options: Sequence[str]) -> None:
         link_again(self.record, self.folder, output.absolute(), options, print)
