@@ -1,10 +1,11 @@
-// assay-layouts: what an execution costs in caches of instructions under layouts of its program. A
-// trial reads one request and prints one result, as of any subject; `assay layout` asks it the same
-// way. `assay-layouts record` makes the trace.
+// assay-layouts: what an execution costs in caches of instructions under layouts of its program. It
+// reads one request and prints one result, as `assay layout` asks it. `assay-layouts replay` takes
+// the request from its command line, for experiments, and `assay-layouts record` makes the trace.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -331,6 +332,22 @@ json answer(const request& asked) {
           {"details", details}};
 }
 
+// The request that the words NAME=VALUE make.
+json requested(std::uint64_t seed, const std::vector<std::string>& words) {
+  json parameters = json::object();
+  for (const std::string& word : words) {
+    const std::size_t sign = word.find('=');
+    if (sign == std::string::npos) throw assay::bad_request(word + ": must be NAME=VALUE");
+    const std::string text = word.substr(sign + 1);
+    json value = json::parse(text, nullptr, false);
+    if (value.is_number_float() && value.get<double>() == std::floor(value.get<double>())) {
+      value = static_cast<std::int64_t>(value.get<double>());  // 1.0, as {noise} may be written
+    }
+    parameters[word.substr(0, sign)] = value.is_number() ? value : json(text);
+  }
+  return {{"protocol", 1}, {"seed", seed}, {"parameters", parameters}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -349,7 +366,16 @@ int main(int argc, char** argv) {
   record->add_option("--executed", executed, "What the plugin writes of their execution.")
       ->required();
   record->add_option("--output", output, "The trace.")->required();
+  CLI::App* const replay = app.add_subcommand("replay", "Take the request from the command line.");
+  std::uint64_t seed = 0;
+  std::vector<std::string> words;
+  replay->add_option("--seed", seed, "Draw all from it.")->required();
+  replay->add_option("PARAMETER", words, "NAME=VALUE, as trace=FILE.")->required();
   return input::run(app, argc, argv, [&] {
+    if (replay->parsed()) {
+      input::print(answer(parse(requested(seed, words))));
+      return;
+    }
     if (record->parsed()) {
       std::ifstream in(program);
       const std::string text{std::istreambuf_iterator<char>(in), {}};
