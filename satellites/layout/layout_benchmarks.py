@@ -49,12 +49,19 @@ def replay() -> None:
             recording.append(time.monotonic() - began)
             once, many = (_seconds(trace, "permuted", layouts, seed) for layouts in (1, 41))
             replaying.append((many - once) / 40)
-            comparing.append(sum(_seconds(trace, "conflicts", COMPARISONS // PASSES, seed, history=a) for a in (0, 0.5)))
+            comparing.append(
+                sum(_seconds(trace, "conflicts", COMPARISONS // PASSES, seed, history=a) for a in (0, 0.5))
+            )
         answer = ask(trace, "linked", Cache(), seed=0)
     print("\nlayouts of Lua, in millions of instructions a second")
     million = (answer.instructions + answer.outside) / 1e6
     figure("recorded (goal: at least 50)", [million / each for each in recording], "passes", 0)
-    figure("replayed, layouts drawn (goal: at least 500)", [answer.instructions / 1e6 / each for each in replaying], "passes", 0)
+    figure(
+        "replayed, layouts drawn (goal: at least 500)",
+        [answer.instructions / 1e6 / each for each in replaying],
+        "passes",
+        0,
+    )
     figure(
         "minutes for 10,000 comparisons (goal: at most 20)",
         [each / (COMPARISONS // PASSES) * 10_000 / 60 for each in comparing],
@@ -63,7 +70,7 @@ def replay() -> None:
 
 
 def orders() -> None:
-    """Print the misses of our best order beside those of lld's and BOLT's, for another input than it was made for."""
+    """Print the misses of our best order beside lld's and BOLT's, for another input than they were made for."""
     cache = Cache()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -85,7 +92,9 @@ def orders() -> None:
             again = ask(
                 trace, "pettis_hansen", cache, seed=seed, first=best, history=0.7, noise=0.1, addresses=1
             )
-            recorded.in_order([name.partition("#")[0] for name, _ in again.details["addresses"]], folder / "ours")
+            recorded.in_order(
+                [name.partition("#")[0] for name, _ in again.details["addresses"]], folder / "ours"
+            )
             ours.append(_misses(other, folder / "ours"))
     print(f"\nmisses of Lua in {cache}, really linked, another input; ours is the best of {LAYOUTS}")
     for title, misses in theirs.items():
@@ -122,7 +131,14 @@ def _by_bolt(recorded: Recorded, folder: Path) -> float | None:
 
     It gets a profile of its own, by its instrumentation, and moves whole functions alone.
     """
-    bolt = next((path for version in range(30, 14, -1) if (path := shutil.which(f"/usr/lib/llvm-{version}/bin/llvm-bolt"))), None)
+    bolt = next(
+        (
+            path
+            for version in range(30, 14, -1)
+            if (path := shutil.which(f"/usr/lib/llvm-{version}/bin/llvm-bolt"))
+        ),
+        None,
+    )
     if bolt is None:
         print("BOLT is not installed: apt-get install bolt-22")
         return None

@@ -81,7 +81,7 @@ def recorded_link(
         drawn = [f"--shuffle-sections={sections}={layout}" for sections in SHUFFLED]
         if _pads(lld() or ""):
             drawn.append(f"{PADDED}={layout}")
-        link_again(record, folder, output, drawn, show_output, stop)
+        link_again(record, folder, output, drawn, show_output=show_output, stop=stop)
 
     return link
 
@@ -91,6 +91,7 @@ def link_again(
     folder: Path,
     output: Path,
     options: Sequence[str],
+    *,
     show_output: Callable[[str], None],
     stop: StopSignals | None = None,
 ) -> None:

@@ -32,7 +32,7 @@ def built(folder: Path, *options: str, source: str = CONFLICT, name: str = "prog
     """Compile a program."""
     (folder / f"{name}.c").write_text(source)
     command = ["gcc", "-O1", "-ffunction-sections", "-Wl,--build-id", f"{name}.c", "-o", name, *options]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder / name
 
 
@@ -97,7 +97,9 @@ def test_layouts_move_the_misses_of_this_program_and_the_linked_one_is_among_the
 
 
 def test_the_same_seed_draws_the_same_layouts(program: Path) -> None:
-    drawn = [json.loads(run("measure", program, "--layouts", "9", "--seed", seed, "--json")) for seed in (3, 3, 4)]
+    drawn = [
+        json.loads(run("measure", program, "--layouts", "9", "--seed", seed, "--json")) for seed in (3, 3, 4)
+    ]
     values = [each["misses_per_1000"]["values"] for each in drawn]
     assert values[0] == values[1] != values[2]
 
@@ -121,8 +123,8 @@ def test_the_best_order_is_written_and_linked_where_the_link_was_recorded(
     assert sorted(names, key=lambda name: order.index(name) if name in order else -1) != names or names
     moved = [name for name in order if name in {"one", "other", "main", "twice"}]
     assert [name for name in names if name in moved] == moved
-    ran = subprocess.run([optimised], capture_output=True, check=True)  # noqa: S603
-    assert ran.stdout == subprocess.run([path], capture_output=True, check=True).stdout  # noqa: S603
+    ran = subprocess.run([optimised], capture_output=True, check=True)
+    assert ran.stdout == subprocess.run([path], capture_output=True, check=True).stdout
     assert {"lld, hfsort", "lld, cdsort"} <= answer["misses_per_1000"].keys()
 
 
@@ -145,7 +147,9 @@ def test_what_a_child_executes_is_left_out(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_names_of_two_procedures_differ(tmp_path: Path) -> None:
-    (tmp_path / "more.c").write_text("static __attribute__((noinline)) int twice(int x) { return x; }\nint f(int x) { return twice(x); }")
+    (tmp_path / "more.c").write_text(
+        "static __attribute__((noinline)) int twice(int x) { return x; }\nint f(int x) { return twice(x); }"
+    )
     names = [each.name for each in read_image(built(tmp_path, "more.c")).procedures]
     assert {"twice", "twice#2"} <= {*names}
     assert len(names) == len({*names})
@@ -173,12 +177,14 @@ def test_a_program_that_changes_its_code_is_refused(tmp_path: Path, monkeypatch:
     assert "changes its code while it runs" in refused("profile", built(tmp_path, source=source))
 
 
-def test_bad_input_ends_in_a_message_that_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_ends_in_a_message_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     path = built(tmp_path)
     assert "assay layout profile" in refused("measure", path)
     stripped = tmp_path / "stripped"
-    subprocess.run(["strip", "-o", stripped, path], check=True)  # noqa: S603, S607
+    subprocess.run(["strip", "-o", stripped, path], check=True)
     assert "it was stripped" in refused("profile", stripped)
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
@@ -202,17 +208,19 @@ def test_the_simulator_counts_what_cachegrind_counts(tmp_path: Path, monkeypatch
     answer = json.loads(run("explain", path, "--json"))
     command = ["valgrind", "-q", "--tool=cachegrind", "--cache-sim=yes", "--I1=8192,1,32", "--D1=8192,1,32",
                "--LL=1048576,16,64", "--cachegrind-out-file=/dev/stdout", path]  # fmt: skip
-    counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r"^summary: \d+ (\d+)", counted, re.M)
     assert found is not None
     assert answer["misses"] == pytest.approx(int(found[1]), rel=0.01)
 
 
-def test_a_profile_of_callgrind_is_enough_for_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_of_callgrind_is_enough_for_an_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     path = built(tmp_path)
     command = ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=calls", path]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+    subprocess.run(command, check=True, capture_output=True)
     run("optimise", path, "--callgrind", "calls", "--noise", "0")
     order = (tmp_path / "program.order").read_text().split()
     places = [order.index(name) for name in ("one", "other", "main")]

@@ -71,9 +71,7 @@ class Answer:
         return 0.5 + 5 * first + 50 * second
 
 
-def ask(
-    trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any
-) -> Answer:
+def ask(trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any) -> Answer:
     """Replay a trace under layouts.
 
     Args:
@@ -98,7 +96,9 @@ def ask(
     }
     request = {"protocol": 1, "seed": seed, "parameters": parameters}
     ended = run_process(
-        str(programs.find("assay-layouts")), json.dumps(request), environment={"PATH": os.environ.get("PATH", "")}
+        str(programs.find("assay-layouts")),
+        json.dumps(request),
+        environment={"PATH": os.environ.get("PATH", "")},
     )
     if ended.exit_code:
         raise AssayError(ended.stderr.decode(errors="replace").strip().removeprefix("error: "))

@@ -22,7 +22,9 @@ def read_calls(path: Path) -> list[tuple[str, str, int]]:
     except OSError as error:
         raise AssayError(f"{printable(str(path))}: cannot be read: {error.strerror}") from None
     if not any(line.startswith(("creator: callgrind", "events: ")) for line in lines[:20]):
-        raise AssayError(f"{printable(str(path))}: is no profile of callgrind: valgrind --tool=callgrind writes one")
+        raise AssayError(
+            f"{printable(str(path))}: is no profile of callgrind: valgrind --tool=callgrind writes one"
+        )
     names: dict[str, str] = {}
     calls: Counter[tuple[str, str]] = Counter()
     caller = callee = ""

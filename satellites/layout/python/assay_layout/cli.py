@@ -22,16 +22,6 @@ app = typer.Typer(
     epilog="Example: `assay layout profile ./my_program input.txt`, then `assay layout measure ./my_program`",
 )
 
-_OPTIMISERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "Pettis-Hansen": ("pettis_hansen", {}),
-    "Pettis-Hansen, history 0.5": ("pettis_hansen", {"history": 0.5}),
-    "Pettis-Hansen, history 0.7": ("pettis_hansen", {"history": 0.7}),
-    "conflicts, history 0.7": ("conflicts", {"history": 0.7}),
-}
-"""What `optimise` compares: a scheme of `assay-layouts` and its parameters."""
-_ORDERED = tuple(name for name, (scheme, _) in _OPTIMISERS.items() if scheme == "pettis_hansen")
-"""Those whose layouts have no gaps, so that a linker makes them from an order alone."""
-
 
 def _cache(text: str) -> "Cache":
     """Return a cache that a user typed as BYTES,WAYS,LINE."""
@@ -52,7 +42,9 @@ def _cache(text: str) -> "Cache":
 ProgramArgument = Annotated[Path, typer.Argument(metavar="PROGRAM", hidden=True)]
 TraceOption = Annotated[
     Path | None,
-    typer.Option("--trace", metavar="FILE", help="What it executed. Default: PROGRAM.trace, which `profile` wrote."),
+    typer.Option(
+        "--trace", metavar="FILE", help="What it executed, as `profile` wrote it. Default: PROGRAM.trace."
+    ),
 ]
 CacheOption = Annotated[
     Any,
@@ -60,7 +52,7 @@ CacheOption = Annotated[
         "--cache",
         parser=_cache,
         metavar="BYTES,WAYS,LINE",
-        help="The cache of instructions. Default: 8192,1,32, in which layouts matter most; 32768,8,64 is usual today.",
+        help="The cache of instructions. Default: 8192,1,32, where layouts matter; 32768,8,64 is usual today.",
     ),
 ]
 LayoutsOption = Annotated[int, whole_option("Draw this many layouts.", 6, 100_000)]
@@ -80,9 +72,9 @@ def profile(
 ) -> None:
     """Run a program once, and record which code it executes.
 
-    The other commands need that. The program is run, with its arguments, by qemu-user, 10 to 50 times as slowly;
-    what it prints is printed. It needs a symbol table, and is otherwise as you built it. Code of libraries is left
-    out, unless it is linked statically.
+    The other commands need that. The program is run, with its arguments, by qemu-user, 10 to 50 times as
+    slowly; what it prints is printed. It needs a symbol table, and is otherwise as you built it. Code of
+    libraries is left out, unless it is linked statically.
 
     Write -- before PROGRAM if its arguments begin with a dash.
 
@@ -109,19 +101,22 @@ def measure(
     layouts: LayoutsOption = 200,
     expand: Annotated[
         bool,
-        typer.Option("--expand", help="Expand the layout as it was linked, from half to one and a half, in place of random ones."),
+        typer.Option(
+            "--expand",
+            help="Expand the layout as it was linked, from half to one and a half, in place of random ones.",
+        ),
     ] = False,
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Say how much the layout of a program moves its results.
 
-    It simulates the cache of instructions under many random layouts: each procedure at an independent random
-    address. It says how far they spread, where the program as it was linked stands among them, and how wrong one
-    measurement or one comparison may be that has seen one layout only.
+    It simulates the cache of instructions under many random layouts: each procedure at an independent
+    random address. It says how far they spread, where the program as it was linked stands among them, and
+    how wrong one measurement or one comparison may be that has seen one layout only.
 
-    With --expand, all code is made smaller or larger in steps, as a compiler would that emits less or more of it. The
-    errors are then those of the distances from a fitted line (Blackwell 1998, table 2).
+    With --expand, all code is made smaller or larger in steps, as by a compiler that emits less or more of
+    it. The errors are then distances from a fitted line (Blackwell 1998, table 2).
 
     Example: `assay layout measure ./my_program`
     """
@@ -158,19 +153,28 @@ def measure(
         )  # fmt: skip
         return
     typer.echo(_what_ran(drawn, image))
-    which = f"{layouts} factors of expansion from 0.5 to 1.5" if expand else f"{counted(layouts, 'random layout')}, seed {seed}"
+    which = (
+        f"{layouts} factors of expansion from 0.5 to 1.5"
+        if expand
+        else f"{counted(layouts, 'random layout')}, seed {seed}"
+    )
     typer.echo(f"simulated: a cache of {cache}; {which}")
     typer.echo("")
-    typer.echo(f"misses in 1,000 instructions: {middle:.3g} in the median ({interval.low:.3g} to {interval.high:.3g})")
+    typer.echo(
+        f"misses in 1,000 instructions: {middle:.3g} in the median"
+        f" ({interval.low:.3g} to {interval.high:.3g})"
+    )
     typer.echo(f"  the best tenth of layouts has less than {middle / below:.3g} (/{below:.2f}),")
     typer.echo(f"  the worst tenth more than {middle * above:.3g} (x{above:.2f})")
     typer.echo(f"  as it was linked: {linked.miss_rates[0]:.3g}, more than {worse:.0%} of the layouts")
-    cycles, at = (line.at_one, "where the fitted line is at 1") if line else (np.median(drawn.cycles), "in the median")
+    cycles, at = (
+        (line.at_one, "where the fitted line is at 1") if line else (np.median(drawn.cycles), "in the median")
+    )
     typer.echo(f"cycles for an instruction, estimated: {cycles:.3g} {at}")
     typer.echo("")
     typer.echo(
-        f"Whoever measures one layout is wrong by up to {wrong.measurement / 2:.1%} either way in nine of ten cases, and"
-        f" whoever compares\ntwo programs, each in one layout, by up to {wrong.comparison / 2:.1%}."
+        f"In nine of ten cases, who measures in one layout is wrong by up to {wrong.measurement / 2:.1%},\n"
+        f"and who compares two programs, each in one layout, by up to {wrong.comparison / 2:.1%}."
     )
 
 
@@ -182,7 +186,8 @@ def optimise(
     confirm: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Count misses in this trace, of another input; --trace only says what to optimise for."
+            metavar="FILE",
+            help="Count misses in this trace, of another input; --trace only says what to optimise for.",
         ),
     ] = None,
     cache: CacheOption = None,
@@ -190,7 +195,9 @@ def optimise(
     noise: Annotated[
         Any,
         typer.Option(
-            parser=float, metavar="R", help="Multiply weights by e^(R Z), Z standard normal; 0: ties alone are drawn."
+            parser=float,
+            metavar="R",
+            help="Multiply weights by e^(R Z), Z standard normal; 0: ties alone are drawn.",
         ),
     ] = 0.1,
     seed: SeedOption = 1,
@@ -200,25 +207,24 @@ def optimise(
     callgrind: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Order by the calls that callgrind counted, without a trace: no misses are counted."
+            metavar="FILE",
+            help="Order by the calls that callgrind counted, without a trace: no misses are counted.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare orders of a program's procedures, and write the best one.
 
-    Several optimisers order the procedures by what was recorded. What nothing speaks for or against is drawn, so
-    that each has a distribution, which is compared with that of random layouts. The best order of all is written as a
-    list of symbols, for `ld.lld --symbol-ordering-file`; beside a recorded link, PROGRAM.link.tar, it is linked as
-    PROGRAM.optimised.
+    Several optimisers order the procedures by what was recorded. What nothing speaks for or against is
+    drawn, so that each has a distribution, which is compared with that of random layouts. The best order of
+    all is written as a list of symbols, for `ld.lld --symbol-ordering-file`. If the link was recorded, in
+    PROGRAM.link.tar, the program is linked in that order as PROGRAM.optimised.
 
     Example: `assay layout optimise ./my_program --confirm other_input.trace`
     """
     import numpy as np
 
-    from assay.runner.temporary import Temporary
-    from assay_layout.asking import ask
-    from assay_layout.linking import LLD_ORDERS, Recorded
+    from assay_layout.optimising import Search, search, symbols
     from assay_layout.statistics import ratio
 
     written = output or Path(f"{program.name}.order")
@@ -226,78 +232,52 @@ def optimise(
         _order_by_calls(program, callgrind, noise, seed, written)
         return
     image, trace, cache = _given(program, trace, cache)
-    counted_in = confirm or trace
-    profiled = {"profiled": str(trace.absolute())} if confirm else {}
-
-    def drawn(scheme: str, number: int = layouts, **more: Any) -> "Answer":
-        return ask(counted_in, scheme, cache, seed=seed, layouts=number, **more)
-
-    random = drawn("random")
-    _check_build(image, random, counted_in)
-    linked = drawn("linked", 1)
-    answers = {
-        name: drawn(scheme, **parameters, **profiled, noise=noise)
-        for name, (scheme, parameters) in _OPTIMISERS.items()
-    }
-    with Temporary("assay-layout-") as temporary:
-        recorded = Recorded.beside(program, temporary.folder)
-        if recorded:
-            edges = ask(trace, "linked", cache, seed=seed, edges=1).details["edges"]
-            for name, word in LLD_ORDERS.items():
-                recorded.by_lld(word, edges, temporary.folder / "linked")
-                answers[name] = drawn("placed", 1, places=_places(temporary.folder / "linked"))
-        # Of those that an order alone makes. It is chosen by the trace that it was made for: the other confirms it.
-        best = min(_ORDERED, key=lambda name: _least(trace, cache, name, noise, seed, layouts))
-        places = _best_places(trace, cache, best, noise, seed, layouts)
-        found = [name for name, _ in places]
-        _write_order(written, found)
-        linked_as = Path(f"{program.name}.optimised")
-        if recorded:
-            recorded.in_order([name.partition("#")[0] for name in found], linked_as)
-    made_for = ask(trace, "placed", cache, seed=seed, places=places)
-    confirmed = drawn("placed", 1, places=places)
-    really = drawn("placed", 1, places=_places(linked_as)) if recorded else None
-    rows = [
-        (name, np.median(answer.miss_rates), answer.miss_rates.min(), answer.miss_rates.max(), interval.low, interval.high)
-        for name, answer in {"random": random, **answers}.items()
-        for interval in [ratio(answer.misses[:, 0] + 1, random.misses[:, 0] + 1)]
-    ]
+    by = Search(program, trace, confirm or trace, cache, layouts, noise, seed)
+    _check_build(image, by.judged("linked", 1), by.judged_by)
+    linked_as = Path(f"{program.name}.optimised")
+    found = search(by, linked_as)
+    files.write(written, "".join(f"{name}\n" for name in symbols(found.order)))
     if as_json:
         print_json(
             {
-                "program": str(program), "trace": str(trace), "confirm": str(counted_in), "seed": seed, "layouts": layouts,
+                "program": str(program), "trace": str(trace), "judged_by": str(by.judged_by), "seed": seed,
+                "layouts": layouts,
                 "misses_per_1000": {
-                    "linked": float(linked.miss_rates[0]),
-                    **{name: answer.miss_rates.tolist() for name, answer in {"random": random, **answers}.items()},
+                    "linked": found.linked,
+                    **{name: answer.miss_rates.tolist() for name, answer in found.answers.items()},
                 },
-                "best": {"scheme": best, "misses_per_1000": float(confirmed.miss_rates[0]), "order": found},
-                "linked_as": str(linked_as) if recorded else None,
+                "best": {"scheme": found.best, "made_for": found.made_for, "judged": found.judged,
+                         "really_linked": found.really, "order": found.order},
             }
         )  # fmt: skip
         return
-    typer.echo(_what_ran(random, image))
+    random = found.answers["random"].misses[:, 0] + 1
+    rows = [
+        (name, *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
+         f"{interval.low:.2f} to {interval.high:.2f}" if len(answer.misses) > 1 else "")
+        for name, answer in found.answers.items()
+        for interval in [ratio(answer.misses[:, 0] + 1, random)]
+    ]  # fmt: skip
+    typer.echo(_what_ran(found.answers["random"], image))
     typer.echo(f"simulated: a cache of {cache}; {counted(layouts, 'layout')} of each, seed {seed}")
     typer.echo("misses in 1,000 instructions:\n")
     print_table(
         ("order", "median", "least", "most", "times random, 95%"),
-        [(name, f"{middle:.3g}", f"{least:.3g}", f"{most:.3g}", f"{low:.2f} to {high:.2f}")
-         for name, middle, least, most, low, high in rows]
-        + [("as linked", f"{linked.miss_rates[0]:.3g}", "", "", "")],
-    )  # fmt: skip
-    typer.echo("")
-    typer.echo(
-        f"best order: one of {layouts} by {best}, {made_for.miss_rates[0]:.3g}"
-        + (f" in what it was made for, {confirmed.miss_rates[0]:.3g} in the other trace" if confirm else "")
+        [*rows, ("as linked", f"{found.linked:.3g}", "", "", "")],
     )
+    typer.echo("")
+    other = f" in what it was made for, {found.judged:.3g} in the other trace" if confirm else ""
+    typer.echo(f"best order: one of {layouts} by {found.best}, {found.made_for:.3g}{other}")
     typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
-    if really:
-        typer.echo(f"linked: {linked_as}, {really.miss_rates[0]:.3g}")
+    if found.really is not None:
+        typer.echo(f"linked: {linked_as}, {found.really:.3g}")
 
 
 def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, written: Path) -> None:
     """Write the order of Pettis and Hansen by the calls of a profile."""
     from assay_layout.asking import Cache, ask
     from assay_layout.callgrind import read_calls
+    from assay_layout.optimising import symbols
     from assay_layout.program import read_image
 
     image = read_image(program)
@@ -305,50 +285,23 @@ def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, wri
     known = {each.name for each in image.procedures}
     if not any(caller in known and callee in known for caller, callee, _ in calls):
         raise AssayError(
-            f"{printable(str(callgrind))}: no call is between procedures of {printable(program.name)}; names of C++ need"
-            " callgrind --demangle=no"
+            f"{printable(str(callgrind))}: no call is between procedures of {printable(program.name)};"
+            " names of C++ need callgrind --demangle=no"
         )
     procedures = image.as_json()["procedures"]
     answer = ask(
-        None, "pettis_hansen", Cache(), seed=seed, procedures=procedures, weights=calls, noise=noise, addresses=1
+        None,
+        "pettis_hansen",
+        Cache(),
+        seed=seed,
+        procedures=procedures,
+        weights=calls,
+        noise=noise,
+        addresses=1,
     )
-    _write_order(written, [name for name, _ in answer.details["addresses"]])
+    order = symbols([name for name, _ in answer.details["addresses"]])
+    files.write(written, "".join(f"{name}\n" for name in order))
     typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
-
-
-def _write_order(written: Path, names: Sequence[str]) -> None:
-    """Write symbols, one a line, for a linker."""
-    files.write(written, "".join(f"{name.partition('#')[0]}\n" for name in names))
-
-
-def _least(trace: Path, cache: "Cache", name: str, noise: float, seed: int, layouts: int) -> float:
-    """Return the least misses of several layouts that an optimiser draws."""
-    from assay_layout.asking import ask
-
-    scheme, parameters = _OPTIMISERS[name]
-    return float(ask(trace, scheme, cache, seed=seed, layouts=layouts, noise=noise, **parameters).misses[:, 0].min())
-
-
-def _best_places(
-    trace: Path, cache: "Cache", name: str, noise: float, seed: int, layouts: int
-) -> list[tuple[str, int]]:
-    """Return the procedures and their addresses, in the best of several layouts that an optimiser draws."""
-    import numpy as np
-
-    from assay_layout.asking import ask
-
-    scheme, parameters = _OPTIMISERS[name]
-    drawn = ask(trace, scheme, cache, seed=seed, layouts=layouts, noise=noise, **parameters)
-    number = int(np.argmin(drawn.misses[:, 0]))
-    again = ask(trace, scheme, cache, seed=seed, first=number, addresses=1, noise=noise, **parameters)
-    return [(name, address) for name, address in again.details["addresses"]]
-
-
-def _places(program: Path) -> list[tuple[str, int]]:
-    """Return the procedures of a program and their addresses."""
-    from assay_layout.program import read_image
-
-    return [(each.name, each.address) for each in read_image(program).procedures]
 
 
 @app.command("explain", cls=Command)
@@ -358,11 +311,15 @@ def explain(
     trace: TraceOption = None,
     cache: CacheOption = None,
     expansion: Annotated[
-        Any, typer.Option(parser=float, metavar="F", help="Put each instruction F times as far from the first one.")
+        Any,
+        typer.Option(
+            parser=float, metavar="F", help="Put each instruction F times as far from the first one."
+        ),
     ] = 1.0,
     pairs: Annotated[int, whole_option("Name this many pairs. Default: 10.", 1, 1000)] = 10,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw sets against procedures. Default: PROGRAM.sets.svg.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw sets against procedures. Default: PROGRAM.sets.svg."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -386,10 +343,16 @@ def explain(
         print_json({"program": str(program), "misses": misses, "conflicts": conflicts, "picture": str(drawn)})
         return
     typer.echo(_what_ran(answer, image))
-    typer.echo(f"simulated: a cache of {cache}; as it was linked: {misses:,.0f} misses, {answer.miss_rates[0]:.3g} in 1,000\n")
+    typer.echo(
+        f"simulated: a cache of {cache}; as it was linked: {misses:,.0f} misses,"
+        f" {answer.miss_rates[0]:.3g} in 1,000\n"
+    )
     print_table(
         ("missed", "its place was taken by", "times", "of all misses"),
-        [(each["missed"], each["taken_by"], f"{each['times']:,}", f"{each['times'] / misses:.1%}") for each in conflicts],
+        [
+            (each["missed"], each["taken_by"], f"{each['times']:,}", f"{each['times'] / misses:.1%}")
+            for each in conflicts
+        ],
     )
     typer.echo(f"\nwritten: {drawn}")
 
@@ -422,7 +385,8 @@ def _check_build(image: "Image", answer: "Answer", trace: Path) -> None:
     """Refuse a trace of another build of the program."""
     if answer.build_id != image.build_id:
         raise AssayError(
-            f"{printable(str(trace))} is of another build of {printable(image.path.name)}; run assay layout profile again"
+            f"{printable(str(trace))} is of another build of {printable(image.path.name)};"
+            " run assay layout profile again"
         )
 
 
@@ -430,4 +394,5 @@ def _what_ran(answer: "Answer", image: "Image") -> str:
     """Return how much a trace holds, in words."""
     outside = answer.outside / (answer.instructions + answer.outside)
     left_out = f", without the {outside:.0%} that are in libraries" if outside >= 0.005 else ""
-    return f"{answer.instructions / 1e6:,.1f} million instructions of {len(image.procedures):,} procedures{left_out}"
+    millions = f"{answer.instructions / 1e6:,.1f} million instructions"
+    return f"{millions} of {len(image.procedures):,} procedures{left_out}"

@@ -7,8 +7,8 @@ from pathlib import Path
 from assay.layout.link import RECORD, link_again
 
 LLD_ORDERS: Mapping[str, str] = {"lld, hfsort": "hfsort", "lld, cdsort": "cdsort"}
-"""Optimisers of lld's own, by the word of its option: Ottoni and Maher 2017, and the cache-directed sort that
-followed ext-TSP (Newell and Pupyrev 2018)."""
+"""Optimisers of lld's own, by the word of its option: that of Ottoni and Maher 2017, and the cache-directed
+sort of the authors of ext-TSP (Newell and Pupyrev 2018)."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Recorded:
 
     Attributes:
         record: the record, beside the program.
-        folder: where it is unpacked, and lld runs. The record has lld take absolute paths as below it, so that files of
-            ours are named from it.
+        folder: where it is unpacked, and lld runs. It takes absolute paths as below this folder, so that
+            files of ours are named from here.
     """
 
     record: Path
@@ -55,7 +55,11 @@ class Recorded:
         graph.write_text("".join(f"{one} {other} {weight:.0f}\n" for one, other, weight in edges))
         self._link(
             output,
-            ["--call-graph-ordering-file=../graph", f"--call-graph-profile-sort={word}", "--no-warn-symbol-ordering"],
+            [
+                "--call-graph-ordering-file=../graph",
+                f"--call-graph-profile-sort={word}",
+                "--no-warn-symbol-ordering",
+            ],
         )
 
     def with_relocations(self, output: Path) -> None:
@@ -67,4 +71,4 @@ class Recorded:
         self._link(output, ["--emit-relocs"])
 
     def _link(self, output: Path, options: Sequence[str]) -> None:
-        link_again(self.record, self.folder, output.absolute(), options, print)
+        link_again(self.record, self.folder, output.absolute(), options, show_output=print)

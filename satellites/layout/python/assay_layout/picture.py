@@ -34,12 +34,19 @@ def draw(uses: Iterable[tuple[str, int, int, int]], cache: "Cache", output: Path
         if procedure in shown
     ]
     chart = (
-        alt.Chart(alt.Data(values=data), title=f"Procedures with the most accesses, and sets of a cache of {cache}")
+        alt.Chart(
+            alt.Data(values=data), title=f"Procedures with the most accesses, and sets of a cache of {cache}"
+        )
         .mark_rect()
         .encode(
             x=alt.X("set:O", title="set of the cache", axis=alt.Axis(labelOverlap=True, tickCount=16)),
             y=alt.Y("procedure:N", sort=shown, title=None),
-            color=alt.Color("misses:Q", title="misses of an access", scale=alt.Scale(scheme="orangered"), legend=alt.Legend(format="%")),
+            color=alt.Color(
+                "misses:Q",
+                title="misses of an access",
+                scale=alt.Scale(scheme="orangered"),
+                legend=alt.Legend(format="%"),
+            ),
         )
         .properties(width=800, height={"step": 14})
     )

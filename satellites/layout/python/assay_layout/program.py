@@ -50,7 +50,9 @@ class Image:
         return {
             "program": str(self.path),
             "build_id": self.build_id,
-            "procedures": [[each.name, each.address, each.size, int(each.movable)] for each in self.procedures],
+            "procedures": [
+                [each.name, each.address, each.size, int(each.movable)] for each in self.procedures
+            ],
             "code": self.code,
         }
 
@@ -122,7 +124,9 @@ def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Pr
             size, name = sizes[address]
             # Without a size, as some in assembly are, it reaches to the next one.
             reach = min(address + size, following) if size else following
-            found_procedures.append(Procedure(name, address, reach - address, movable=section.name == ".text"))
+            found_procedures.append(
+                Procedure(name, address, reach - address, movable=section.name == ".text")
+            )
     found_procedures.sort(key=lambda each: each.address)
     seen: Counter[str] = Counter()
     named = []

@@ -33,18 +33,23 @@ def record(image: Image, arguments: Sequence[str], output: Path, input_file: Pat
     """
     emulator = shutil.which(_EMULATOR)
     if emulator is None:
-        raise AssayError(f"{_EMULATOR} is not installed, which records what a program executes; install qemu-user")
+        raise AssayError(
+            f"{_EMULATOR} is not installed, which records what a program executes; install qemu-user"
+        )
     recorder = programs.find("assay-layouts")
     plugin = recorder.parent.parent / "lib" / _PLUGIN
     if not plugin.is_file():
         raise AssayError(f"{plugin} is not there; {programs.REMEDY}")
     with Temporary("assay-layout-") as temporary:
-        told, executed, described = (temporary.folder / name for name in ("blocks", "executed", "program.json"))
+        told, executed, described = (
+            temporary.folder / name for name in ("blocks", "executed", "program.json")
+        )
         described.write_text(json.dumps(image.as_json()))
         os.mkfifo(executed)
         part = output.with_name(f"{output.name}.part")
         recording = subprocess.Popen(  # noqa: S603
-            [recorder, "record", "--program", described, "--blocks", told, "--executed", executed, "--output", part],
+            [recorder, "record", "--program", described, "--blocks", told, "--executed", executed,
+             "--output", part],
             stderr=subprocess.PIPE, text=True, env=os.environ | temporary.variables,
         )  # fmt: skip
         with (input_file or Path(os.devnull)).open("rb") as stdin:
