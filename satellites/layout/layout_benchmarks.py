@@ -70,7 +70,7 @@ def replay() -> None:
 
 
 def orders() -> None:
-    """Print the misses of our best order beside lld's and BOLT's, for another input than they were made for."""
+    """Print the misses of our best order beside lld's and BOLT's, for another input than theirs."""
     cache = Cache()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

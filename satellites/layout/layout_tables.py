@@ -34,7 +34,7 @@ def main() -> None:
 def table_2() -> None:
     """Print how wrong a single layout is, by program, from 512 factors of code expansion (section 4.2)."""
     print(
-        "estimated cycles for an instruction, and the widths of intervals of 90%: one measurement, one comparison"
+        "estimated cycles for an instruction, and the widths of intervals of 90%: a measurement, a comparison"
     )
     factors = np.linspace(0.5, 1.5, FACTORS)
     together = np.zeros(DRAWS)
@@ -77,7 +77,7 @@ def summary(runs: int) -> None:
             f"  mean {changes.mean():+.1%} ({changes.mean() - error:+.1%} to {changes.mean() + error:+.1%})"
         )
         print(
-            f"  from {changes.min():+.0%} to {changes.max():+.0%}; one run alone has the wrong sign in {wrong:.0%}"
+            f"  from {changes.min():+.0%} to {changes.max():+.0%}; one sign is wrong in {wrong:.0%}"
         )
         print("  the first ten: " + " ".join(f"{each:+.0%}" for each in changes[:10]))
 

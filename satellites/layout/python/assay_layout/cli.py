@@ -52,7 +52,7 @@ CacheOption = Annotated[
         "--cache",
         parser=_cache,
         metavar="BYTES,WAYS,LINE",
-        help="The cache of instructions. Default: 8192,1,32, where layouts matter; 32768,8,64 is usual today.",
+        help="The cache of instructions. Default: 8192,1,32, where layouts matter; usual today: 32768,8,64.",
     ),
 ]
 LayoutsOption = Annotated[int, whole_option("Draw this many layouts.", 6, 100_000)]
