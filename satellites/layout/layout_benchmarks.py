@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import lua_layouts
-from assay_layout.asking import Cache, ask
 from assay_layout.linking import LLD_ORDERS, Recorded
 from assay_layout.program import read_image
 from assay_layout.recording import record
+from assay_layout.simulator import Cache, simulate
 from harness import figure, run_parts
 
 PASSES = 9
@@ -52,7 +52,7 @@ def replay() -> None:
             comparing.append(
                 sum(_seconds(trace, "conflicts", COMPARISONS // PASSES, seed, history=a) for a in (0, 0.5))
             )
-        answer = ask(trace, "linked", Cache(), seed=0)
+        answer = simulate(trace, "linked", Cache(), seed=0)
     print("\nlayouts of Lua, in millions of instructions a second")
     million = (answer.instructions + answer.outside) / 1e6
     figure("recorded (goal: at least 50)", [million / each for each in recording], "passes", 0)
@@ -77,19 +77,21 @@ def orders() -> None:
         program, trace, other = _lua(folder)
         recorded = Recorded.beside(program, folder)
         assert recorded is not None
-        edges = ask(trace, "linked", cache, seed=0, edges=1).details["edges"]
+        calls = simulate(trace, "linked", cache, seed=0, calls=1).details["calls"]
         theirs = {}
         for title, word in LLD_ORDERS.items():
-            recorded.by_lld(word, edges, folder / "theirs")
+            recorded.by_lld(word, calls, folder / "theirs")
             theirs[title] = _misses(other, folder / "theirs")
         bolted = _by_bolt(recorded, folder)
         if bolted is not None:
             theirs["BOLT"] = bolted
         ours = []
         for seed in range(PASSES):
-            drawn = ask(trace, "pettis_hansen", cache, seed=seed, layouts=LAYOUTS, history=0.7, noise=0.1)
+            drawn = simulate(
+                trace, "pettis_hansen", cache, seed=seed, layouts=LAYOUTS, history=0.7, noise=0.1
+            )
             best = int(np.argmin(drawn.misses[:, 0]))
-            again = ask(
+            again = simulate(
                 trace, "pettis_hansen", cache, seed=seed, first=best, history=0.7, noise=0.1, addresses=1
             )
             recorded.in_order(
@@ -116,14 +118,14 @@ def _lua(folder: Path) -> tuple[Path, Path, Path]:
 
 def _seconds(trace: Path, scheme: str, layouts: int, seed: int, **more: float) -> float:
     began = time.monotonic()
-    ask(trace, scheme, Cache(), seed=seed, layouts=layouts, **more)
+    simulate(trace, scheme, Cache(), seed=seed, layouts=layouts, **more)
     return time.monotonic() - began
 
 
 def _misses(trace: Path, program: Path) -> float:
     """Return the misses of a trace where procedures are as in a program."""
     places = [(each.name, each.address) for each in read_image(program).procedures]
-    return float(ask(trace, "placed", Cache(), seed=0, places=places).misses[0, 0])
+    return float(simulate(trace, "placed", Cache(), seed=0, places=places).misses[0, 0])
 
 
 def _by_bolt(recorded: Recorded, folder: Path) -> float | None:
@@ -156,7 +158,7 @@ def _by_bolt(recorded: Recorded, folder: Path) -> float | None:
     run(bolt, program, f"-data={profile}", "-reorder-functions=cdsort", "-o", bolted)
     image = read_image(bolted)
     record(image, [str(folder / "other.lua")], folder / "bolted.trace")
-    return float(ask(folder / "bolted.trace", "linked", Cache(), seed=0).misses[0, 0])
+    return float(simulate(folder / "bolted.trace", "linked", Cache(), seed=0).misses[0, 0])
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay_layout.asking import Cache, ask
+from assay_layout.simulator import Cache, simulate
 from assay_layout.statistics import Errors, errors, fitted_line
 
 HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def table_2() -> None:
     levels = []
     random = np.random.default_rng(1)
     for program in PROGRAMS:
-        cycles = ask(_trace(program), "linked", Cache(), seed=0, layouts=FACTORS, expands=1).cycles
+        cycles = simulate(_trace(program), "linked", Cache(), seed=0, layouts=FACTORS, expands=1).cycles
         line = fitted_line(factors, cycles)
         _row(program, line.at_one, errors(cycles, line.residuals, line.at_one))
         levels.append(np.log(line.at_one))
@@ -63,7 +63,7 @@ def summary(runs: int) -> None:
     """Print what history changes, in runs that draw all ties anew (section 4.4)."""
     for scheme in ("conflicts", "pettis_hansen"):
         without, with_history = (
-            ask(_trace("lua"), scheme, Cache(), seed=seed, layouts=runs, history=a).misses[:, 0]
+            simulate(_trace("lua"), scheme, Cache(), seed=seed, layouts=runs, history=a).misses[:, 0]
             for seed, a in ((1, 0), (2, 0.5))
         )
         changes = with_history / without - 1
@@ -76,9 +76,7 @@ def summary(runs: int) -> None:
         print(
             f"  mean {changes.mean():+.1%} ({changes.mean() - error:+.1%} to {changes.mean() + error:+.1%})"
         )
-        print(
-            f"  from {changes.min():+.0%} to {changes.max():+.0%}; one sign is wrong in {wrong:.0%}"
-        )
+        print(f"  from {changes.min():+.0%} to {changes.max():+.0%}; one sign is wrong in {wrong:.0%}")
         print("  the first ten: " + " ".join(f"{each:+.0%}" for each in changes[:10]))
 
 

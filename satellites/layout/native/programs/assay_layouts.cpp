@@ -61,7 +61,7 @@ struct request {
   bool draws = true;
   std::uint64_t explained = 0;  // how many conflicts are named
   bool addresses = false;       // whether the result has those of the last layout
-  bool edges = false;           // whether it has those of the profile
+  bool calls = false;           // whether it has how often procedures called each other
   std::map<std::string, std::uint64_t> places;  // addresses, of `placed`
 };
 
@@ -102,6 +102,7 @@ void read_procedures(const json_node& given, layout::trace& to) {
 // Lists of two names and a weight. Those of procedures that are not movable do not count.
 void read_weights(const json_node& given, request& to) {
   std::map<std::string, std::uint32_t> numbers;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> weights;  // of both directions
   for (std::uint32_t i = 0; i < to.unrecorded.procedures.size(); ++i) {
     if (to.unrecorded.procedures[i].movable) numbers[to.unrecorded.procedures[i].name] = i;
   }
@@ -110,13 +111,16 @@ void read_weights(const json_node& given, request& to) {
     const auto one = numbers.find(each.at(std::size_t{0}).text());
     const auto other = numbers.find(each.at(1).text());
     if (one == numbers.end() || other == numbers.end() || one == other) continue;
-    const auto [a, b] = std::minmax(one->second, other->second);
-    to.weights.push_back({.a = a, .b = b, .weight = each.at(2).number(0, 1e18)});
+    weights[std::minmax(one->second, other->second)] += each.at(2).number(0, 1e18);
+  }
+  for (const auto& [pair, weight] : weights) {
+    to.weights.push_back({.a = pair.first, .b = pair.second, .weight = weight});
   }
 }
 
 request parse(const json& object) {
   const json_node node(object, "");
+  node.require_keys({"protocol", "seed", "parameters"});
   node.at("protocol").require(1);
   request found;
   found.seed = node.at("seed").whole_number(0, input::most_exact);
@@ -124,11 +128,13 @@ request parse(const json& object) {
   given.require_keys(
       {}, {"trace", "procedures", "weights", "scheme", "history", "distinct", "one_in", "noise", "expansion", "l1_bytes", "l1_ways",
        "l2_bytes", "l2_ways", "line_bytes", "replacement", "layouts", "first", "profiled", "draws",
-       "explained", "addresses", "places", "expands", "edges"});
+       "explained", "addresses", "places", "expands", "calls"});
   if (given.has("procedures")) {
+    if (!given.has("weights")) given.named("weights").refuse("is missing");
     read_procedures(given.at("procedures"), found.unrecorded);
     read_weights(given.at("weights"), found);
   } else {
+    if (!given.has("trace")) given.named("trace").refuse("is missing");
     found.trace = given.at("trace").text();
   }
   if (given.has("profiled")) found.profiled = given.at("profiled").text();
@@ -155,8 +161,12 @@ request parse(const json& object) {
   if (given.has("explained")) found.explained = given.at("explained").whole_number(0, 1000);
   if (given.has("expands")) found.expands = given.at("expands").whole_number(0, 1) == 1;
   if (given.has("addresses")) found.addresses = given.at("addresses").whole_number(0, 1) == 1;
-  if (given.has("edges")) found.edges = given.at("edges").whole_number(0, 1) == 1;
+  if (given.has("calls")) found.calls = given.at("calls").whole_number(0, 1) == 1;
+  if (found.caches.second.bytes < found.caches.first.bytes) {
+    given.named("l2_bytes").refuse("must not be less than l1_bytes");
+  }
   if (found.how == scheme::placed) {
+    if (!given.has("places")) given.named("places").refuse("is missing");
     const json_node places = given.at("places");
     for (std::size_t i = 0; i < places.length_of_list(); ++i) {
       found.places[places.at(i).at(std::size_t{0}).text()] =
@@ -196,7 +206,7 @@ class drawer {
       case scheme::permuted:
         return layout::in_order(recorded_, layout::permuted(recorded_, drawn));
       case scheme::scattered:
-        return layout::scattered(recorded_, asked_.caches.first, drawn);
+        return layout::scattered(recorded_, asked_.caches, drawn);
       case scheme::placed:
         return placed();
       case scheme::pettis_hansen:
@@ -214,8 +224,8 @@ class drawer {
     const layout::trace other = layout::read_trace(asked_.profiled);
     if (other.build_id != recorded_.build_id ||
         other.procedures.size() != recorded_.procedures.size()) {
-      throw assay::bad_request("parameters.profiled: " + asked_.profiled +
-                               " is of another program than the trace");
+      throw assay::bad_request(asked_.profiled + ": was recorded from another program than " +
+                               asked_.trace);
     }
     return layout::profile(other, how);
   }
@@ -232,7 +242,7 @@ class drawer {
     for (const layout::procedure& each : recorded_.procedures) {
       const auto found = asked_.places.find(each.name);
       if (found == asked_.places.end()) {
-        throw assay::bad_request("parameters.places: has no address of " + each.name);
+        throw assay::bad_request("parameters.places: the new link has no " + each.name);
       }
       where.push_back(found->second);
     }
@@ -272,9 +282,18 @@ json explained(const request& asked, const layout::trace& recorded,
                      {"taken_by", name(each.taken_by)},
                      {"times", each.times}});
   }
+  const std::vector<layout::set_use> uses =
+      layout::uses_of_sets(recorded, where, asked.caches, asked.expansion);
+  std::map<std::uint32_t, std::uint64_t> accesses;  // of each procedure
+  for (const layout::set_use& each : uses) accesses[each.procedure] += each.accesses;
+  std::vector<std::uint64_t> sorted;
+  for (const auto& [procedure, number] : accesses) sorted.push_back(number);
+  std::ranges::sort(sorted, std::ranges::greater{});
+  constexpr std::size_t shown = 30;  // procedures, as many as a picture has room for
+  const std::uint64_t least = sorted.empty() ? 0 : sorted[std::min(shown, sorted.size()) - 1];
   json sets = json::array();
-  for (const layout::set_use& each :
-       layout::uses_of_sets(recorded, where, asked.caches, asked.expansion)) {
+  for (const layout::set_use& each : uses) {
+    if (accesses[each.procedure] < least) continue;
     sets.push_back({name(each.procedure), each.set, each.accesses, each.misses});
   }
   return {{"conflicts", pairs}, {"sets", sets}};
@@ -314,11 +333,12 @@ json answer(const request& asked) {
       details["addresses"].push_back({recorded.procedures[each].name, last[each]});
     }
   }
-  if (asked.edges) {
-    details["edges"] = json::array();
-    for (const layout::edge& each : layout::profile(recorded, asked.history)) {
-      details["edges"].push_back(
-          {recorded.procedures[each.a].name, recorded.procedures[each.b].name, each.weight});
+  if (asked.calls) {
+    details["calls"] = json::array();
+    for (const layout::edge& each : layout::calls(recorded)) {
+      details["calls"].push_back({recorded.procedures[each.a].name,
+                                  recorded.procedures[each.b].name,
+                                  static_cast<std::uint64_t>(each.weight)});
     }
   }
   return {{"protocol", 1},
@@ -340,7 +360,9 @@ json requested(std::uint64_t seed, const std::vector<std::string>& words) {
     if (sign == std::string::npos) throw assay::bad_request(word + ": must be NAME=VALUE");
     const std::string text = word.substr(sign + 1);
     json value = json::parse(text, nullptr, false);
-    if (value.is_number_float() && value.get<double>() == std::floor(value.get<double>())) {
+    constexpr double most_whole = 1e15;
+    if (value.is_number_float() && std::abs(value.get<double>()) < most_whole &&
+        value.get<double>() == std::floor(value.get<double>())) {
       value = static_cast<std::int64_t>(value.get<double>());  // 1.0, as {noise} may be written
     }
     parameters[word.substr(0, sign)] = value.is_number() ? value : json(text);

@@ -1,17 +1,19 @@
-// A plugin of qemu-user that tells which blocks of a program are executed. `assay layout record`
+// A plugin of qemu-user that writes which blocks of a program are executed. `assay layout profile`
 // loads it; nothing of Assay is linked with it, and it needs no header of QEMU's, whose interface for
-// plugins it declares itself (version 1, QEMU 6.2 or later).
+// plugins it declares itself (version 1, of QEMU 6.2 to 8.2).
 //
-// The argument `blocks` is a file to which it writes what blocks there are, `executed` one, perhaps a
-// pipe, to which it writes their numbers, four bytes each, in the order of execution by the first
-// thread. What a child after fork() executes is in neither.
+// The argument `blocks` is a new file to which it writes what blocks there are. `executed` is a pipe to
+// which it writes their numbers, four bytes each, in the order of execution by the first thread, and at
+// the end 0xffffffff. What a child executes after fork() is in neither.
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef uint64_t qemu_plugin_id_t;
@@ -45,25 +47,54 @@ struct block {
 
 enum { executed_buffered = 1 << 16, blocks_buffered = 1 << 10 };
 
+static const uint32_t end_mark = ~0U;
+
+// A file of ours. The program shares our descriptors, and may close them and open its own.
+struct output {
+  int descriptor;
+  dev_t device;
+  ino_t inode;
+};
+
 static pid_t owner;  // not a child after fork()
-static int executed = -1;
+static struct output executed = {.descriptor = -1};
 static uint32_t numbers[executed_buffered];  // of the first thread alone
 static unsigned number_count;
-static int blocks = -1;
+static struct output blocks = {.descriptor = -1};
 static pthread_mutex_t blocks_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct block told[blocks_buffered];
 static unsigned told_count;
 static uint32_t block_count;
 
+static void fail(const char* why) {
+  fprintf(stderr, "assay-layout: cannot write what is executed: %s\n", why);
+  _exit(125);
+}
+
+// Opens a file, with a number that programs seldom use. False if that fails.
+static bool open_output(struct output* to, const char* path, int flags) {
+  const int first = open(path, flags | O_WRONLY | O_CLOEXEC, 0600);
+  const int high = fcntl(first, F_DUPFD_CLOEXEC, 900);
+  if (high >= 0) close(first);
+  to->descriptor = high >= 0 ? high : first;
+  struct stat status;
+  if (fstat(to->descriptor, &status) != 0) return false;
+  to->device = status.st_dev;
+  to->inode = status.st_ino;
+  return true;
+}
+
 // As many bytes as there are, by the owner.
-static void write_all(int file, const void* data, size_t left) {
+static void write_all(const struct output* to, const void* data, size_t left) {
+  if (getpid() != owner) return;
+  struct stat status;
+  if (fstat(to->descriptor, &status) != 0 || status.st_dev != to->device || status.st_ino != to->inode)
+    fail("the program has closed its file");
   const char* from = data;
-  while (left > 0 && getpid() == owner) {
-    const ssize_t written = write(file, from, left);
-    if (written < 0) {
-      perror("assay-layout: cannot write what is executed");
-      _exit(125);
-    }
+  while (left > 0) {
+    const ssize_t written = write(to->descriptor, from, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(strerror(errno));
     from += written;
     left -= (size_t)written;
   }
@@ -71,7 +102,7 @@ static void write_all(int file, const void* data, size_t left) {
 
 // With blocks_mutex.
 static void flush_blocks(void) {
-  write_all(blocks, told, told_count * sizeof told[0]);
+  write_all(&blocks, told, told_count * sizeof told[0]);
   told_count = 0;
 }
 
@@ -80,7 +111,7 @@ static void flush_executed(void) {
   pthread_mutex_lock(&blocks_mutex);
   flush_blocks();
   pthread_mutex_unlock(&blocks_mutex);
-  write_all(executed, numbers, number_count * sizeof numbers[0]);
+  write_all(&executed, numbers, number_count * sizeof numbers[0]);
   number_count = 0;
 }
 
@@ -105,7 +136,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb* translated) {
   pthread_mutex_lock(&blocks_mutex);
   if (block_count == 0) {
     const uint64_t start = qemu_plugin_start_code();
-    write_all(blocks, &start, sizeof start);
+    write_all(&blocks, &start, sizeof start);
   }
   const uint32_t number = block_count++;
   told[told_count++] = found;
@@ -118,18 +149,21 @@ static void end(qemu_plugin_id_t id, void* unused) {
   (void)id;
   (void)unused;
   flush_executed();
+  write_all(&executed, &end_mark, sizeof end_mark);
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t* info, int count,
                                char** words) {
   (void)info;
+  bool has_files = true;
   for (int i = 0; i < count; ++i) {
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-    if (strncmp(words[i], "blocks=", 7) == 0) blocks = open(words[i] + 7, flags, 0600);
-    if (strncmp(words[i], "executed=", 9) == 0) executed = open(words[i] + 9, flags, 0600);
+    if (strncmp(words[i], "blocks=", 7) == 0)
+      has_files = open_output(&blocks, words[i] + 7, O_CREAT | O_EXCL) && has_files;
+    if (strncmp(words[i], "executed=", 9) == 0)
+      has_files = open_output(&executed, words[i] + 9, 0) && has_files;
   }
-  if (blocks < 0 || executed < 0) {
-    fprintf(stderr, "assay-layout: its plugin needs blocks=FILE and executed=FILE\n");
+  if (!has_files || blocks.descriptor < 0 || executed.descriptor < 0) {
+    fprintf(stderr, "assay-layout: the plugin needs blocks=FILE and executed=PIPE\n");
     return 1;
   }
   owner = getpid();

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -116,6 +117,11 @@ TEST(pettis_hansen, nothing_drawn_is_one_order) {
   EXPECT_EQ(pettis_hansen(four, edges, decisions::none()), first);
 }
 
+TEST(permuted, nothing_drawn_is_the_order_of_the_link) {
+  const trace four = executed("ABCD", "");
+  EXPECT_EQ(named(four, permuted(four, decisions::none())), "ABCD");
+}
+
 TEST(pettis_hansen, what_has_no_edge_comes_last_in_any_order) {
   const trace five = executed("ABCDE", "");
   const auto edges = edges_of(five, {{"AB", 1}});
@@ -175,6 +181,18 @@ TEST(profile, a_distinct_history_holds_each_procedure_once) {
   EXPECT_THAT(weight(0, 2), DoubleNear(0.5, 1e-12));
 }
 
+TEST(profile, stubs_are_a_part_of_what_calls_them) {
+  trace of = executed("APB", "APBAPB");
+  of.procedures[1].movable = false;
+  const auto edges = profile(of, {});
+  ASSERT_EQ(edges.size(), 1U);
+  EXPECT_EQ(edges[0].weight, 3);
+  const auto called = calls(of);
+  ASSERT_EQ(called.size(), 2U);
+  EXPECT_EQ(called[0].weight, 2);  // A called B, and B called A once: each entry is at a begin
+  EXPECT_EQ(called[1].weight, 1);
+}
+
 TEST(profile, samples_are_a_part_of_all_entries) {
   const trace of = executed("AB", "ABABABABAB");
   EXPECT_EQ(profile(of, {})[0].weight, 9);
@@ -216,6 +234,25 @@ TEST(replay, a_fully_associative_cache_knows_no_layout) {
     found.insert(replay(of, where, caches).first);
   }
   EXPECT_EQ(found.size(), 1U);
+}
+
+TEST(replay, a_block_of_many_lines_takes_each_of_them_and_the_second_cache_counts_its_own) {
+  const trace one = executed("A", "AA", 100);
+  const hierarchy caches{.first = {.bytes = 64, .ways = 1, .line = 32},
+                         .second = {.bytes = 256, .ways = 1, .line = 32}};
+  const misses counted = replay(one, {0x1010}, caches);  // four lines, in two sets
+  EXPECT_EQ(counted.first, 8U);
+  EXPECT_EQ(counted.second, 4U);
+}
+
+TEST(scattered, begins_anywhere_in_the_cache_as_often) {
+  const trace of = executed("AB", "");
+  const cache_shape cache{.bytes = 1024, .ways = 1, .line = 32};
+  std::map<std::uint64_t, int> quarters;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    ++quarters[scattered(of, {.first = cache}, decisions(seed))[1] % 1024 / 256];
+  }
+  for (std::uint64_t each = 0; each < 4; ++each) expect_share(quarters[each], 4000, 0.25);
 }
 
 TEST(replay, least_recent_lines_go_first_and_random_ones_are_drawn) {
@@ -285,7 +322,8 @@ class trace_file : public ::testing::Test {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
   }
 
-  const std::filesystem::path path = ::testing::TempDir() + "layout_test.trace";
+  const std::filesystem::path path =
+      ::testing::TempDir() + "layout_test." + std::to_string(::getpid()) + ".trace";
 };
 
 TEST_F(trace_file, is_read_as_it_was_written) {

@@ -15,7 +15,7 @@ def read_calls(path: Path) -> list[tuple[str, str, int]]:
     """Return callers, callees and how many calls there were, over all parts of a profile.
 
     Raises:
-        AssayError: it cannot be read, or is no profile of callgrind.
+        AssayError: it cannot be read, or is not a whole profile of callgrind.
     """
     try:
         lines = path.read_text(errors="replace").splitlines()
@@ -23,8 +23,10 @@ def read_calls(path: Path) -> list[tuple[str, str, int]]:
         raise AssayError(f"{printable(str(path))}: cannot be read: {error.strerror}") from None
     if not any(line.startswith(("creator: callgrind", "events: ")) for line in lines[:20]):
         raise AssayError(
-            f"{printable(str(path))}: is no profile of callgrind: valgrind --tool=callgrind writes one"
+            f"{printable(str(path))}: is not a profile of callgrind, which valgrind --tool=callgrind writes"
         )
+    if not any(line.startswith(("totals:", "summary:")) for line in lines):
+        raise AssayError(f"{printable(str(path))}: is truncated; run callgrind again")
     names: dict[str, str] = {}
     calls: Counter[tuple[str, str]] = Counter()
     caller = callee = ""
@@ -38,5 +40,6 @@ def read_calls(path: Path) -> list[tuple[str, str, int]]:
             name = (names.get(found[1], "") if found else value).partition("'")[0]
             caller, callee = (name, callee) if key == "fn" else (caller, name)
         elif key == "calls":
-            calls[caller, callee] += int(value.split()[0])
+            number = value.partition(" ")[0]
+            calls[caller, callee] += int(number) if number.isdigit() else 0
     return [(one, other, times) for (one, other), times in calls.items()]

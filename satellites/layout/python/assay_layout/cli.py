@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay import files
-from assay.cli.options import JsonOption, print_json, print_table, whole, whole_option
+from assay.cli.options import JsonOption, print_json, print_table, real, whole, whole_option
 from assay.cli.usage import Command
 from assay.errors import AssayError
 from assay.words import counted, printable
 
 if TYPE_CHECKING:
-    from assay_layout.asking import Answer, Cache
     from assay_layout.program import Image
+    from assay_layout.simulator import Cache, Simulation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 def _cache(text: str) -> "Cache":
     """Return a cache that a user typed as BYTES,WAYS,LINE."""
-    from assay_layout.asking import Cache
+    from assay_layout.simulator import Cache
 
     words = text.split(",")
     if len(words) != 3:
@@ -80,16 +80,17 @@ def profile(
 
     Example: `assay layout profile ./my_program input.txt`
     """
-    from assay_layout.asking import Cache, ask
     from assay_layout.program import read_image
     from assay_layout.recording import record
+    from assay_layout.simulator import Cache, simulate
 
     path = Path(program[0])
     trace = output or _default_trace(path)
     image = read_image(path)
-    record(image, program[1:], trace, input_file)
-    answer = ask(trace, "linked", Cache(), seed=0)
-    typer.echo(f"{trace}: {_what_ran(answer, image)}")
+    status = record(image, program[1:], trace, input_file)
+    answer = simulate(trace, "linked", Cache(), seed=0)
+    ended = f"; the program ended with {status}" if status else ""
+    typer.echo(f"{trace}: {_what_ran(answer, image)}{ended}")
 
 
 @app.command("measure", cls=Command)
@@ -123,13 +124,13 @@ def measure(
     import numpy as np
 
     from assay.analysis.intervals import median_interval
-    from assay_layout.asking import ask
+    from assay_layout.simulator import simulate
     from assay_layout.statistics import errors, fitted_line, geometric_spread
 
     image, trace, cache = _given(program, trace, cache)
     scheme = {"scheme": "linked", "expands": 1} if expand else {"scheme": "random"}
-    drawn = ask(trace, cache=cache, seed=seed, layouts=layouts, **scheme)
-    linked = ask(trace, "linked", cache, seed=seed)
+    drawn = simulate(trace, cache=cache, seed=seed, layouts=layouts, **scheme)
+    linked = simulate(trace, "linked", cache, seed=seed)
     _check_build(image, drawn, trace)
     rates, middle = drawn.miss_rates, float(np.median(drawn.miss_rates))
     interval = median_interval(rates)
@@ -160,21 +161,25 @@ def measure(
     )
     typer.echo(f"simulated: a cache of {cache}; {which}")
     typer.echo("")
-    typer.echo(
-        f"misses in 1,000 instructions: {middle:.3g} in the median"
-        f" ({interval.low:.3g} to {interval.high:.3g})"
-    )
-    typer.echo(f"  the best tenth of layouts has less than {middle / below:.3g} (/{below:.2f}),")
-    typer.echo(f"  the worst tenth more than {middle * above:.3g} (x{above:.2f})")
-    typer.echo(f"  as it was linked: {linked.miss_rates[0]:.3g}, more than {worse:.0%} of the layouts")
-    cycles, at = (
-        (line.at_one, "where the fitted line is at 1") if line else (np.median(drawn.cycles), "in the median")
-    )
-    typer.echo(f"cycles for an instruction, estimated: {cycles:.3g} {at}")
+    if line:
+        typer.echo(f"misses in 1,000 instructions: {rates.min():.3g} to {rates.max():.3g}")
+        typer.echo(
+            f"cycles for an instruction, estimated: {line.at_one:.3g} on the fitted line at a factor of 1"
+        )
+    else:
+        typer.echo(
+            f"misses in 1,000 instructions: {middle:.3g} in the median"
+            f" ({interval.low:.3g} to {interval.high:.3g})"
+        )
+        typer.echo(f"  10% of the layouts have less than {middle / below:.3g} (/{below:.2f}),")
+        typer.echo(f"  10% more than {middle * above:.3g} (x{above:.2f})")
+        typer.echo(f"  as it was linked: {linked.miss_rates[0]:.3g}, more than {worse:.0%} of the layouts")
+        typer.echo(f"cycles for an instruction, estimated: {np.median(drawn.cycles):.3g} in the median")
     typer.echo("")
     typer.echo(
-        f"In nine of ten cases, who measures in one layout is wrong by up to {wrong.measurement / 2:.1%},\n"
-        f"and who compares two programs, each in one layout, by up to {wrong.comparison / 2:.1%}."
+        f"In nine of ten cases, a result from one layout is within {wrong.measurement_within:.1%} of"
+        f" {'the line' if line else 'the median'},\nand a comparison of two programs, each in one layout, is"
+        f" within {wrong.comparison_within:.1%} of what it should be."
     )
 
 
@@ -195,7 +200,7 @@ def optimise(
     noise: Annotated[
         Any,
         typer.Option(
-            parser=float,
+            parser=real(0, 10),
             metavar="R",
             help="Multiply weights by e^(R Z), Z standard normal; 0: ties alone are drawn.",
         ),
@@ -229,6 +234,10 @@ def optimise(
 
     written = output or Path(f"{program.name}.order")
     if callgrind:
+        if trace or confirm or cache or as_json:
+            raise AssayError(
+                "--callgrind: goes without --trace, --confirm, --cache and --json: it counts no misses"
+            )
         _order_by_calls(program, callgrind, noise, seed, written)
         return
     image, trace, cache = _given(program, trace, cache)
@@ -254,7 +263,7 @@ def optimise(
     random = found.answers["random"].misses[:, 0] + 1
     rows = [
         (name, *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
-         f"{interval.low:.2f} to {interval.high:.2f}" if len(answer.misses) > 1 else "")
+         f"{interval.low:.2f} to {interval.high:.2f}" if interval else "")
         for name, answer in found.answers.items()
         for interval in [ratio(answer.misses[:, 0] + 1, random)]
     ]  # fmt: skip
@@ -275,10 +284,10 @@ def optimise(
 
 def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, written: Path) -> None:
     """Write the order of Pettis and Hansen by the calls of a profile."""
-    from assay_layout.asking import Cache, ask
     from assay_layout.callgrind import read_calls
     from assay_layout.optimising import symbols
     from assay_layout.program import read_image
+    from assay_layout.simulator import Cache, simulate
 
     image = read_image(program)
     calls = read_calls(callgrind)
@@ -289,7 +298,7 @@ def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, wri
             " names of C++ need callgrind --demangle=no"
         )
     procedures = image.as_json()["procedures"]
-    answer = ask(
+    answer = simulate(
         None,
         "pettis_hansen",
         Cache(),
@@ -313,7 +322,7 @@ def explain(
     expansion: Annotated[
         Any,
         typer.Option(
-            parser=float, metavar="F", help="Put each instruction F times as far from the first one."
+            parser=real(0.25, 4), metavar="F", help="Put each instruction F times as far from the first one."
         ),
     ] = 1.0,
     pairs: Annotated[int, whole_option("Name this many pairs. Default: 10.", 1, 1000)] = 10,
@@ -323,29 +332,31 @@ def explain(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which procedures drive each other out of the cache as the program was linked.
+    """Say which procedures drive each other out of the cache.
+
+    Procedures are where they were linked; with --expansion, at multiples of that distance.
 
     It draws a picture of the cache's sets against procedures, too.
 
     Example: `assay layout explain ./my_program`
     """
-    from assay_layout.asking import ask
     from assay_layout.picture import draw
+    from assay_layout.simulator import simulate
 
     image, trace, cache = _given(program, trace, cache)
-    answer = ask(trace, "linked", cache, seed=0, explained=pairs, expansion=expansion)
+    answer = simulate(trace, "linked", cache, seed=0, explained=pairs, expansion=expansion)
     _check_build(image, answer, trace)
     misses = answer.misses[0, 0]
     conflicts: Sequence[Mapping[str, Any]] = answer.details["conflicts"]
     drawn = picture or Path(f"{program.name}.sets.svg")
-    draw(answer.details["sets"], cache, drawn)
     if as_json:
+        draw(answer.details["sets"], cache, drawn)
         print_json({"program": str(program), "misses": misses, "conflicts": conflicts, "picture": str(drawn)})
         return
     typer.echo(_what_ran(answer, image))
     typer.echo(
-        f"simulated: a cache of {cache}; as it was linked: {misses:,.0f} misses,"
-        f" {answer.miss_rates[0]:.3g} in 1,000\n"
+        f"simulated: a cache of {cache}; {misses:,.0f} misses, {answer.miss_rates[0]:.3g} in 1,000"
+        f" instructions\n"
     )
     print_table(
         ("missed", "its place was taken by", "times", "of all misses"),
@@ -354,6 +365,7 @@ def explain(
             for each in conflicts
         ],
     )
+    draw(answer.details["sets"], cache, drawn)
     typer.echo(f"\nwritten: {drawn}")
 
 
@@ -368,8 +380,8 @@ def _given(program: Path, trace: Path | None, cache: "Cache | None") -> "tuple[I
     Raises:
         AssayError: a file is missing or wrong.
     """
-    from assay_layout.asking import Cache
     from assay_layout.program import read_image
+    from assay_layout.simulator import Cache
 
     image = read_image(program)
     found = trace or _default_trace(program)
@@ -381,7 +393,7 @@ def _given(program: Path, trace: Path | None, cache: "Cache | None") -> "tuple[I
     return image, found, cache or Cache()
 
 
-def _check_build(image: "Image", answer: "Answer", trace: Path) -> None:
+def _check_build(image: "Image", answer: "Simulation", trace: Path) -> None:
     """Refuse a trace of another build of the program."""
     if answer.build_id != image.build_id:
         raise AssayError(
@@ -390,9 +402,9 @@ def _check_build(image: "Image", answer: "Answer", trace: Path) -> None:
         )
 
 
-def _what_ran(answer: "Answer", image: "Image") -> str:
+def _what_ran(answer: "Simulation", image: "Image") -> str:
     """Return how much a trace holds, in words."""
     outside = answer.outside / (answer.instructions + answer.outside)
-    left_out = f", without the {outside:.0%} that are in libraries" if outside >= 0.005 else ""
+    left_out = f", without the {outside:.0%} outside of its procedures" if outside >= 0.005 else ""
     millions = f"{answer.instructions / 1e6:,.1f} million instructions"
     return f"{millions} of {len(image.procedures):,} procedures{left_out}"

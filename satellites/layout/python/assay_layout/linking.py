@@ -40,19 +40,22 @@ class Recorded:
         order.write_text("".join(f"{name}\n" for name in names))
         self._link(output, ["--symbol-ordering-file=../order", "--no-warn-symbol-ordering"])
 
-    def by_lld(self, word: str, edges: Sequence[tuple[str, str, float]], output: Path) -> None:
+    def by_lld(self, word: str, calls: Sequence[tuple[str, str, int]], output: Path) -> None:
         """Link it in the order that lld finds by a call graph.
 
         Args:
             word: the optimiser, as lld's option names it.
-            edges: names of procedures, and how often one was entered from the other.
+            calls: names of callers and callees, and how often.
             output: the program.
 
         Raises:
             CannotStartError: the link failed.
         """
         graph = self.folder.with_name("graph")
-        graph.write_text("".join(f"{one} {other} {weight:.0f}\n" for one, other, weight in edges))
+        lines = [
+            f"{one.partition('#')[0]} {other.partition('#')[0]} {times}\n" for one, other, times in calls
+        ]
+        graph.write_text("".join(lines))
         self._link(
             output,
             [

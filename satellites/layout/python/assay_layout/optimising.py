@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from assay.runner.temporary import Temporary
-from assay_layout.asking import Answer, Cache, ask
 from assay_layout.linking import LLD_ORDERS, Recorded
 from assay_layout.program import read_image
+from assay_layout.simulator import Cache, Simulation, simulate
 
 OPTIMISERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Pettis-Hansen": ("pettis_hansen", {}),
@@ -48,21 +48,21 @@ class Search:
     noise: float
     seed: int
 
-    def judged(self, scheme: str, layouts: int, **more: Any) -> Answer:
+    def judged(self, scheme: str, layouts: int, **more: Any) -> Simulation:
         """Return the cost of layouts in the trace by which they are judged."""
-        return ask(self.judged_by, scheme, self.cache, seed=self.seed, layouts=layouts, **more)
+        return simulate(self.judged_by, scheme, self.cache, seed=self.seed, layouts=layouts, **more)
 
-    def drawn(self, name: str, layouts: int, **more: Any) -> Answer:
+    def drawn(self, name: str, layouts: int, **more: Any) -> Simulation:
         """Return the cost of layouts of an optimiser in the trace for which it makes them."""
         scheme, parameters = OPTIMISERS[name]
         noise = {"noise": self.noise}
-        return ask(
+        return simulate(
             self.trace, scheme, self.cache, seed=self.seed, layouts=layouts, **parameters, **noise, **more
         )
 
     def placed(self, trace: Path, places: Places) -> float:
         """Return the misses in 1,000 instructions of a trace where procedures have these places."""
-        answer = ask(trace, "placed", self.cache, seed=self.seed, places=places)
+        answer = simulate(trace, "placed", self.cache, seed=self.seed, places=places)
         return float(answer.miss_rates[0])
 
 
@@ -81,7 +81,7 @@ class Found:
     """
 
     linked: float
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, Simulation]
     best: str
     places: Places
     made_for: float
@@ -106,7 +106,10 @@ def search(by: Search, output: Path) -> Found:
     for name, (scheme, parameters) in OPTIMISERS.items():
         answers[name] = by.judged(scheme, by.layouts, **parameters, **profiled, noise=by.noise)
     # Chosen by the trace that it was made for. If misses are counted in another one, that confirms it.
-    drawn = {name: by.drawn(name, by.layouts).misses[:, 0] for name in _BY_ORDER}
+    drawn = {
+        name: (answers[name] if by.judged_by == by.trace else by.drawn(name, by.layouts)).misses[:, 0]
+        for name in _BY_ORDER
+    }
     best = min(_BY_ORDER, key=lambda name: float(drawn[name].min()))
     number = int(np.argmin(drawn[best]))
     places = [(name, at) for name, at in by.drawn(best, 1, first=number, addresses=1).details["addresses"]]
@@ -114,9 +117,9 @@ def search(by: Search, output: Path) -> Found:
     with Temporary("assay-layout-") as temporary:
         recorded = Recorded.beside(by.program, temporary.folder)
         if recorded:
-            edges = ask(by.trace, "linked", by.cache, seed=by.seed, edges=1).details["edges"]
+            calls = simulate(by.trace, "linked", by.cache, seed=by.seed, calls=1).details["calls"]
             for name, word in LLD_ORDERS.items():
-                recorded.by_lld(word, edges, temporary.folder / "linked")
+                recorded.by_lld(word, calls, temporary.folder / "linked")
                 answers[name] = by.judged("placed", 1, places=places_of(temporary.folder / "linked"))
             recorded.in_order(symbols([name for name, _ in places]), output)
             really = by.placed(by.judged_by, places_of(output))

@@ -9,7 +9,7 @@ from assay import extras, files
 from assay.report.charts import alt
 
 if TYPE_CHECKING:
-    from assay_layout.asking import Cache
+    from assay_layout.simulator import Cache
 
 _SHOWN = 30
 """Procedures, those with the most accesses."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ class Image:
 
     Attributes:
         path: its file, absolute.
-        build_id: hexadecimal; empty if it has none.
+        build_id: hexadecimal; if it has none, made from its code.
         procedures: in the order of addresses, with names of which no two are alike; none overlap.
         code: address, offset in the file and size of each segment that is executed, in bytes.
     """
@@ -72,21 +73,25 @@ def read_image(path: Path) -> Image:
             return _image(path, ELFFile(file))
     except OSError as error:
         raise AssayError(f"{named}: cannot be read: {error.strerror}") from None
-    except (ELFError, UnicodeDecodeError):
-        raise AssayError(f"{named}: is no program that can be read: no ELF file, or a damaged one") from None
+    except (ELFError, UnicodeDecodeError, KeyError, AttributeError, ValueError, IndexError):
+        # What the library raises where a file is damaged.
+        raise AssayError(f"{named}: is not an ELF file, or a damaged one") from None
 
 
 def _image(path: Path, elf: ELFFile) -> Image:
     named = printable(str(path))
     if elf["e_machine"] != "EM_X86_64" or elf["e_type"] not in {"ET_EXEC", "ET_DYN"}:
-        raise AssayError(f"{named}: is no program for x86-64")
+        raise AssayError(f"{named}: is not a program for x86-64")
     symbols = elf.get_section_by_name(".symtab")
     if not isinstance(symbols, SymbolTableSection):
         raise AssayError(
-            f"{named}: has no symbol table, so that nobody knows its procedures: it was stripped; link it"
-            " without -s, and do not strip it"
+            f"{named}: has no symbol table: it was stripped; link it without -s, and do not strip it"
         )
-    build_id = ""
+    hashed = sha1(usedforsecurity=False)
+    for segment in elf.iter_segments("PT_LOAD"):
+        if segment["p_flags"] & 1:
+            hashed.update(segment.data())
+    build_id = hashed.hexdigest()
     for section in elf.iter_sections("SHT_NOTE"):
         for note in section.iter_notes():
             if note["n_type"] == "NT_GNU_BUILD_ID":
@@ -103,35 +108,36 @@ def _image(path: Path, elf: ELFFile) -> Image:
 
 def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Procedure]:
     """Return the functions of each section with code, none twice and none that reaches into the next."""
-    sizes: dict[int, tuple[int, str]] = {}
-    for symbol in symbols.iter_symbols():
+    sizes: dict[int, tuple[int, int, str]] = {}
+    for number, symbol in enumerate(symbols.iter_symbols()):
         kind = symbol["st_info"]["type"]
         if symbol["st_shndx"] == "SHN_UNDEF" or kind not in {"STT_FUNC", "STT_GNU_IFUNC"}:
             continue
         # One function may have several names: the one that says the most bytes, of these the first.
-        found = (symbol["st_size"], symbol.name)
+        found = (symbol["st_size"], number, symbol.name)
         address = symbol["st_value"]
         if address not in sizes or found[0] > sizes[address][0]:
             sizes[address] = found
-    found_procedures = []
+    found_procedures: list[tuple[int, Procedure]] = []
     for section in sections:
         begin, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
         inside = sorted(address for address in sizes if begin <= address < end)
         if not inside:
-            found_procedures.append(Procedure(section.name, begin, end - begin, movable=False))
+            found_procedures.append((-1, Procedure(section.name, begin, end - begin, movable=False)))
             continue
+        movable = section.name == ".text" or section.name.startswith(".text.")
         for address, following in zip(inside, [*inside[1:], end], strict=True):
-            size, name = sizes[address]
+            size, number, name = sizes[address]
             # Without a size, as some in assembly are, it reaches to the next one.
             reach = min(address + size, following) if size else following
-            found_procedures.append(
-                Procedure(name, address, reach - address, movable=section.name == ".text")
-            )
-    found_procedures.sort(key=lambda each: each.address)
+            found_procedures.append((number, Procedure(name, address, reach - address, movable=movable)))
+    # By their place in the symbol table, which follows the inputs of the link: not by addresses, which differ
+    # where the program is linked in another order.
+    found_procedures.sort(key=lambda each: each[0])
     seen: Counter[str] = Counter()
     named = []
-    for each in found_procedures:
+    for _, each in found_procedures:
         seen[each.name] += 1
         name = each.name if seen[each.name] == 1 else f"{each.name}#{seen[each.name]}"
         named.append(replace(each, name=name))
-    return named
+    return sorted(named, key=lambda each: each.address)

@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay import programs
+from assay import files, programs
 from assay.errors import AssayError
 from assay.runner.temporary import Temporary
 from assay.words import printable
@@ -15,10 +17,13 @@ from assay_layout.program import Image
 
 _EMULATOR = "qemu-x86_64"
 _PLUGIN = "libassay-block-trace.so"
+_EMULATOR_ENDED = b"\xfe" * 11
+"""Says in the pipe that nothing more comes, as `recorder.h` has it; long enough to follow half a number."""
+_LOOKS_EACH_S = 0.02
 
 
-def record(image: Image, arguments: Sequence[str], output: Path, input_file: Path | None = None) -> None:
-    """Run a program under qemu-user, and write the trace of its blocks.
+def record(image: Image, arguments: Sequence[str], output: Path, input_file: Path | None = None) -> int:
+    """Run a program under qemu-user, write the trace of its blocks, and return the program's exit code.
 
     What it prints goes where the caller's output goes.
 
@@ -40,28 +45,70 @@ def record(image: Image, arguments: Sequence[str], output: Path, input_file: Pat
     plugin = recorder.parent.parent / "lib" / _PLUGIN
     if not plugin.is_file():
         raise AssayError(f"{plugin} is not there; {programs.REMEDY}")
-    with Temporary("assay-layout-") as temporary:
-        told, executed, described = (
+    source = input_file or Path(os.devnull)
+    try:
+        stdin = source.open("rb")
+    except OSError as error:
+        raise AssayError(f"--input {printable(str(source))}: cannot be read: {error.strerror}") from None
+    with stdin, files.whole_file(output) as part, Temporary("assay-layout-") as temporary:
+        blocks, executed, described = (
             temporary.folder / name for name in ("blocks", "executed", "program.json")
         )
         described.write_text(json.dumps(image.as_json()))
         os.mkfifo(executed)
-        part = output.with_name(f"{output.name}.part")
-        recording = subprocess.Popen(  # noqa: S603
-            [recorder, "record", "--program", described, "--blocks", told, "--executed", executed,
-             "--output", part],
-            stderr=subprocess.PIPE, text=True, env=os.environ | temporary.variables,
-        )  # fmt: skip
-        with (input_file or Path(os.devnull)).open("rb") as stdin:
-            ended = subprocess.run(  # noqa: S603
-                [emulator, "-plugin", f"{plugin},blocks={told},executed={executed}", image.path, *arguments],
-                stdin=stdin, check=False, env=os.environ | temporary.variables,
+        # QEMU takes a comma for the end of a file's name, unless there are two.
+        words = ",".join(
+            str(word).replace(",", ",,") for word in (plugin, f"blocks={blocks}", f"executed={executed}")
+        )
+        # Open at both ends, so that neither process waits for the other to open it.
+        pipe = os.open(executed, os.O_RDWR)
+        environment = os.environ | temporary.variables
+        try:
+            recording = subprocess.Popen(  # noqa: S603
+                [recorder, "record", "--program", described, "--blocks", blocks, "--executed", executed,
+                 "--output", part],
+                stderr=subprocess.PIPE, text=True, env=environment,
             )  # fmt: skip
-        if not told.exists():  # the emulator did not begin: nobody else will open the pipe
-            os.close(os.open(executed, os.O_WRONLY | os.O_NONBLOCK))
-        _, said = recording.communicate()
-        if recording.returncode or ended.returncode:
-            part.unlink(missing_ok=True)
-            why = said.strip().removeprefix("error: ") or f"it ended with status {ended.returncode}"
-            raise AssayError(f"{printable(str(image.path))} cannot be recorded: {why}")
-        part.replace(output)
+            running = subprocess.Popen(  # noqa: S603
+                [emulator, "-plugin", words, image.path, *arguments], stdin=stdin, env=environment
+            )
+            while running.poll() is None and recording.poll() is None:
+                time.sleep(_LOOKS_EACH_S)
+            if running.returncode is None:
+                running.kill()  # nobody reads what it writes
+            running.wait()
+            os.set_blocking(pipe, False)
+            if recording.poll() is None:
+                _write_end(pipe, recording)
+            _, said = recording.communicate()
+        finally:
+            os.close(pipe)
+        if recording.returncode:
+            raise AssayError(
+                f"{printable(str(image.path))} cannot be recorded: {_why(running, recording, said)}"
+            )
+    return running.returncode
+
+
+def _write_end(pipe: int, recording: subprocess.Popen[str]) -> None:
+    """Say in the pipe that nothing more comes, as soon as there is room."""
+    while recording.poll() is None:
+        try:
+            os.write(pipe, _EMULATOR_ENDED)
+        except BlockingIOError:
+            time.sleep(_LOOKS_EACH_S)
+        else:
+            return
+
+
+def _why(running: subprocess.Popen[bytes], recording: subprocess.Popen[str], said: str) -> str:
+    """Return why there is no trace."""
+    message = said.strip().removeprefix("error: ")
+    if recording.returncode < 0:
+        return f"the recorder was ended by {signal.Signals(-recording.returncode).name}"
+    # Killed by us, as the recorder had ended.
+    if running.returncode < 0 and running.returncode != -signal.SIGKILL:
+        name = signal.Signals(-running.returncode).name
+        unknown = " (an instruction that qemu-user does not know?)" if name == "SIGILL" else ""
+        return f"it was ended by {name}{unknown}"
+    return message

@@ -8,20 +8,25 @@ from numpy.typing import NDArray
 
 from assay.analysis.types import Interval
 
+_MOST = 2000  # values of which all pairs are formed: 32 MB
 _QUANTILE_975 = 1.959964  # of the standard normal distribution
 
 
 @dataclass(frozen=True)
 class Errors:
-    """How wrong a single layout may be, each as a share of the level: widths of intervals of 90%.
+    """How wrong a single layout may be, as shares of the level.
 
     Attributes:
-        measurement: of one measurement in one layout.
-        comparison: of a comparison of two programs, each in one layout of its own.
+        measurement: the width of the interval of 90% of one measurement in one layout.
+        comparison: that of a comparison of two programs, each in one layout of its own.
+        measurement_within: how far nine of ten measurements are from the level at most.
+        comparison_within: how far nine of ten comparisons of equal programs are from none at most.
     """
 
     measurement: float
     comparison: float
+    measurement_within: float
+    comparison_within: float
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,22 @@ def errors(
     """
     middle = float(np.median(values)) if level is None else level
     distances = values - middle if residuals is None else residuals
-    differences = (distances[:, None] - distances[None, :]).ravel()
-    return Errors(_width(distances) / middle, _width(differences) / middle)
+    differences = _all_pairs(distances, distances)
+    return Errors(
+        _width(distances) / middle,
+        _width(differences) / middle,
+        float(np.quantile(np.abs(distances), 0.9)) / middle,
+        float(np.quantile(np.abs(differences), 0.9)) / middle,
+    )
+
+
+def _all_pairs(values: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return all differences; where there are very many values, of a sample of them, the same each time."""
+    draw = np.random.default_rng(0)
+    few, few_others = (
+        draw.choice(each, _MOST, replace=False) if len(each) > _MOST else each for each in (values, others)
+    )
+    return (few[:, None] - few_others[None, :]).ravel()
 
 
 def _width(values: NDArray[np.float64]) -> float:
@@ -73,8 +92,10 @@ def geometric_spread(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(middle / low) if low else float("inf"), float(high / middle) if middle else 1.0
 
 
-def ratio(values: NDArray[np.float64], baseline: NDArray[np.float64]) -> Interval:
+def ratio(values: NDArray[np.float64], baseline: NDArray[np.float64]) -> Interval | None:
     """Return the interval of 95% of how many times the values are those of independent layouts.
+
+    There is none for too few values.
 
     The ratios of all pairs are put in order, and those are taken that the rank-sum test of a shift of the
     logarithms does not refuse, in its normal approximation (Lehmann 1975, section 2.6).
@@ -83,9 +104,10 @@ def ratio(values: NDArray[np.float64], baseline: NDArray[np.float64]) -> Interva
         values: above 0, some of each side.
         baseline: above 0.
     """
-    n, m = len(values), len(baseline)
-    ratios = np.sort((np.log(values)[:, None] - np.log(baseline)[None, :]).ravel())
-    inside = n * m / 2 - _QUANTILE_975 * sqrt(n * m * (n + m + 1) / 12)
-    first = max(int(inside) - 1, 0)
+    n, m = min(len(values), _MOST), min(len(baseline), _MOST)
+    ratios = np.sort(_all_pairs(np.log(values), np.log(baseline)))
+    first = int(n * m / 2 - _QUANTILE_975 * sqrt(n * m * (n + m + 1) / 12)) - 1
+    if first < 0:
+        return None
     low, high = np.exp(ratios[[first, n * m - 1 - first]])
     return Interval(float(low), float(high), 0.95)

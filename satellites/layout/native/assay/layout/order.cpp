@@ -21,7 +21,8 @@ constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t to) {
 }
 
 void shuffle(order& all, random::decision drawn) {
-  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[drawn.choose(i)]);
+  // If nothing is drawn, each stays where it is.
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[i - 1 - drawn.choose(i)]);
 }
 
 // Those that are movable, or those that are not, as they were linked.
@@ -244,9 +245,13 @@ class places {
       }
     }
     const auto least = *std::ranges::min_element(sums);
+    // Sums in another order differ in their last bits.
+    const double margin = 1e-9 * std::accumulate(cost.begin(), cost.end(), 0.0);
     std::vector<std::uint64_t> equal;
     for (std::uint64_t begin = 0; begin < sets_; ++begin) {
-      if (sums[begin] == least) equal.push_back(begin);
+      if (sums[begin].first == least.first && sums[begin].second <= least.second + margin) {
+        equal.push_back(begin);
+      }
     }
     const std::string& name = recorded_.procedures[procedure].name;
     const std::uint64_t set = equal[drawn_.named("place of " + name).choose(equal.size())];
@@ -296,7 +301,7 @@ class places {
   std::uint64_t end_ = first_address;
 };
 
-// What no edge tells anything of, in drawn order.
+// Procedures without an edge, in drawn order.
 order without_edges(const trace& recorded, const std::vector<edge>& edges,
                     const random::decisions& drawn) {
   std::vector<char> has_edge(recorded.procedures.size());
@@ -327,13 +332,14 @@ order permuted(const trace& recorded, const random::decisions& drawn) {
   return all;
 }
 
-addresses scattered(const trace& recorded, const cache_shape& cache,
+addresses scattered(const trace& recorded, const hierarchy& caches,
                     const random::decisions& drawn) {
+  const std::uint64_t way = std::max(caches.first.bytes / caches.first.ways,
+                                     caches.second.bytes / caches.second.ways);
   random::decision gap = drawn.named("gaps");
   addresses where(recorded.procedures.size());
   std::uint64_t next = first_address;
   for (const std::uint32_t each : permuted(recorded, drawn)) {
-    const std::uint64_t way = cache.bytes / cache.ways;
     next = aligned(next, alignment) + gap.choose(way / alignment) * alignment;
     where[each] = next;
     next += recorded.procedures[each].bytes;

@@ -1,5 +1,5 @@
-// Where procedures are put: at random, or by an optimiser, of which each decision that nothing
-// speaks for or against is drawn (Blackwell 1998, sections 4.4 and 4.5).
+// Where procedures are put: at random, or by an optimiser. Where that has no reason to prefer one
+// choice to another, the choice is drawn (Blackwell 1998, sections 4.4 and 4.5).
 
 #ifndef ASSAY_LAYOUT_ORDER_H_
 #define ASSAY_LAYOUT_ORDER_H_
@@ -27,9 +27,9 @@ inline constexpr std::uint64_t alignment = 16;
 
 // Any order, each as likely.
 [[nodiscard]] order permuted(const trace& recorded, const random::decisions& drawn);
-// In any order and with gaps, so that each procedure begins in any line of a cache of this shape,
-// independently of all others: "an independently randomly chosen address" (section 4.5).
-[[nodiscard]] addresses scattered(const trace& recorded, const cache_shape& cache,
+// In any order and with gaps, so that each procedure begins anywhere in both caches, independently of
+// all others: "an independently randomly chosen address" (section 4.5).
+[[nodiscard]] addresses scattered(const trace& recorded, const hierarchy& caches,
                                   const random::decisions& drawn);
 
 // The weights w e^(rZ), Z standard normal and drawn for each edge (equation 1).
@@ -44,11 +44,11 @@ inline constexpr std::uint64_t alignment = 16;
 [[nodiscard]] order pettis_hansen(const trace& recorded, const std::vector<edge>& edges,
                                   const random::decisions& drawn);
 
-// Blackwell 1998, section 4.4: the heaviest edge of which a procedure has no place yet gives it
-// one, where its lines of the cache are none of the other's and conflict least with those of all
-// others that have a place, by the sum of weights. Where there is no such place, the one that
-// conflicts least. Drawn: which of equal edges, and of equal places. What was not executed fills the
-// gaps and comes last.
+// Blackwell 1998, section 4.4. Again and again, takes the heaviest edge with a procedure that has no
+// place yet. Places it where it shares no set of the cache with the other one and conflicts least
+// with all that have a place, by the sum of weights; if there is no such place, where it conflicts
+// least. Drawn: which of equal edges comes first, which of its procedures if both have no place, and
+// which of equal places. Procedures without an edge fill the gaps and come last.
 [[nodiscard]] addresses without_conflicts(const trace& recorded, const std::vector<edge>& edges,
                                           const cache_shape& cache,
                                           const random::decisions& drawn);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <tuple>
 #include <utility>
 
 namespace assay::layout {
@@ -20,6 +19,19 @@ std::vector<double> powers_of(double a) {
   return powers;
 }
 
+// In the order of the two procedures, of which the first is in the higher half of a key.
+std::vector<edge> edges_of(const absl::flat_hash_map<std::uint64_t, double>& weights) {
+  std::vector<edge> edges;
+  edges.reserve(weights.size());
+  for (const auto& [pair, weight] : weights) {
+    edges.push_back({.a = static_cast<std::uint32_t>(pair >> 32U),
+                     .b = static_cast<std::uint32_t>(pair),
+                     .weight = weight});
+  }
+  std::ranges::sort(edges, {}, [](const edge& each) { return std::pair(each.a, each.b); });
+  return edges;
+}
+
 }  // namespace
 
 std::vector<edge> profile(const trace& recorded, const history& how) {
@@ -30,7 +42,7 @@ std::vector<edge> profile(const trace& recorded, const history& how) {
   std::uint32_t active = ~0U;
   for (const std::uint32_t number : recorded.executed) {
     const std::uint32_t entered = recorded.blocks[number].procedure;
-    if (entered == active) continue;
+    if (entered == active || !recorded.procedures[entered].movable) continue;
     active = entered;
     if (entries++ % how.one_in == how.offset) {
       for (std::size_t n = 0; n < recent.size(); ++n) {
@@ -43,18 +55,21 @@ std::vector<edge> profile(const trace& recorded, const history& how) {
     recent.push_front(entered);
     if (recent.size() > powers.size()) recent.pop_back();
   }
-  std::vector<edge> edges;
-  edges.reserve(weights.size());
-  for (const auto& [pair, weight] : weights) {
-    const edge each{.a = static_cast<std::uint32_t>(pair >> 32U),
-                    .b = static_cast<std::uint32_t>(pair),
-                    .weight = weight};
-    if (recorded.procedures[each.a].movable && recorded.procedures[each.b].movable) {
-      edges.push_back(each);
+  return edges_of(weights);
+}
+
+std::vector<edge> calls(const trace& recorded) {
+  absl::flat_hash_map<std::uint64_t, double> counts;
+  std::uint32_t active = ~0U;
+  for (const std::uint32_t number : recorded.executed) {
+    const block& here = recorded.blocks[number];
+    if (here.procedure == active || !recorded.procedures[here.procedure].movable) continue;
+    const std::uint32_t before = std::exchange(active, here.procedure);
+    if (here.offset == 0 && before != ~0U) {
+      ++counts[std::uint64_t{before} << 32U | here.procedure];
     }
   }
-  std::ranges::sort(edges, {}, [](const edge& each) { return std::tuple(each.a, each.b); });
-  return edges;
+  return edges_of(counts);
 }
 
 }  // namespace assay::layout

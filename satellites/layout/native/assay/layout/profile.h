@@ -11,7 +11,7 @@
 namespace assay::layout {
 
 struct edge {
-  std::uint32_t a = 0;  // procedures, a < b
+  std::uint32_t a = 0;  // procedures; a < b where there is no direction
   std::uint32_t b = 0;
   double weight = 0;
 };
@@ -22,13 +22,17 @@ struct history {
   double a = 0;
   bool distinct = false;    // the same procedure stands in the queue of recent ones only once
   std::uint32_t one_in = 1;  // only each so many-th entry adds anything, as if it was sampled
-  std::uint64_t offset = 0;  // which of them, below `one_in`
+  std::uint64_t offset = 0;  // the first entry that adds something, below `one_in`
 };
 
 // Each entry into a procedure, by a call, a return or a jump, adds weight to its edges to those that
-// were active before (Blackwell 1998, section 4.4). No procedure has an edge to itself, and none to one
-// that is not movable. In the order of a, then of b.
+// were active before (Blackwell 1998, section 4.4). No procedure has an edge to itself. One
+// that is not movable, such as a stub of .plt, counts as a part of what called it. In the order of
+// a, then of b.
 [[nodiscard]] std::vector<edge> profile(const trace& recorded, const history& how);
+
+// How often `a` called or jumped to the begin of `b`, in the same order.
+[[nodiscard]] std::vector<edge> calls(const trace& recorded);
 
 }  // namespace assay::layout
 

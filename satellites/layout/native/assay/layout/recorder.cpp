@@ -106,7 +106,7 @@ void record(const nlohmann::json& program, const recording& files) {
   header.erase("code");
   trace_writer writer(files.output, header.dump());
 
-  constexpr std::uint32_t outside = ~0U;
+  constexpr std::uint32_t outside = ~0U;  // a number of ours
   std::vector<block> blocks;
   std::vector<std::uint32_t> numbers;  // ours, of each that the plugin told
   std::vector<std::uint32_t> instructions;
@@ -136,8 +136,9 @@ void record(const nlohmann::json& program, const recording& files) {
     return numbers.size() > number;
   };
 
+  std::vector<char> buffer(std::size_t{1} << 16U);  // before the file, which uses it to its end
   const file executed = opened(files.executed);
-  std::vector<std::uint32_t> part(std::size_t{1} << 16U);
+  std::setvbuf(executed.get(), buffer.data(), _IOFBF, buffer.size());
   std::uint64_t recorded = 0;
   const auto add = [&](std::uint32_t number) {
     const std::uint32_t ours = numbers[number];
@@ -148,16 +149,13 @@ void record(const nlohmann::json& program, const recording& files) {
       ++recorded;
     }
   };
-  while (true) {
-    const std::size_t count =
-        std::fread(part.data(), sizeof part.front(), part.size(), executed.get());
-    if (count == 0) break;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (numbers.size() <= part[i] && !learn(part[i])) {
-        throw bad_request(path + ": the plugin of qemu-user ended early");
-      }
-      add(part[i]);
+  constexpr std::uint32_t plugin_ends = ~0U;
+  for (std::uint32_t number = 0; number != plugin_ends;) {
+    if (std::fread(&number, sizeof number, 1, executed.get()) != 1 || number == emulator_ended ||
+        (number != plugin_ends && numbers.size() <= number && !learn(number))) {
+      throw bad_request(path + ": ended before its end was recorded, or became another program");
     }
+    if (number != plugin_ends) add(number);
   }
   if (recorded == 0) {
     throw bad_request(path + ": nothing was executed that is in a procedure of its symbol table");

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -29,7 +30,7 @@ std::vector<span> spans_of(const trace& recorded, const addresses& where, std::u
   for (const block& each : recorded.blocks) {
     const std::uint64_t begin = where[each.procedure] + each.offset;
     const std::uint64_t first = moved(begin);
-    // The last instruction's first byte moves, and no instruction grows.
+    // The last byte moves as the first one does.
     const std::uint64_t last = std::max(first, moved(begin + each.bytes - 1));
     spans.push_back({.first = first / line, .last = last / line});
   }
@@ -114,22 +115,24 @@ std::vector<conflict> conflicts(const trace& recorded, const addresses& where,
 std::vector<set_use> uses_of_sets(const trace& recorded, const addresses& where,
                                   const hierarchy& caches, double expansion) {
   const std::vector<span> spans = spans_of(recorded, where, caches.first.line, expansion);
-  const std::uint32_t sets = caches.first.sets();
-  std::vector<set_use> all(recorded.procedures.size() * sets);
+  const std::uint64_t sets = caches.first.sets();
+  std::unordered_map<std::uint64_t, set_use> uses;  // by procedure and set
   with_cache(caches.first, caches.seed, [&](auto& cache) {
     each_access(recorded, spans, [&](std::uint32_t number, std::uint64_t line) {
+      const std::uint32_t procedure = recorded.blocks[number].procedure;
       const auto set = static_cast<std::uint32_t>(line & (sets - 1));
-      set_use& use = all[std::size_t{recorded.blocks[number].procedure} * sets + set];
+      set_use& use = uses[procedure * sets + set];
+      use.procedure = procedure;
+      use.set = set;
       ++use.accesses;
       if (cache.take(line) != line) ++use.misses;
     });
     return 0;
   });
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].procedure = static_cast<std::uint32_t>(i / sets);
-    all[i].set = static_cast<std::uint32_t>(i % sets);
-  }
-  std::erase_if(all, [](const set_use& each) { return each.accesses == 0; });
+  std::vector<set_use> all;
+  for (const auto& [place, use] : uses) all.push_back(use);
+  std::ranges::sort(all, {},
+                    [](const set_use& each) { return std::pair(each.procedure, each.set); });
   return all;
 }
 

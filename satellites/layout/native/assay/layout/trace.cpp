@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
@@ -52,6 +53,18 @@ std::vector<T> unpacked(const std::filesystem::path& path, std::string_view pack
   return things;
 }
 
+void read_header(std::string_view text, trace& to) {
+  const auto header = nlohmann::json::parse(text);
+  header.at("program").get_to(to.program);
+  header.at("build_id").get_to(to.build_id);
+  for (const auto& each : header.at("procedures")) {
+    to.procedures.push_back({.name = each.at(0).get<std::string>(),
+                             .address = each.at(1).get<std::uint64_t>(),
+                             .bytes = each.at(2).get<std::uint32_t>(),
+                             .movable = each.at(3).get<int>() != 0});
+  }
+}
+
 }  // namespace
 
 trace read_trace(const std::filesystem::path& path) {
@@ -71,16 +84,12 @@ trace read_trace(const std::filesystem::path& path) {
       header_end + 1 + executed_bytes + blocks_bytes + footer_bytes != all.size()) {
     refuse(path, "is truncated; record it again");
   }
-  const auto header = nlohmann::json::parse(all.substr(magic.size(), header_end - magic.size()),
-                                            nullptr, false);
-  if (header.is_discarded()) refuse(path, "is damaged; record it again");
-  found.program = header.at("program").get<std::string>();
-  found.build_id = header.at("build_id").get<std::string>();
-  for (const auto& each : header.at("procedures")) {
-    found.procedures.push_back({.name = each.at(0).get<std::string>(),
-                                .address = each.at(1).get<std::uint64_t>(),
-                                .bytes = each.at(2).get<std::uint32_t>(),
-                                .movable = each.at(3).get<int>() != 0});
+  constexpr std::uint64_t most = std::uint64_t{1} << 40U;
+  if (executed > most || blocks > most) refuse(path, "is damaged; record it again");
+  try {
+    read_header(all.substr(magic.size(), header_end - magic.size()), found);
+  } catch (const nlohmann::json::exception&) {
+    refuse(path, "is damaged; record it again");
   }
   const std::string_view body = all.substr(header_end + 1);
   found.executed = unpacked<std::uint32_t>(path, body.substr(0, executed_bytes), executed);
@@ -98,11 +107,19 @@ trace read_trace(const std::filesystem::path& path) {
 struct trace_writer::stream {
   std::filesystem::path path;
   std::FILE* file = nullptr;
-  ZSTD_CCtx* context = nullptr;
+  ZSTD_CCtx* context = ZSTD_createCCtx();
   std::vector<std::uint32_t> waiting;
   std::vector<char> packed;
   std::uint64_t executed = 0;
   std::uint64_t written = 0;  // bytes of the present frame
+
+  stream() = default;
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+  ~stream() {
+    if (file != nullptr) std::fclose(file);
+    ZSTD_freeCCtx(context);
+  }
 
   [[noreturn]] void fail() const {
     throw std::system_error(errno, std::generic_category(),
@@ -118,16 +135,16 @@ struct trace_writer::stream {
     while (in.pos < in.size || (how == ZSTD_e_end && left != 0)) {
       ZSTD_outBuffer out{packed.data(), packed.size(), 0};
       left = ZSTD_compressStream2(context, &out, &in, how);
+      if (ZSTD_isError(left) != 0) throw std::bad_alloc();  // all other errors are of misuse
       write(packed.data(), out.pos);
     }
   }
 };
 
 trace_writer::trace_writer(const std::filesystem::path& path, const std::string& header)
-    : to_(new stream) {
+    : to_(std::make_unique<stream>()) {
   to_->path = path;
   to_->packed.resize(ZSTD_CStreamOutSize());
-  to_->context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(to_->context, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(to_->context, ZSTD_c_checksumFlag, 1);
   to_->waiting.reserve(std::size_t{1} << 16U);
@@ -139,11 +156,7 @@ trace_writer::trace_writer(const std::filesystem::path& path, const std::string&
   to_->written = 0;
 }
 
-trace_writer::~trace_writer() {
-  if (to_->file != nullptr) std::fclose(to_->file);
-  ZSTD_freeCCtx(to_->context);
-  delete to_;
-}
+trace_writer::~trace_writer() = default;
 
 void trace_writer::add(std::uint32_t executed) {
   to_->waiting.push_back(executed);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,6 @@ class trace_writer {
  public:
   // `header`: one line of JSON with `program`, `build_id` and `procedures`.
   trace_writer(const std::filesystem::path& path, const std::string& header);
-  trace_writer(const trace_writer&) = delete;
-  trace_writer& operator=(const trace_writer&) = delete;
   ~trace_writer();
 
   void add(std::uint32_t executed);
@@ -58,7 +57,7 @@ class trace_writer {
 
  private:
   struct stream;
-  stream* to_;
+  std::unique_ptr<stream> to_;
 };
 
 }  // namespace assay::layout

@@ -1,4 +1,4 @@
-"""Asks `assay-layouts` what a recorded execution costs under layouts of its program."""
+"""Simulates, by `assay-layouts`, what a recorded execution costs under layouts of its program."""
 
 import json
 import os
@@ -38,13 +38,13 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Simulation:
     """What an execution costs, by layout.
 
     Attributes:
         instructions: how many are counted.
         outside: how many more were executed in no procedure of the program, such as in libraries.
-        build_id: of the program; empty if it had none.
+        build_id: of the program.
         misses: by layout, of the first cache and of the second.
         details: what else was asked for.
     """
@@ -64,14 +64,16 @@ class Answer:
     def cycles(self) -> NDArray[np.float64]:
         """Return estimated cycles for an instruction, by layout.
 
-        They are 0.5, 5 more for a miss of the first cache, and 50 more if the second one misses, too
-        (Blackwell 1998, section 4.2).
+        They are 0.5, 5 for a miss of the first cache, and 50 more if the second one misses, too (Blackwell
+        1998, section 4.2).
         """
         first, second = (self.misses / self.instructions).T
         return 0.5 + 5 * first + 50 * second
 
 
-def ask(trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any) -> Answer:
+def simulate(
+    trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any
+) -> Simulation:
     """Replay a trace under layouts.
 
     Args:
@@ -101,9 +103,10 @@ def ask(trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: in
         environment={"PATH": os.environ.get("PATH", "")},
     )
     if ended.exit_code:
-        raise AssayError(ended.stderr.decode(errors="replace").strip().removeprefix("error: "))
+        said = ended.stderr.decode(errors="replace").strip().removeprefix("error: ")
+        raise AssayError(said or "assay-layouts ended early; is there enough memory for the trace?")
     details = json.loads(ended.stdout)["details"]
-    return Answer(
+    return Simulation(
         instructions=details["instructions"],
         outside=details["outside"],
         build_id=details["build_id"],
