@@ -93,7 +93,12 @@ def test_layouts_move_the_misses_of_this_program_and_the_linked_one_is_among_the
     assert misses["linked"] > 50 * misses["median"]
     assert answer["comparison_error_percent"] > answer["measurement_error_percent"] > 1
     assert "more than 9" in run("measure", program, "--layouts", "100")
-    assert "fitted line" in run("measure", program, "--expand", "--layouts", "20")
+    expanded = run("measure", program, "--expand", "--layouts", "21")
+    assert "fitted line" in expanded
+    spike = re.search(r"--expansion (\S+)", expanded)
+    assert spike is not None
+    found = json.loads(run("explain", program, "--expansion", spike[1], "--json"))
+    assert {found["conflicts"][0]["missed"], found["conflicts"][0]["taken_by"]} == {"one", "other"}
 
 
 def test_the_same_seed_draws_the_same_layouts(program: Path) -> None:

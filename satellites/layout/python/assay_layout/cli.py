@@ -166,6 +166,11 @@ def measure(
         typer.echo(
             f"cycles for an instruction, estimated: {line.at_one:.3g} on the fitted line at a factor of 1"
         )
+        factors = np.linspace(0.5, 1.5, layouts)
+        spike = float(factors[np.argmax(line.residuals)])
+        typer.echo(
+            f"  farthest above the line at a factor of {spike:.4g}: assay layout explain --expansion {spike:.4g}"
+        )
     else:
         typer.echo(
             f"misses in 1,000 instructions: {middle:.3g} in the median"
