@@ -169,7 +169,7 @@ def measure(
         factors = np.linspace(0.5, 1.5, layouts)
         spike = float(factors[np.argmax(line.residuals)])
         typer.echo(
-            f"  farthest above the line at a factor of {spike:.4g}: assay layout explain --expansion {spike:.4g}"
+            f"  farthest above it at a factor of {spike:.4g}: see assay layout explain --expansion {spike:.4g}"
         )
     else:
         typer.echo(
