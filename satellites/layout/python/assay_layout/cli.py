@@ -168,9 +168,7 @@ def measure(
         )
         factors = np.linspace(0.5, 1.5, layouts)
         spike = float(factors[np.argmax(line.residuals)])
-        typer.echo(
-            f"  farthest above it at a factor of {spike:.4g}: see assay layout explain --expansion {spike:.4g}"
-        )
+        typer.echo(f"  farthest above it at {spike:.4g}: see assay layout explain --expansion {spike:.4g}")
     else:
         typer.echo(
             f"misses in 1,000 instructions: {middle:.3g} in the median"
