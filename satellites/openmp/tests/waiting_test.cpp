@@ -23,7 +23,7 @@ bool ends_after(const void* at, unsigned looks) {
 // How many of `waits` look for as long as they may, if all are in vain.
 unsigned long_looks(const void* at, unsigned waits) {
   unsigned is_long = 0;
-  for (unsigned i = 0; i < waits; ++i) is_long += looks_in_vain(at) == patience::looks ? 1 : 0;
+  for (unsigned i = 0; i < waits; ++i) is_long += looks_in_vain(at) == patience::looks ? 1U : 0U;
   return is_long;
 }
 

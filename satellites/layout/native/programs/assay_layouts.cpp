@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,7 +44,7 @@ enum class scheme : std::uint8_t {
 };
 
 struct request {
-  std::string trace;     // empty: there are `procedures` and `weights` alone, and nothing is counted
+  std::string trace;  // empty: there are `procedures` and `weights` alone, and nothing is counted
   layout::trace unrecorded;
   std::vector<layout::edge> weights;
   std::string profiled;  // another trace of the same program, from which the profile comes
@@ -125,10 +124,10 @@ request parse(const json& object) {
   request found;
   found.seed = node.at("seed").whole_number(0, input::most_exact);
   const json_node given = node.at("parameters");
-  given.require_keys(
-      {}, {"trace", "procedures", "weights", "scheme", "history", "distinct", "one_in", "noise", "expansion", "l1_bytes", "l1_ways",
-       "l2_bytes", "l2_ways", "line_bytes", "replacement", "layouts", "first", "profiled", "draws",
-       "explained", "addresses", "places", "expands", "calls"});
+  given.require_keys({}, {"trace",   "procedures", "weights",     "scheme",   "history", "distinct",
+                          "one_in",  "noise",      "expansion",   "l1_bytes", "l1_ways", "l2_bytes",
+                          "l2_ways", "line_bytes", "replacement", "layouts",  "first",   "profiled",
+                          "draws",   "explained",  "addresses",   "places",   "expands", "calls"});
   if (given.has("procedures")) {
     if (!given.has("weights")) given.named("weights").refuse("is missing");
     read_procedures(given.at("procedures"), found.unrecorded);
@@ -210,8 +209,7 @@ class drawer {
       case scheme::placed:
         return placed();
       case scheme::pettis_hansen:
-        return layout::in_order(recorded_,
-                                layout::pettis_hansen(recorded_, weights(drawn), drawn));
+        return layout::in_order(recorded_, layout::pettis_hansen(recorded_, weights(drawn), drawn));
       case scheme::without_conflicts:
         break;
     }
@@ -278,9 +276,8 @@ json explained(const request& asked, const layout::trace& recorded,
   for (const layout::conflict& each :
        layout::conflicts(recorded, where, asked.caches, asked.expansion)) {
     if (pairs.size() == asked.explained) break;
-    pairs.push_back({{"missed", name(each.missed)},
-                     {"taken_by", name(each.taken_by)},
-                     {"times", each.times}});
+    pairs.push_back(
+        {{"missed", name(each.missed)}, {"taken_by", name(each.taken_by)}, {"times", each.times}});
   }
   const std::vector<layout::set_use> uses =
       layout::uses_of_sets(recorded, where, asked.caches, asked.expansion);
@@ -313,7 +310,8 @@ json answer(const request& asked) {
     last = drawn.draw(asked.first + i);
     layout::hierarchy caches = asked.caches;
     caches.seed = assay::random::derive_seed(asked.seed, ~(asked.first + i));
-    const double share = static_cast<double>(i) / static_cast<double>(std::max<std::uint64_t>(asked.layouts - 1, 1));
+    const double share =
+        static_cast<double>(i) / static_cast<double>(std::max<std::uint64_t>(asked.layouts - 1, 1));
     const layout::misses counted =
         layout::replay(recorded, last, caches, asked.expands ? 0.5 + share : asked.expansion);
     layouts.push_back({counted.first, counted.second});
@@ -400,9 +398,7 @@ int main(int argc, char** argv) {
     }
     if (record->parsed()) {
       std::ifstream in(program);
-      const std::string text{std::istreambuf_iterator<char>(in), {}};
-      layout::record(json::parse(text),
-                     {.blocks = blocks, .executed = executed, .output = output});
+      layout::record(json::parse(in), {.blocks = blocks, .executed = executed, .output = output});
       return;
     }
     input::print(answer(parse(input::parse_object(input::standard_input()))));

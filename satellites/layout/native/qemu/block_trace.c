@@ -1,10 +1,10 @@
 // A plugin of qemu-user that writes which blocks of a program are executed. `assay layout profile`
-// loads it; nothing of Assay is linked with it, and it needs no header of QEMU's, whose interface for
-// plugins it declares itself (version 1, of QEMU 6.2 to 8.2).
+// loads it; nothing of Assay is linked with it, and it needs no header of QEMU's, whose interface
+// for plugins it declares itself (version 1, of QEMU 6.2 to 8.2).
 //
-// The argument `blocks` is a new file to which it writes what blocks there are. `executed` is a pipe to
-// which it writes their numbers, four bytes each, in the order of execution by the first thread, and at
-// the end 0xffffffff. What a child executes after fork() is in neither.
+// The argument `blocks` is a new file to which it writes what blocks there are. `executed` is a
+// pipe to which it writes their numbers, four bytes each, in the order of execution by the first
+// thread, and at the end 0xffffffff. What a child executes after fork() is in neither.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,8 @@ static bool open_output(struct output* to, const char* path, int flags) {
 static void write_all(const struct output* to, const void* data, size_t left) {
   if (getpid() != owner) return;
   struct stat status;
-  if (fstat(to->descriptor, &status) != 0 || status.st_dev != to->device || status.st_ino != to->inode)
+  if (fstat(to->descriptor, &status) != 0 || status.st_dev != to->device ||
+      status.st_ino != to->inode)
     fail("the program has closed its file");
   const char* from = data;
   while (left > 0) {

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -281,8 +281,7 @@ TEST(without_conflicts, procedures_that_run_together_share_no_set_if_there_is_ro
   // Seven that are placed leave room for the eighth, wherever they are.
   const cache_shape cache{.bytes = 2048, .ways = 1, .line = 32};
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const addresses where =
-        without_conflicts(of, profile(of, {.a = 0.7}), cache, decisions(seed));
+    const addresses where = without_conflicts(of, profile(of, {.a = 0.7}), cache, decisions(seed));
     EXPECT_EQ(replay(of, where, {.first = cache}).first, 32U) << seed;  // each line once
   }
 }
@@ -315,8 +314,9 @@ class trace_file : public ::testing::Test {
   void TearDown() override { std::filesystem::remove(path); }
 
   [[nodiscard]] std::string content() const {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    std::ostringstream all;
+    all << std::ifstream(path, std::ios::binary).rdbuf();
+    return std::move(all).str();
   }
   void replace(const std::string& content) const {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << content;

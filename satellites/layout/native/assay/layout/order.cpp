@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <queue>
 #include <string>
@@ -28,9 +29,8 @@ void shuffle(order& all, random::decision drawn) {
 // Those that are movable, or those that are not, as they were linked.
 order all_of(const trace& recorded, bool movable = true) {
   order all = order_of(as_linked(recorded));
-  std::erase_if(all, [&](std::uint32_t each) {
-    return recorded.procedures[each].movable != movable;
-  });
+  std::erase_if(all,
+                [&](std::uint32_t each) { return recorded.procedures[each].movable != movable; });
   return all;
 }
 
@@ -141,8 +141,7 @@ class chains {
     more = {};
     bytes_[a] = 0;
     for (const std::uint32_t each : all) {
-      const auto size =
-          static_cast<double>(aligned(recorded_.procedures[each].bytes, alignment));
+      const auto size = static_cast<double>(aligned(recorded_.procedures[each].bytes, alignment));
       chain_of_[each] = a;
       centre_[each] = bytes_[a] + size / 2;
       bytes_[a] += size;
@@ -191,10 +190,10 @@ class chains {
 
   const trace& recorded_;
   const random::decisions& drawn_;
-  std::vector<order> members_;              // of each chain; none: it is a part of another
-  std::vector<std::uint32_t> chain_of_;     // of each procedure
-  std::vector<double> centre_;              // of each procedure, from the begin of its chain
-  std::vector<double> bytes_;               // of each chain
+  std::vector<order> members_;                 // of each chain; none: it is a part of another
+  std::vector<std::uint32_t> chain_of_;        // of each procedure
+  std::vector<double> centre_;                 // of each procedure, from the begin of its chain
+  std::vector<double> bytes_;                  // of each chain
   std::vector<std::vector<edge>> neighbours_;  // of each procedure
   std::vector<absl::flat_hash_map<std::uint32_t, double>> weights_;  // between chains
   std::priority_queue<candidate> heaviest_;
@@ -232,8 +231,8 @@ class places {
     if (beside != procedure) {
       each_set(where_[beside], size(beside), [&](std::uint64_t set) { taken[set] = 1; });
     }
-    const std::uint64_t length = std::min<std::uint64_t>((size(procedure) + line_ - 1) / line_,
-                                                         sets_);
+    const std::uint64_t length =
+        std::min<std::uint64_t>((size(procedure) + line_ - 1) / line_, sets_);
     // Of each set in which the procedure may begin: whether it would lie in one that is taken, and
     // the cost.
     std::vector<std::pair<bool, double>> sums(sets_);
@@ -244,7 +243,8 @@ class places {
         sums[begin].second += cost[set];
       }
     }
-    const auto least = *std::ranges::min_element(sums);
+    std::pair least{true, std::numeric_limits<double>::infinity()};
+    for (const auto& each : sums) least = std::min(least, each);
     // Sums in another order differ in their last bits.
     const double margin = 1e-9 * std::accumulate(cost.begin(), cost.end(), 0.0);
     std::vector<std::uint64_t> equal;
@@ -334,8 +334,8 @@ order permuted(const trace& recorded, const random::decisions& drawn) {
 
 addresses scattered(const trace& recorded, const hierarchy& caches,
                     const random::decisions& drawn) {
-  const std::uint64_t way = std::max(caches.first.bytes / caches.first.ways,
-                                     caches.second.bytes / caches.second.ways);
+  const std::uint64_t way =
+      std::max(caches.first.bytes / caches.first.ways, caches.second.bytes / caches.second.ways);
   random::decision gap = drawn.named("gaps");
   addresses where(recorded.procedures.size());
   std::uint64_t next = first_address;
@@ -389,8 +389,8 @@ addresses without_conflicts(const trace& recorded, const std::vector<edge>& edge
     auto [first, second] = std::pair(of.a, of.b);
     if (all.has_place(first) && all.has_place(second)) continue;
     if (!all.has_place(first) && !all.has_place(second)) {
-      const std::string name = recorded.procedures[first].name + " and " +
-                               recorded.procedures[second].name;
+      const std::string name =
+          recorded.procedures[first].name + " and " + recorded.procedures[second].name;
       if (drawn.named("first of " + name).choose(2) == 1) std::swap(first, second);
       all.place(first, first);
     }

@@ -27,8 +27,8 @@ inline constexpr std::uint64_t alignment = 16;
 
 // Any order, each as likely.
 [[nodiscard]] order permuted(const trace& recorded, const random::decisions& drawn);
-// In any order and with gaps, so that each procedure begins anywhere in both caches, independently of
-// all others: "an independently randomly chosen address" (section 4.5).
+// In any order and with gaps, so that each procedure begins anywhere in both caches, independently
+// of all others: "an independently randomly chosen address" (section 4.5).
 [[nodiscard]] addresses scattered(const trace& recorded, const hierarchy& caches,
                                   const random::decisions& drawn);
 
@@ -44,14 +44,13 @@ inline constexpr std::uint64_t alignment = 16;
 [[nodiscard]] order pettis_hansen(const trace& recorded, const std::vector<edge>& edges,
                                   const random::decisions& drawn);
 
-// Blackwell 1998, section 4.4. Again and again, takes the heaviest edge with a procedure that has no
-// place yet. Places it where it shares no set of the cache with the other one and conflicts least
-// with all that have a place, by the sum of weights; if there is no such place, where it conflicts
-// least. Drawn: which of equal edges comes first, which of its procedures if both have no place, and
-// which of equal places. Procedures without an edge fill the gaps and come last.
+// Blackwell 1998, section 4.4. Again and again, takes the heaviest edge with a procedure that has
+// no place yet. Places it where it shares no set of the cache with the other one and conflicts
+// least with all that have a place, by the sum of weights; if there is no such place, where it
+// conflicts least. Drawn: which of equal edges comes first, which of its procedures if both have no
+// place, and which of equal places. Procedures without an edge fill the gaps and come last.
 [[nodiscard]] addresses without_conflicts(const trace& recorded, const std::vector<edge>& edges,
-                                          const cache_shape& cache,
-                                          const random::decisions& drawn);
+                                          const cache_shape& cache, const random::decisions& drawn);
 
 // The order in which procedures stand.
 [[nodiscard]] order order_of(const addresses& where);

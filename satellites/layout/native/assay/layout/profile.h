@@ -20,13 +20,13 @@ struct history {
   // For the n-th most recent procedure, a^n is added, as long as that is at least 0.01. 0: the last
   // one alone, as Pettis and Hansen (1990) do. Below 1.
   double a = 0;
-  bool distinct = false;    // the same procedure stands in the queue of recent ones only once
+  bool distinct = false;     // the same procedure stands in the queue of recent ones only once
   std::uint32_t one_in = 1;  // only each so many-th entry adds anything, as if it was sampled
   std::uint64_t offset = 0;  // the first entry that adds something, below `one_in`
 };
 
-// Each entry into a procedure, by a call, a return or a jump, adds weight to its edges to those that
-// were active before (Blackwell 1998, section 4.4). No procedure has an edge to itself. One
+// Each entry into a procedure, by a call, a return or a jump, adds weight to its edges to those
+// that were active before (Blackwell 1998, section 4.4). No procedure has an edge to itself. One
 // that is not movable, such as a stub of .plt, counts as a part of what called it. In the order of
 // a, then of b.
 [[nodiscard]] std::vector<edge> profile(const trace& recorded, const history& how);

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "assay/input/bad_request.h"
@@ -57,7 +58,9 @@ class image {
                        .bytes = each.at(2).get<std::uint64_t>()});
     }
     std::ifstream in(program.at("program").get<std::string>(), std::ios::binary);
-    content_.assign(std::istreambuf_iterator<char>(in), {});
+    std::ostringstream all;
+    all << in.rdbuf();
+    content_ = std::move(all).str();
   }
 
   [[nodiscard]] std::uint64_t least_address() const {

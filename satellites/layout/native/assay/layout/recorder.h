@@ -15,16 +15,16 @@ struct recording {
   std::filesystem::path output;
 };
 
-// What follows in the pipe where the emulator has ended: all bytes are alike, so that it is found also
-// behind a number that was cut.
+// What follows in the pipe where the emulator has ended: all bytes are alike, so that it is found
+// also behind a number that was cut.
 inline constexpr std::uint32_t emulator_ended = 0xfefefefe;
 
-// Reads all that is executed, until the plugin says that it ends. `program` is an object with `program`, its path,
-// `build_id`, `procedures` (lists of name, address, bytes, and 1 if it is movable, in the
-// order of addresses), and `code`,
-// its segments that are executed (lists of address, offset in the file and bytes). Throws bad_request
-// if the program changes its code while it runs, if the plugin did not come to its end, or if nothing
-// in its procedures was executed, and std::system_error if the trace cannot be written.
+// Reads all that is executed, until the plugin says that it ends. `program` is an object with
+// `program`, its path, `build_id`, `procedures` (lists of name, address, bytes, and 1 if it is
+// movable, in the order of addresses), and `code`, its segments that are executed (lists of
+// address, offset in the file and bytes). Throws bad_request if the program changes its code while
+// it runs, if the plugin did not come to its end, or if nothing in its procedures was executed, and
+// std::system_error if the trace cannot be written.
 void record(const nlohmann::json& program, const recording& files);
 
 }  // namespace assay::layout

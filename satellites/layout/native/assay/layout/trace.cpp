@@ -2,18 +2,20 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <span>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "assay/input/bad_request.h"
 
@@ -33,9 +35,10 @@ static_assert(sizeof(block) == 12);
 std::string all_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream all;
+  all << in.rdbuf();
   if (in.bad()) refuse(path, "cannot be read to its end");
-  return text;
+  return std::move(all).str();
 }
 
 // The one frame that is all of `packed`, as `count` things.
@@ -78,9 +81,8 @@ trace read_trace(const std::filesystem::path& path) {
   std::uint64_t blocks = 0;
   trace found;
   if (header_end == all.npos || all.size() < header_end + 1 + footer_bytes ||
-      std::sscanf(text.c_str() + all.size() - footer_bytes,
-                  "end %lu %lu %lu %lu %lu", &executed_bytes, &blocks_bytes, &executed, &blocks,
-                  &found.outside) != 5 ||
+      std::sscanf(text.c_str() + all.size() - footer_bytes, "end %lu %lu %lu %lu %lu",
+                  &executed_bytes, &blocks_bytes, &executed, &blocks, &found.outside) != 5 ||
       header_end + 1 + executed_bytes + blocks_bytes + footer_bytes != all.size()) {
     refuse(path, "is truncated; record it again");
   }
@@ -122,8 +124,7 @@ struct trace_writer::stream {
   }
 
   [[noreturn]] void fail() const {
-    throw std::system_error(errno, std::generic_category(),
-                            "cannot write " + path.string());
+    throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
   }
   void write(const void* from, std::size_t bytes) {
     if (std::fwrite(from, 1, bytes, file) != bytes) fail();
@@ -173,9 +174,9 @@ void trace_writer::finish(const std::vector<block>& blocks, std::uint64_t outsid
   to_->written = 0;
   to_->pack(blocks.data(), blocks.size() * sizeof(block), ZSTD_e_end);
   std::array<char, footer_bytes + 1> footer{};
-  const int length = std::snprintf(footer.data(), footer.size(), "end %lu %lu %lu %zu %lu",
-                                   executed_bytes, to_->written, to_->executed, blocks.size(),
-                                   outside);
+  const int length =
+      std::snprintf(footer.data(), footer.size(), "end %lu %lu %lu %zu %lu", executed_bytes,
+                    to_->written, to_->executed, blocks.size(), outside);
   std::fill(footer.begin() + length, footer.end() - 1, ' ');
   footer[footer_bytes - 1] = '\n';
   to_->write(footer.data(), footer_bytes);

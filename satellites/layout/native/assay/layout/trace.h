@@ -44,7 +44,8 @@ struct trace {
 // Throws bad_request if the file cannot be read, is no trace, or is truncated or damaged.
 [[nodiscard]] trace read_trace(const std::filesystem::path& path);
 
-// What `recorded` executes, to be written in parts. Throws std::system_error if it cannot be written.
+// What `recorded` executes, to be written in parts. Throws std::system_error if it cannot be
+// written.
 class trace_writer {
  public:
   // `header`: one line of JSON with `program`, `build_id` and `procedures`.
