@@ -74,7 +74,7 @@ def record(image: Image, arguments: Sequence[str], output: Path, input_file: Pat
             )
             while running.poll() is None and recording.poll() is None:
                 time.sleep(_LOOKS_EACH_S)
-            if running.returncode is None:
+            if running.poll() is None and recording.returncode:
                 running.kill()  # nobody reads what it writes
             running.wait()
             os.set_blocking(pipe, False)
