@@ -293,7 +293,7 @@ def test_the_simulator_counts_what_cachegrind_counts(tmp_path: Path, monkeypatch
     run("profile", path)
     answer = json.loads(run("explain", path, "--json"))
     command = ["valgrind", "-q", "--tool=cachegrind", "--cache-sim=yes", "--I1=8192,1,32", "--D1=8192,1,32",
-               "--LL=1048576,16,64", "--cachegrind-out-file=/dev/stdout", path]  # fmt: skip
+               "--LL=1048576,16,64", "--cachegrind-out-file=/dev/stdout", str(path)]  # fmt: skip
     counted = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r"^summary: \d+ (\d+)", counted, re.M)
     assert found is not None
@@ -305,7 +305,7 @@ def test_a_profile_of_callgrind_is_enough_for_an_order(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = built(tmp_path)
-    command = ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=calls", path]
+    command = ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=calls", str(path)]
     subprocess.run(command, check=True, capture_output=True)
     run("optimise", path, "--callgrind", "calls", "--noise", "0")
     order = (tmp_path / "program.order").read_text().split()

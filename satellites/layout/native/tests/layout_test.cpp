@@ -28,10 +28,8 @@ namespace {
 
 using random::decisions;
 using ::testing::DoubleNear;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
-using ::testing::UnorderedElementsAre;
 
 // Procedures of one block each, which are executed in this order; `names` has a letter for each.
 trace executed(const std::string& names, const std::string& order, std::uint32_t bytes = 32) {
@@ -230,7 +228,7 @@ TEST(replay, a_fully_associative_cache_knows_no_layout) {
   std::set<std::uint64_t> found;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     // Each begins with a line, so that none shares one.
-    addresses where = in_order(of, permuted(of, decisions(seed)));
+    const addresses where = in_order(of, permuted(of, decisions(seed)));
     found.insert(replay(of, where, caches).first);
   }
   EXPECT_EQ(found.size(), 1U);

@@ -35,7 +35,7 @@ def draw(uses: Iterable[tuple[str, int, int, int]], cache: "Cache", output: Path
     ]
     chart = (
         alt.Chart(
-            alt.Data(values=data), title=f"Procedures with the most accesses, and sets of a cache of {cache}"
+            {"values": data}, title=f"Procedures with the most accesses, and sets of a cache of {cache}"
         )
         .mark_rect()
         .encode(

@@ -11,6 +11,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section, SymbolTableSection
 
 from assay.errors import AssayError
+from assay.runner.elf import build_id
 from assay.words import printable
 
 _EXECUTED = 0x4
@@ -87,15 +88,6 @@ def _image(path: Path, elf: ELFFile) -> Image:
         raise AssayError(
             f"{named}: has no symbol table: it was stripped; link it without -s, and do not strip it"
         )
-    hashed = sha1(usedforsecurity=False)
-    for segment in elf.iter_segments("PT_LOAD"):
-        if segment["p_flags"] & 1:
-            hashed.update(segment.data())
-    build_id = hashed.hexdigest()
-    for section in elf.iter_sections("SHT_NOTE"):
-        for note in section.iter_notes():
-            if note["n_type"] == "NT_GNU_BUILD_ID":
-                build_id = note["n_desc"]
     code = tuple(
         (segment["p_vaddr"], segment["p_offset"], segment["p_filesz"])
         for segment in elf.iter_segments("PT_LOAD")
@@ -103,7 +95,11 @@ def _image(path: Path, elf: ELFFile) -> Image:
     )
     sections = [each for each in elf.iter_sections() if each["sh_flags"] & _EXECUTED and each["sh_size"]]
     procedures = _procedures(symbols, sections)
-    return Image(path.absolute(), build_id, tuple(procedures), code)
+    hashed = sha1(usedforsecurity=False)
+    for segment in elf.iter_segments("PT_LOAD"):
+        if segment["p_flags"] & 1:
+            hashed.update(segment.data())
+    return Image(path.absolute(), build_id(path) or hashed.hexdigest(), tuple(procedures), code)
 
 
 def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Procedure]:

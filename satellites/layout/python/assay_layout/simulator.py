@@ -58,7 +58,8 @@ class Simulation:
     @cached_property
     def miss_rates(self) -> NDArray[np.float64]:
         """Return the misses of the first cache in 1,000 instructions, by layout."""
-        return self.misses[:, 0] / self.instructions * 1000
+        rates: NDArray[np.float64] = self.misses[:, 0] / self.instructions * 1000
+        return rates
 
     @cached_property
     def cycles(self) -> NDArray[np.float64]:
@@ -68,7 +69,8 @@ class Simulation:
         1998, section 4.2).
         """
         first, second = (self.misses / self.instructions).T
-        return 0.5 + 5 * first + 50 * second
+        cycles: NDArray[np.float64] = 0.5 + 5 * first + 50 * second
+        return cycles
 
 
 def simulate(

@@ -1,7 +1,5 @@
 #include "assay/layout/order.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +8,7 @@
 #include <queue>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace assay::layout {
@@ -195,7 +194,7 @@ class chains {
   std::vector<double> centre_;                 // of each procedure, from the begin of its chain
   std::vector<double> bytes_;                  // of each chain
   std::vector<std::vector<edge>> neighbours_;  // of each procedure
-  std::vector<absl::flat_hash_map<std::uint32_t, double>> weights_;  // between chains
+  std::vector<std::unordered_map<std::uint32_t, double>> weights_;  // between chains
   std::priority_queue<candidate> heaviest_;
 };
 

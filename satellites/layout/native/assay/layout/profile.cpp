@@ -1,9 +1,8 @@
 #include "assay/layout/profile.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <deque>
+#include <unordered_map>
 #include <utility>
 
 namespace assay::layout {
@@ -20,7 +19,7 @@ std::vector<double> powers_of(double a) {
 }
 
 // In the order of the two procedures, of which the first is in the higher half of a key.
-std::vector<edge> edges_of(const absl::flat_hash_map<std::uint64_t, double>& weights) {
+std::vector<edge> edges_of(const std::unordered_map<std::uint64_t, double>& weights) {
   std::vector<edge> edges;
   edges.reserve(weights.size());
   for (const auto& [pair, weight] : weights) {
@@ -36,7 +35,7 @@ std::vector<edge> edges_of(const absl::flat_hash_map<std::uint64_t, double>& wei
 
 std::vector<edge> profile(const trace& recorded, const history& how) {
   const std::vector<double> powers = powers_of(how.a);
-  absl::flat_hash_map<std::uint64_t, double> weights;
+  std::unordered_map<std::uint64_t, double> weights;
   std::deque<std::uint32_t> recent;  // the last one first
   std::uint64_t entries = 0;
   std::uint32_t active = ~0U;
@@ -59,7 +58,7 @@ std::vector<edge> profile(const trace& recorded, const history& how) {
 }
 
 std::vector<edge> calls(const trace& recorded) {
-  absl::flat_hash_map<std::uint64_t, double> counts;
+  std::unordered_map<std::uint64_t, double> counts;
   std::uint32_t active = ~0U;
   for (const std::uint32_t number : recorded.executed) {
     const block& here = recorded.blocks[number];

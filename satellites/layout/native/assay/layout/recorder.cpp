@@ -57,7 +57,7 @@ class image {
                        .offset = each.at(1).get<std::uint64_t>(),
                        .bytes = each.at(2).get<std::uint64_t>()});
     }
-    std::ifstream in(program.at("program").get<std::string>(), std::ios::binary);
+    const std::ifstream in(program.at("program").get<std::string>(), std::ios::binary);
     std::ostringstream all;
     all << in.rdbuf();
     content_ = std::move(all).str();
@@ -120,11 +120,13 @@ void record(const nlohmann::json& program, const recording& files) {
   const auto learn = [&](std::uint32_t number) {
     if (told == nullptr) told = opened(files.blocks);
     std::uint64_t start = 0;
-    std::rewind(told.get());
-    if (std::fread(&start, sizeof start, 1, told.get()) != 1) return false;
+    if (std::fseek(told.get(), 0, SEEK_SET) != 0 ||
+        std::fread(&start, sizeof start, 1, told.get()) != 1) {
+      return false;
+    }
     base = start - of.least_address();
     const auto known = static_cast<long>(numbers.size() * sizeof(told_block));
-    std::fseek(told.get(), known, SEEK_CUR);
+    if (std::fseek(told.get(), known, SEEK_CUR) != 0) return false;
     told_block next;
     while (std::fread(&next, sizeof next, 1, told.get()) == 1) {
       const std::uint64_t address = next.address - base;

@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <new>
@@ -33,8 +32,8 @@ static_assert(sizeof(block) == 12);
 }
 
 std::string all_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
+  const std::ifstream in(path, std::ios::binary);
+  if (!in) refuse(path, "cannot be read: " + std::generic_category().message(errno));
   std::ostringstream all;
   all << in.rdbuf();
   if (in.bad()) refuse(path, "cannot be read to its end");
@@ -80,9 +79,13 @@ trace read_trace(const std::filesystem::path& path) {
   std::uint64_t executed = 0;
   std::uint64_t blocks = 0;
   trace found;
-  if (header_end == all.npos || all.size() < header_end + 1 + footer_bytes ||
-      std::sscanf(text.c_str() + all.size() - footer_bytes, "end %lu %lu %lu %lu %lu",
-                  &executed_bytes, &blocks_bytes, &executed, &blocks, &found.outside) != 5 ||
+  std::string word;
+  if (header_end != all.npos && all.size() >= header_end + 1 + footer_bytes) {
+    std::istringstream footer(text.substr(all.size() - footer_bytes));
+    footer >> word >> executed_bytes >> blocks_bytes >> executed >> blocks >> found.outside;
+    if (!footer) word.clear();
+  }
+  if (word != "end" ||
       header_end + 1 + executed_bytes + blocks_bytes + footer_bytes != all.size()) {
     refuse(path, "is truncated; record it again");
   }
