@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from assay import programs
 from assay.cli.commands import app
 from assay.errors import AssayError
 from assay.layout.link import lld
@@ -313,3 +314,16 @@ def test_a_profile_of_callgrind_is_enough_for_an_order(
     assert max(places) - min(places) == 2
     (tmp_path / "text").write_text("hello\n")
     assert "is not a profile of callgrind" in refused("optimise", path, "--callgrind", "text")
+
+
+@pytest.mark.parametrize("name", ["expansion", "ten-runs", "history"])
+def test_each_experiment_runs_with_a_trace_of_this_program(name: str, program: Path) -> None:
+    text = (Path(__file__).parents[1] / "experiments" / f"{name}.toml").read_text()
+    text = re.sub(r"\.\./\.\./\.\./build/layout/\w+\.trace", str(program.with_name("program.trace")), text)
+    text = text.replace("../../../build/release/bin/assay-layouts", str(programs.find("assay-layouts")))
+    text = text.replace('build = "../tools/programs"\n', "").replace("layouts = 384", "layouts = 7")
+    file = program.with_name(f"{name}.toml")
+    file.write_text(text)
+    only = {"expansion": ["--only", "program=lua,zlib"], "history": ["--only", "noise=0,1"]}.get(name, [])
+    done = CliRunner().invoke(app, ["run", str(file), "--blocks", "1", "--anyway", "--no-page", *only])
+    assert done.exit_code == 0, done.output  # every trial was valid

@@ -359,13 +359,13 @@ json requested(std::uint64_t seed, const std::vector<std::string>& words) {
     const std::string text = word.substr(sign + 1);
     json value = json::parse(text, nullptr, false);
     constexpr double most_whole = 1e15;
-    if (value.is_number_float() && std::abs(value.get<double>()) < most_whole &&
+    if (value.is_number_float() && value.get<double>() >= 0 && value.get<double>() < most_whole &&
         value.get<double>() == std::floor(value.get<double>())) {
-      value = static_cast<std::int64_t>(value.get<double>());  // 1.0, as {noise} may be written
+      value = static_cast<std::uint64_t>(value.get<double>());  // 1.0, as {noise} may be written
     }
     parameters[word.substr(0, sign)] = value.is_number() ? value : json(text);
   }
-  return {{"protocol", 1}, {"seed", seed}, {"parameters", parameters}};
+  return {{"protocol", std::uint64_t{1}}, {"seed", seed}, {"parameters", parameters}};
 }
 
 }  // namespace
