@@ -380,8 +380,9 @@ addresses without_conflicts(const trace& recorded, const std::vector<edge>& edge
                       .turn = turn(drawn, "turn of " + recorded.procedures[each.a].name + " and " +
                                               recorded.procedures[each.b].name)});
   }
-  std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const candidate& each) {
-    return std::pair(each.of.weight, each.turn);
+  std::ranges::sort(sorted, [](const candidate& one, const candidate& other) {
+    return std::tuple(one.of.weight, one.turn, other.of.a, other.of.b) >
+           std::tuple(other.of.weight, other.turn, one.of.a, one.of.b);
   });
   places all(recorded, edges, cache, drawn);
   for (const auto& [of, turn] : sorted) {
@@ -402,7 +403,7 @@ addresses without_conflicts(const trace& recorded, const std::vector<edge>& edge
 order order_of(const addresses& where) {
   order all(where.size());
   std::iota(all.begin(), all.end(), 0);
-  std::ranges::stable_sort(all, {}, [&](std::uint32_t each) { return where[each]; });
+  std::ranges::sort(all, {}, [&](std::uint32_t each) { return std::pair(where[each], each); });
   return all;
 }
 
