@@ -33,13 +33,19 @@ def draw(uses: Iterable[tuple[str, int, int, int]], cache: "Cache", output: Path
         for procedure, number, accesses, misses in rows
         if procedure in shown
     ]
+    sets = cache.size // cache.ways // cache.line
     chart = (
         alt.Chart(
             {"values": data}, title=f"Procedures with the most accesses, and sets of a cache of {cache}"
         )
         .mark_rect()
         .encode(
-            x=alt.X("set:O", title="set of the cache", axis=alt.Axis(labelOverlap=True, tickCount=16)),
+            x=alt.X(
+                "set:O",
+                title="set of the cache",
+                scale=alt.Scale(domain=[*range(sets)]),  # those that nobody uses as well
+                axis=alt.Axis(values=[*range(0, sets, max(sets // 16, 1))], labelAngle=0),
+            ),
             y=alt.Y("procedure:N", sort=shown, title=None),
             color=alt.Color(
                 "misses:Q",
