@@ -321,9 +321,12 @@ def test_each_experiment_runs_with_a_trace_of_this_program(name: str, program: P
     text = (Path(__file__).parents[1] / "experiments" / f"{name}.toml").read_text()
     text = re.sub(r"\.\./\.\./\.\./build/layout/\w+\.trace", str(program.with_name("program.trace")), text)
     text = text.replace("../../../build/release/bin/assay-layouts", str(programs.find("assay-layouts")))
-    text = text.replace('build = "../tools/programs"\n', "").replace("layouts = 384", "layouts = 7")
+    text = text.replace('build = "../tools/programs"\n', "").replace("layouts = 64", "layouts = 7")
     file = program.with_name(f"{name}.toml")
     file.write_text(text)
-    only = {"expansion": ["--only", "program=lua,zlib"], "history": ["--only", "noise=0,1"]}.get(name, [])
+    only = {
+        "expansion": ["--only", "program=lua,zlib", "--only", "expansion=0.5,1"],
+        "history": ["--only", "noise=0,1"],
+    }.get(name, [])
     done = CliRunner().invoke(app, ["run", str(file), "--blocks", "1", "--anyway", "--no-page", *only])
     assert done.exit_code == 0, done.output  # every trial was valid

@@ -345,8 +345,7 @@ json answer(const request& asked) {
            {{"l1_misses_per_instruction", median(miss_rates)},
             {"l2_misses_per_instruction", median(second_miss_rates)},
             {"memory_cycles_per_instruction", median(memory)},
-            {"cycles_per_instruction", median(cycles)},
-            {"expansion", asked.expansion}}},
+            {"cycles_per_instruction", median(cycles)}}},
           {"details", details}};
 }
 
