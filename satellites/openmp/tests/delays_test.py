@@ -26,6 +26,10 @@ PROGRAMS = (
 )
 
 
+MOST = 20
+"""Passes over all programs in which a thread comes to a point at least once."""
+
+
 def passes(point: str, program: list[str]) -> int:
     """Run a program with delays at a point, and return how often threads came there."""
     binaries = programs.find("assay-omp").parent
@@ -55,4 +59,5 @@ def test_there_are_points() -> None:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_results_are_right_with_a_thread_delayed_at(point: str) -> None:
-    assert sum(passes(point, program) for program in PROGRAMS) > 0
+    # Where threads must meet for that, a busy host may let none wait for another in one pass over all.
+    assert any(sum(passes(point, program) for program in PROGRAMS) > 0 for _ in range(MOST))
