@@ -16,6 +16,7 @@ import numpy as np
 
 import lua_layouts
 from assay_layout.linking import LLD_ORDERS, Recorded
+from assay_layout.optimising import Search, places_of
 from assay_layout.program import read_image
 from assay_layout.recording import record
 from assay_layout.simulator import Cache, simulate
@@ -23,6 +24,7 @@ from harness import figure, run_parts
 
 PASSES = 9
 LAYOUTS = 100
+OPTIMISER = "Pettis-Hansen, history 0.7"
 COMPARISONS = 500
 OTHER_INPUT = """
 -- Other work than that of lua_layouts.PROGRAM: recursion, string building, numbers.
@@ -87,15 +89,10 @@ def orders() -> None:
             theirs["BOLT"] = bolted
         ours = []
         for seed in range(PASSES):
-            drawn = simulate(
-                trace, "pettis_hansen", cache, seed=seed, layouts=LAYOUTS, history=0.7, noise=0.1
-            )
-            best = int(np.argmin(drawn.misses[:, 0]))
-            again = simulate(
-                trace, "pettis_hansen", cache, seed=seed, first=best, history=0.7, noise=0.1, addresses=1
-            )
+            by = Search(program, trace, other, cache, LAYOUTS, 0.1, seed)
+            best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).misses[:, 0]))
             recorded.in_order(
-                [name.partition("#")[0] for name, _ in again.details["addresses"]], folder / "ours"
+                by.drawn(OPTIMISER, 1, first=best, addresses=1).details["addresses"], folder / "ours"
             )
             ours.append(_misses(other, folder / "ours"))
     print(f"\nmisses of Lua in {cache}, really linked, another input; ours is the best of {LAYOUTS}")
@@ -124,8 +121,7 @@ def _seconds(trace: Path, scheme: str, layouts: int, seed: int, **more: float) -
 
 def _misses(trace: Path, program: Path) -> float:
     """Return the misses of a trace where procedures are as in a program."""
-    places = [(each.name, each.address) for each in read_image(program).procedures]
-    return float(simulate(trace, "placed", Cache(), seed=0, places=places).misses[0, 0])
+    return float(simulate(trace, "placed", Cache(), seed=0, places=places_of(program)).misses[0, 0])
 
 
 def _by_bolt(recorded: Recorded, folder: Path) -> float | None:

@@ -46,7 +46,7 @@ def table_2() -> None:
         wrong = errors(cycles, line.residuals, line.at_one)
         _row(program, line.at_one, (wrong.measurement, wrong.comparison))
         levels.append(np.log(line.at_one))
-        # Of each program a factor of its own.
+        # Each program draws its own factor.
         together += np.log1p(random.choice(line.residuals, DRAWS) / line.at_one) / len(PROGRAMS)
     mean = float(np.exp(np.mean(levels)))
     differences = np.exp(together[: DRAWS // 2] - together[DRAWS // 2 :])

@@ -43,6 +43,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/random/hash.h"
 #include "assay/random/splitmix64.h"
 
 namespace assay::random {
@@ -55,11 +56,7 @@ inline constexpr double most_randomness = 10;
 // whose number is the name's hash, FNV-1a of its bytes (Fowler, Noll and Vo 1991).
 [[nodiscard]] constexpr std::uint64_t seed_of_decision(std::uint64_t program,
                                                        std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : name) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  }
-  return derive_seed(program, hash);
+  return derive_seed(program, hash_of(name));
 }
 
 // One decision, or several that belong together: each call draws anew. One thread at a time. Calls

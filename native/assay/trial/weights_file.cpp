@@ -12,11 +12,12 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "assay/random/hash.h"
+
 namespace assay::trial {
 
 std::string digest_of(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  const std::uint64_t hash = random::hash_of(bytes);
   std::array<char, 19> text;
   std::snprintf(text.data(), text.size(), "0x%016jx", std::uintmax_t{hash});
   return text.data();

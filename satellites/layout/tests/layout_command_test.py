@@ -37,6 +37,13 @@ def built(folder: Path, *options: str, source: str = CONFLICT, name: str = "prog
     return folder / name
 
 
+def by_lld() -> list[str]:
+    """Return the options with which gcc links by the newest lld."""
+    linker = lld()
+    assert linker is not None
+    return [f"-B{Path(linker).resolve().parent}", "-fuse-ld=lld"]
+
+
 def run(*words: object) -> str:
     """Run `assay layout`, and return what it printed."""
     done = CliRunner().invoke(app, ["layout", *map(str, words)], catch_exceptions=False)
@@ -114,10 +121,7 @@ def test_the_best_order_is_written_and_linked_where_the_link_was_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    linker = lld()
-    assert linker is not None
-    folder = Path(linker).resolve().parent
-    path = built(tmp_path, f"-B{folder}", "-fuse-ld=lld", "-Wl,--reproduce=program.link.tar")
+    path = built(tmp_path, *by_lld(), "-Wl,--reproduce=program.link.tar")
     run("profile", path)
     run("profile", "--output", "other.trace", path, "0")
     answer = json.loads(run("optimise", path, "--confirm", "other.trace", "--layouts", "10", "--json"))
@@ -224,18 +228,15 @@ def test_procedures_of_one_name_keep_theirs_in_another_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    linker = lld()
-    assert linker is not None
     (tmp_path / "more.c").write_text(
         "static __attribute__((noinline)) int twice(int x) { return x * x * x + x / 3 + x % 7; }\n"
         "int more(int x) { return twice(x); }"
     )
-    options = [f"-B{Path(linker).resolve().parent}", "-fuse-ld=lld"]
     sizes = []
     for order in ("more\nmain\ntwice\n", "main\nmore\n"):
         (tmp_path / "order").write_text(order)
         path = built(
-            tmp_path, "more.c", *options, "-Wl,--symbol-ordering-file=order,--no-warn-symbol-ordering"
+            tmp_path, "more.c", *by_lld(), "-Wl,--symbol-ordering-file=order,--no-warn-symbol-ordering"
         )
         sizes.append({each.name: each.size for each in read_image(path).procedures})
     assert sizes[0]["twice"] != sizes[0]["twice#2"]

@@ -23,6 +23,7 @@
 #include "assay/layout/recorder.h"
 #include "assay/layout/replay.h"
 #include "assay/layout/trace.h"
+#include "assay/measure/quantile.h"
 #include "assay/random/decision.h"
 #include "assay/random/splitmix64.h"
 
@@ -30,6 +31,7 @@ namespace {
 
 namespace input = assay::input;
 namespace layout = assay::layout;
+namespace measure = assay::measure;
 using assay::random::decisions;
 using input::json_node;
 using nlohmann::json;
@@ -175,13 +177,6 @@ request parse(const json& object) {
   return found;
 }
 
-// The median; of an even number, the mean of the two in the middle.
-double median(std::vector<double> numbers) {
-  std::ranges::sort(numbers);
-  const std::size_t half = numbers.size() / 2;
-  return numbers.size() % 2 == 1 ? numbers[half] : (numbers[half - 1] + numbers[half]) / 2;
-}
-
 // Draws layouts by one scheme.
 class drawer {
  public:
@@ -314,8 +309,8 @@ json answer(const request& asked) {
         static_cast<double>(i) / static_cast<double>(std::max<std::uint64_t>(asked.layouts - 1, 1));
     const layout::misses counted =
         layout::replay(recorded, last, caches, asked.expands ? 0.5 + share : asked.expansion);
-    layouts.push_back({counted.first, counted.second});
     const costs cost = cost_of(counted, std::max<std::uint64_t>(recorded.instructions, 1));
+    layouts.push_back({counted.first, counted.second, cost.cycles_per_instruction});
     miss_rates.push_back(cost.miss_rate);
     second_miss_rates.push_back(cost.second_miss_rate);
     memory.push_back(cost.memory_cycles);
@@ -324,7 +319,7 @@ json answer(const request& asked) {
   json details{{"instructions", recorded.instructions},
                {"outside", recorded.outside},
                {"build_id", recorded.build_id},
-               {"misses", layouts}};
+               {"layouts", layouts}};
   if (asked.explained != 0) details.update(explained(asked, recorded, last));
   if (asked.addresses) {
     for (const std::uint32_t each : layout::order_of(last)) {
@@ -342,10 +337,10 @@ json answer(const request& asked) {
   return {{"protocol", 1},
           {"status", "valid"},
           {"metrics",
-           {{"l1_misses_per_instruction", median(miss_rates)},
-            {"l2_misses_per_instruction", median(second_miss_rates)},
-            {"memory_cycles_per_instruction", median(memory)},
-            {"cycles_per_instruction", median(cycles)}}},
+           {{"l1_misses_per_instruction", measure::median(miss_rates)},
+            {"l2_misses_per_instruction", measure::median(second_miss_rates)},
+            {"memory_cycles_per_instruction", measure::median(memory)},
+            {"cycles_per_instruction", measure::median(cycles)}}},
           {"details", details}};
 }
 

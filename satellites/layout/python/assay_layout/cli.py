@@ -232,7 +232,7 @@ def optimise(
     """
     import numpy as np
 
-    from assay_layout.optimising import Search, search, symbols
+    from assay_layout.optimising import Search, search
     from assay_layout.statistics import ratio
 
     written = output or Path(f"{program.name}.order")
@@ -248,7 +248,7 @@ def optimise(
     _check_build(image, by.judged("linked", 1), by.judged_by)
     linked_as = Path(f"{program.name}.optimised")
     found = search(by, linked_as)
-    files.write(written, "".join(f"{name}\n" for name in symbols(found.order)))
+    files.write(written, "".join(f"{name}\n" for name in found.order))
     if as_json:
         print_json(
             {
@@ -288,8 +288,7 @@ def optimise(
 def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, written: Path) -> None:
     """Write the order of Pettis and Hansen by the calls of a profile."""
     from assay_layout.callgrind import read_calls
-    from assay_layout.optimising import symbols
-    from assay_layout.program import read_image
+    from assay_layout.program import read_image, symbol
     from assay_layout.simulator import Cache, simulate
 
     image = read_image(program)
@@ -311,7 +310,7 @@ def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, wri
         noise=noise,
         addresses=1,
     )
-    order = symbols([name for name, _ in answer.details["addresses"]])
+    order = [symbol(name) for name, _ in answer.details["addresses"]]
     files.write(written, "".join(f"{name}\n" for name in order))
     typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
 

@@ -1,10 +1,11 @@
 """Links a program anew from its recorded link, in an order of ours or of lld's own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.layout.link import RECORD, link_again
+from assay_layout.program import symbol
 
 LLD_ORDERS: Mapping[str, str] = {"lld, hfsort": "hfsort", "lld, cdsort": "cdsort"}
 """Optimisers of lld's own, by the word of its option: that of Ottoni and Maher 2017, and the cache-directed
@@ -30,14 +31,14 @@ class Recorded:
         record = program.absolute().with_name(program.name + RECORD)
         return cls(record, folder / "inputs") if record.is_file() else None
 
-    def in_order(self, names: Sequence[str], output: Path) -> None:
-        """Link it with its procedures in this order.
+    def in_order(self, places: Iterable[tuple[str, int]], output: Path) -> None:
+        """Link it with its procedures in the order of these places.
 
         Raises:
             CannotStartError: the link failed.
         """
         order = self.folder.with_name("order")
-        order.write_text("".join(f"{name}\n" for name in names))
+        order.write_text("".join(f"{symbol(name)}\n" for name, _ in places))
         self._link(output, ["--symbol-ordering-file=../order", "--no-warn-symbol-ordering"])
 
     def by_lld(self, word: str, calls: Sequence[tuple[str, str, int]], output: Path) -> None:
@@ -52,9 +53,7 @@ class Recorded:
             CannotStartError: the link failed.
         """
         graph = self.folder.with_name("graph")
-        lines = [
-            f"{one.partition('#')[0]} {other.partition('#')[0]} {times}\n" for one, other, times in calls
-        ]
+        lines = [f"{symbol(one)} {symbol(other)} {times}\n" for one, other, times in calls]
         graph.write_text("".join(lines))
         self._link(
             output,

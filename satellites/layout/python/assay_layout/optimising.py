@@ -1,6 +1,6 @@
 """Compares orders of a program's procedures, and finds the best one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.runner.temporary import Temporary
 from assay_layout.linking import LLD_ORDERS, Recorded
-from assay_layout.program import read_image
+from assay_layout.program import read_image, symbol
 from assay_layout.simulator import Cache, Simulation, simulate
 
 OPTIMISERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -90,8 +90,8 @@ class Found:
 
     @property
     def order(self) -> list[str]:
-        """Return the procedures in the best order."""
-        return [name for name, _ in self.places]
+        """Return the symbols of procedures in the best order."""
+        return [symbol(name) for name, _ in self.places]
 
 
 def search(by: Search, output: Path) -> Found:
@@ -121,7 +121,7 @@ def search(by: Search, output: Path) -> Found:
             for name, word in LLD_ORDERS.items():
                 recorded.by_lld(word, calls, temporary.folder / "linked")
                 answers[name] = by.judged("placed", 1, places=places_of(temporary.folder / "linked"))
-            recorded.in_order(symbols([name for name, _ in places]), output)
+            recorded.in_order(places, output)
             really = by.placed(by.judged_by, places_of(output))
     return Found(
         linked=float(by.judged("linked", 1).miss_rates[0]),
@@ -137,8 +137,3 @@ def search(by: Search, output: Path) -> Found:
 def places_of(program: Path) -> Places:
     """Return the procedures of a program and where they were linked."""
     return [(each.name, each.address) for each in read_image(program).procedures]
-
-
-def symbols(procedures: Sequence[str]) -> list[str]:
-    """Return the symbols of procedures: the second one of a name is NAME#2."""
-    return [name.partition("#")[0] for name in procedures]

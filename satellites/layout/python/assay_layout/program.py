@@ -79,6 +79,11 @@ def read_image(path: Path) -> Image:
         raise AssayError(f"{named}: is not an ELF file, or a damaged one") from None
 
 
+def symbol(procedure: str) -> str:
+    """Return the symbol of a procedure: the second one of a name is NAME#2."""
+    return procedure.partition("#")[0]
+
+
 def _image(path: Path, elf: ELFFile) -> Image:
     named = printable(str(path))
     if elf["e_machine"] != "EM_X86_64" or elf["e_type"] not in {"ET_EXEC", "ET_DYN"}:

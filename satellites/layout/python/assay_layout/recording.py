@@ -2,10 +2,10 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +19,6 @@ _EMULATOR = "qemu-x86_64"
 _PLUGIN = "libassay-block-trace.so"
 _EMULATOR_ENDED = b"\xfe" * 11
 """Says in the pipe that nothing more comes, as `recorder.h` has it; long enough to follow half a number."""
-_LOOKS_EACH_S = 0.02
 
 
 def record(image: Image, arguments: Sequence[str], output: Path, input_file: Path | None = None) -> int:
@@ -72,15 +71,7 @@ def record(image: Image, arguments: Sequence[str], output: Path, input_file: Pat
             running = subprocess.Popen(  # noqa: S603
                 [emulator, "-plugin", words, image.path, *arguments], stdin=stdin, env=environment
             )
-            while running.poll() is None and recording.poll() is None:
-                time.sleep(_LOOKS_EACH_S)
-            if running.poll() is None and recording.returncode:
-                running.kill()  # nobody reads what it writes
-            running.wait()
-            os.set_blocking(pipe, False)
-            if recording.poll() is None:
-                _write_end(pipe, recording)
-            _, said = recording.communicate()
+            _, said = _until_both_end(running, recording, pipe)
         finally:
             os.close(pipe)
         if recording.returncode:
@@ -90,15 +81,27 @@ def record(image: Image, arguments: Sequence[str], output: Path, input_file: Pat
     return running.returncode
 
 
-def _write_end(pipe: int, recording: subprocess.Popen[str]) -> None:
-    """Say in the pipe that nothing more comes, as soon as there is room."""
-    while recording.poll() is None:
-        try:
+def _until_both_end(
+    running: subprocess.Popen[bytes], recording: subprocess.Popen[str], pipe: int
+) -> tuple[str, str]:
+    """Wait for the program and its recorder, and return what the recorder printed.
+
+    Either may end first, or be killed: the program is not left to write what nobody reads, and the recorder
+    is told in the pipe that nothing more comes.
+    """
+    ends = [os.pidfd_open(each.pid) for each in (running, recording)]
+    try:
+        select.select(ends, [], [])
+        if running.poll() is None and recording.poll():
+            running.kill()
+        running.wait()
+        # As soon as there is room, or if the recorder ends.
+        if select.select(ends[1:], [pipe], [])[1]:
             os.write(pipe, _EMULATOR_ENDED)
-        except BlockingIOError:
-            time.sleep(_LOOKS_EACH_S)
-        else:
-            return
+    finally:
+        for each in ends:
+            os.close(each)
+    return recording.communicate()
 
 
 def _why(running: subprocess.Popen[bytes], recording: subprocess.Popen[str], said: str) -> str:

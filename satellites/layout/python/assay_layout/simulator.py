@@ -46,6 +46,8 @@ class Simulation:
         outside: how many more were executed in no procedure of the program, such as in libraries.
         build_id: of the program.
         misses: by layout, of the first cache and of the second.
+        cycles: by layout, estimated for an instruction: 0.5, 5 for a miss of the first cache, and 50 more if
+            the second one misses, too (Blackwell 1998, section 4.2).
         details: what else was asked for.
     """
 
@@ -53,6 +55,7 @@ class Simulation:
     outside: int
     build_id: str
     misses: NDArray[np.float64]
+    cycles: NDArray[np.float64]
     details: Mapping[str, Any]
 
     @cached_property
@@ -60,17 +63,6 @@ class Simulation:
         """Return the misses of the first cache in 1,000 instructions, by layout."""
         rates: NDArray[np.float64] = self.misses[:, 0] / self.instructions * 1000
         return rates
-
-    @cached_property
-    def cycles(self) -> NDArray[np.float64]:
-        """Return estimated cycles for an instruction, by layout.
-
-        They are 0.5, 5 for a miss of the first cache, and 50 more if the second one misses, too (Blackwell
-        1998, section 4.2).
-        """
-        first, second = (self.misses / self.instructions).T
-        cycles: NDArray[np.float64] = 0.5 + 5 * first + 50 * second
-        return cycles
 
 
 def simulate(
@@ -108,10 +100,12 @@ def simulate(
         said = ended.stderr.decode(errors="replace").strip().removeprefix("error: ")
         raise AssayError(said or "assay-layouts ended early; is there enough memory for the trace?")
     details = json.loads(ended.stdout)["details"]
+    layouts_drawn = np.array(details["layouts"], dtype=np.float64)
     return Simulation(
         instructions=details["instructions"],
         outside=details["outside"],
         build_id=details["build_id"],
-        misses=np.array(details["misses"], dtype=np.float64),
+        misses=layouts_drawn[:, :2],
+        cycles=layouts_drawn[:, 2],
         details=details,
     )

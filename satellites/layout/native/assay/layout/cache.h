@@ -1,4 +1,4 @@
-// Caches of instructions, of which only the lines count that they hold.
+// Simulated caches of instructions. They hold the numbers of lines, and no data.
 
 #ifndef ASSAY_LAYOUT_CACHE_H_
 #define ASSAY_LAYOUT_CACHE_H_

@@ -50,7 +50,7 @@ std::uint64_t turn(const random::decisions& drawn, const std::string& name) {
   return drawn.named(name).choose(std::size_t{1} << 62U);
 }
 
-// Chains of procedures, of which the two with the heaviest edge become one.
+// Joins procedures into chains: again and again, the two chains with the heaviest edge.
 class chains {
  public:
   chains(const trace& recorded, const std::vector<edge>& edges, const random::decisions& drawn)
@@ -232,7 +232,7 @@ class places {
     }
     const std::uint64_t length =
         std::min<std::uint64_t>((size(procedure) + line_ - 1) / line_, sets_);
-    // Of each set in which the procedure may begin: whether it would lie in one that is taken, and
+    // For each set where the procedure may begin: whether it would share a set with `beside`, and
     // the cost.
     std::vector<std::pair<bool, double>> sums(sets_);
     for (std::uint64_t begin = 0; begin < sets_; ++begin) {

@@ -18,7 +18,7 @@ std::vector<double> powers_of(double a) {
   return powers;
 }
 
-// In the order of the two procedures, of which the first is in the higher half of a key.
+// Sorted by the two procedures. A key has the first one in its higher half.
 std::vector<edge> edges_of(const std::unordered_map<std::uint64_t, double>& weights) {
   std::vector<edge> edges;
   edges.reserve(weights.size());

@@ -21,7 +21,7 @@ struct history {
   // one alone, as Pettis and Hansen (1990) do. Below 1.
   double a = 0;
   bool distinct = false;     // the same procedure stands in the queue of recent ones only once
-  std::uint32_t one_in = 1;  // only each so many-th entry adds anything, as if it was sampled
+  std::uint32_t one_in = 1;  // only every one_in-th entry adds weight, as a sampling profiler would
   std::uint64_t offset = 0;  // the first entry that adds something, below `one_in`
 };
 

@@ -9,12 +9,14 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "assay/input/bad_request.h"
 #include "assay/layout/trace.h"
+#include "assay/random/hash.h"
 
 namespace assay::layout {
 namespace {
@@ -87,11 +89,7 @@ class image {
     if (in == code_.end()) return false;
     const std::uint64_t begin = address - in->address + in->offset;
     if (begin + told.bytes > content_.size()) return false;
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-    for (std::uint64_t i = begin; i < begin + told.bytes; ++i) {
-      hash = (hash ^ static_cast<unsigned char>(content_[i])) * 0x100000001b3;
-    }
-    return hash != told.hash;
+    return random::hash_of(std::string_view(content_).substr(begin, told.bytes)) != told.hash;
   }
 
  private:

@@ -90,8 +90,8 @@ class patience {
   unsigned looked_ = 0;
 };
 
-// Returns when `ready()`, of which others tell `news`. The thread runs no tasks meanwhile. `at`:
-// the place in the program, null if it is not known.
+// Returns when `ready()`. Other threads tell `news` of each change that may make it so. The calling
+// thread runs no tasks meanwhile. `at`: the place in the program, null if it is not known.
 template <class Ready>
 void wait_quietly(events& news, const Ready& ready, const void* at) {
   patience patience(at);

@@ -70,7 +70,7 @@ std::vector<edge> edges_of(const trace& of,
   return edges;
 }
 
-// How often each order comes of so many draws.
+// Counts how often each order is drawn.
 std::map<std::string, int> orders(const trace& of, const std::vector<edge>& edges, int draws,
                                   double noise = 0) {
   std::map<std::string, int> found;
@@ -81,8 +81,7 @@ std::map<std::string, int> orders(const trace& of, const std::vector<edge>& edge
   return found;
 }
 
-// Whether a count is what is expected of so many draws of that probability, to within 5 standard
-// deviations.
+// Expects a count of successes to be within 5 standard deviations of its mean.
 void expect_share(int count, int draws, double share) {
   EXPECT_NEAR(count, draws * share, 5 * std::sqrt(draws * share * (1 - share)));
 }
