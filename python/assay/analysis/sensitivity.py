@@ -300,6 +300,22 @@ def relative(
     )
 
 
+def spread_ratio(one: ArrayLike, other: ArrayLike) -> Interval | None:
+    """Return the interval of how many times the standard deviation of one is that of the other.
+
+    Both are of independent values, without replicates (Bonett 2006). There is none for fewer than six values,
+    or equal ones.
+    """
+    groups = [np.asarray(values, dtype=np.float64) for values in (one, other)]
+    if min(len(values) for values in groups) < FEWEST or not all(_variance(values) for values in groups):
+        return None
+    errors = (_error(_influences(values, "logarithm")) for values in groups)
+    reach = _reach(min(len(values) for values in groups)) * math.hypot(*errors)
+    first, second = (_small_sample(len(values)) * _variance(values) for values in groups)
+    low, high = (math.sqrt(first / second) * math.exp(end / 2) for end in (-reach, reach))
+    return Interval(low, high, CONFIDENCE)
+
+
 def pathological(values: ArrayLike, bound: float, better: Better) -> Pathology:
     """Return how probable it is that a trial is worse than a bound.
 

@@ -18,6 +18,7 @@
 #include "assay/input/bad_request.h"
 #include "assay/input/command_line.h"
 #include "assay/input/json.h"
+#include "assay/layout/lines.h"
 #include "assay/layout/order.h"
 #include "assay/layout/profile.h"
 #include "assay/layout/recorder.h"
@@ -42,6 +43,7 @@ enum class scheme : std::uint8_t {
   scattered,
   pettis_hansen,
   without_conflicts,
+  lines,
   placed
 };
 
@@ -57,13 +59,15 @@ struct request {
   bool expands = false;  // the layouts have factors of expansion from 0.5 to 1.5
   layout::hierarchy caches;
   std::uint64_t layouts = 1;
-  std::uint64_t first = 0;  // the number of the first one
+  std::uint64_t first = 0;    // the number of the first one
+  std::uint64_t best_of = 1;  // how many are drawn for each, of which the best one counts
   std::uint64_t seed = 0;
   bool draws = true;
   std::uint64_t explained = 0;  // how many conflicts are named
   bool addresses = false;       // whether the result has those of the last layout
-  bool calls = false;           // whether it has how often procedures called each other
-  std::map<std::string, std::uint64_t> places;  // addresses, of `placed`
+  bool calls = false;           // whether it has how often procedures called each other, with noise
+  std::vector<std::map<std::string, std::uint64_t>>
+      places;  // addresses, of each layout of `placed`
 };
 
 layout::cache_shape shape(const json_node& node, const char* bytes, const char* ways,
@@ -126,10 +130,11 @@ request parse(const json& object) {
   request found;
   found.seed = node.at("seed").whole_number(0, input::most_exact);
   const json_node given = node.at("parameters");
-  given.require_keys({}, {"trace",   "procedures", "weights",     "scheme",   "history", "distinct",
-                          "one_in",  "noise",      "expansion",   "l1_bytes", "l1_ways", "l2_bytes",
-                          "l2_ways", "line_bytes", "replacement", "layouts",  "first",   "profiled",
-                          "draws",   "explained",  "addresses",   "places",   "expands", "calls"});
+  given.require_keys({}, {"trace",     "procedures", "weights",  "scheme",     "history",
+                          "distinct",  "one_in",     "noise",    "expansion",  "l1_bytes",
+                          "l1_ways",   "l2_bytes",   "l2_ways",  "line_bytes", "replacement",
+                          "layouts",   "first",      "profiled", "draws",      "explained",
+                          "addresses", "places",     "expands",  "calls",      "best_of"});
   if (given.has("procedures")) {
     if (!given.has("weights")) given.named("weights").refuse("is missing");
     read_procedures(given.at("procedures"), found.unrecorded);
@@ -145,12 +150,14 @@ request parse(const json& object) {
                                                    {"random", scheme::scattered},
                                                    {"pettis_hansen", scheme::pettis_hansen},
                                                    {"conflicts", scheme::without_conflicts},
+                                                   {"lines", scheme::lines},
                                                    {"placed", scheme::placed}});
   }
   if (given.has("history")) found.history.a = given.at("history").number(0, 0.99);
   if (given.has("distinct")) found.history.distinct = given.at("distinct").whole_number(0, 1) == 1;
   if (given.has("one_in")) {
-    found.history.one_in = static_cast<std::uint32_t>(given.at("one_in").whole_number(1, 1 << 30));
+    found.history.sampled.one_in =
+        static_cast<std::uint32_t>(given.at("one_in").whole_number(1, 1 << 30));
   }
   if (given.has("noise")) found.noise = given.at("noise").number(0, assay::random::most_randomness);
   if (given.has("expansion")) found.expansion = given.at("expansion").number(0.25, 4);
@@ -158,6 +165,7 @@ request parse(const json& object) {
   found.caches.second = shape(given, "l2_bytes", "l2_ways", found.caches.second, given);
   if (given.has("layouts")) found.layouts = given.at("layouts").whole_number(1, 1'000'000);
   if (given.has("first")) found.first = given.at("first").whole_number(0, 1'000'000);
+  if (given.has("best_of")) found.best_of = given.at("best_of").whole_number(1, 10'000);
   if (given.has("draws")) found.draws = given.at("draws").whole_number(0, 1) == 1;
   if (given.has("explained")) found.explained = given.at("explained").whole_number(0, 1000);
   if (given.has("expands")) found.expands = given.at("expands").whole_number(0, 1) == 1;
@@ -168,11 +176,16 @@ request parse(const json& object) {
   }
   if (found.how == scheme::placed) {
     if (!given.has("places")) given.named("places").refuse("is missing");
-    const json_node places = given.at("places");
-    for (std::size_t i = 0; i < places.length_of_list(); ++i) {
-      found.places[places.at(i).at(std::size_t{0}).text()] =
-          places.at(i).at(1).whole_number(0, input::most_exact);
+    const json_node layouts = given.at("places");
+    for (std::size_t i = 0; i < layouts.length_of_list(); ++i) {
+      auto& places = found.places.emplace_back();
+      for (std::size_t j = 0; j < layouts.at(i).length_of_list(); ++j) {
+        const json_node each = layouts.at(i).at(j);
+        places[each.at(std::size_t{0}).text()] = each.at(1).whole_number(0, input::most_exact);
+      }
     }
+    if (found.places.empty()) layouts.refuse("must have a layout");
+    found.layouts = found.places.size();
   }
   return found;
 }
@@ -181,15 +194,41 @@ request parse(const json& object) {
 class drawer {
  public:
   drawer(const request& asked, const layout::trace& recorded) : asked_(asked), recorded_(recorded) {
-    if (asked.how != scheme::pettis_hansen && asked.how != scheme::without_conflicts) return;
-    if (asked.history.one_in > 1) return;  // each layout has a profile of its own
-    if (asked.trace.empty()) {
-      edges_ = asked.weights;
-      return;
+    if (!asked.profiled.empty()) {
+      other_ = layout::read_trace(asked.profiled);
+      if (other_->build_id != recorded.build_id ||
+          other_->procedures.size() != recorded.procedures.size()) {
+        throw assay::bad_request(asked.profiled + ": was recorded from another program than " +
+                                 asked.trace);
+      }
     }
-    edges_ = edges(asked.history);
+    if (asked.history.sampled.one_in > 1) return;  // each layout has a profile of its own
+    if (asked.how == scheme::lines) lines_ = layout::profile_lines(profiled(), asked.caches.first);
+    if (asked.how == scheme::pettis_hansen || asked.how == scheme::without_conflicts) {
+      edges_ = asked.trace.empty() ? asked.weights : layout::profile(profiled(), asked.history);
+    }
   }
 
+  // The trace from which the profile comes.
+  [[nodiscard]] const layout::trace& profiled() const { return other_ ? *other_ : recorded_; }
+
+  // The layout with the fewest misses in that trace of as many as are drawn for one.
+  [[nodiscard]] layout::addresses best(std::uint64_t number) const {
+    const std::uint64_t first = asked_.first + number * asked_.best_of;
+    layout::addresses found = draw(first);
+    if (asked_.best_of == 1) return found;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::uint64_t i = 0; i < asked_.best_of; ++i) {
+      layout::addresses next = draw(first + i);
+      const layout::misses counted = layout::replay(profiled(), next, asked_.caches);
+      if (counted.first >= least) continue;
+      least = counted.first;
+      found = std::move(next);
+    }
+    return found;
+  }
+
+ private:
   [[nodiscard]] layout::addresses draw(std::uint64_t number) const {
     const decisions drawn = asked_.draws
                                 ? decisions(assay::random::derive_seed(asked_.seed, number))
@@ -202,39 +241,42 @@ class drawer {
       case scheme::scattered:
         return layout::scattered(recorded_, asked_.caches, drawn);
       case scheme::placed:
-        return placed();
+        return placed(asked_.places[number - asked_.first]);
       case scheme::pettis_hansen:
         return layout::in_order(recorded_, layout::pettis_hansen(recorded_, weights(drawn), drawn));
+      case scheme::lines:
+        return layout::by_lines(recorded_, lines(drawn), asked_.caches.first, asked_.noise, drawn);
       case scheme::without_conflicts:
         break;
     }
     return layout::without_conflicts(recorded_, weights(drawn), asked_.caches.first, drawn);
   }
 
- private:
-  [[nodiscard]] std::vector<layout::edge> edges(const layout::history& how) const {
-    if (asked_.profiled.empty()) return layout::profile(recorded_, how);
-    const layout::trace other = layout::read_trace(asked_.profiled);
-    if (other.build_id != recorded_.build_id ||
-        other.procedures.size() != recorded_.procedures.size()) {
-      throw assay::bad_request(asked_.profiled + ": was recorded from another program than " +
-                               asked_.trace);
-    }
-    return layout::profile(other, how);
-  }
-
   [[nodiscard]] std::vector<layout::edge> weights(const decisions& drawn) const {
-    if (asked_.history.one_in == 1) return layout::noisy(recorded_, edges_, asked_.noise, drawn);
-    layout::history sampled = asked_.history;
-    sampled.offset = drawn.named("offset of samples").choose(sampled.one_in);
-    return layout::noisy(recorded_, edges(sampled), asked_.noise, drawn);
+    if (asked_.history.sampled.one_in == 1) {
+      return layout::noisy(recorded_, edges_, asked_.noise, drawn);
+    }
+    layout::history how = asked_.history;
+    how.sampled = sampled(drawn);
+    return layout::noisy(recorded_, layout::profile(profiled(), how), asked_.noise, drawn);
   }
 
-  [[nodiscard]] layout::addresses placed() const {
+  [[nodiscard]] layout::line_profile lines(const decisions& drawn) const {
+    if (asked_.history.sampled.one_in == 1) return lines_;
+    return layout::profile_lines(profiled(), asked_.caches.first, sampled(drawn));
+  }
+
+  [[nodiscard]] layout::sampling sampled(const decisions& drawn) const {
+    layout::sampling how = asked_.history.sampled;
+    how.offset = drawn.named("offset of samples").choose(how.one_in);
+    return how;
+  }
+
+  [[nodiscard]] layout::addresses placed(const std::map<std::string, std::uint64_t>& places) const {
     layout::addresses where;
     for (const layout::procedure& each : recorded_.procedures) {
-      const auto found = asked_.places.find(each.name);
-      if (found == asked_.places.end()) {
+      const auto found = places.find(each.name);
+      if (found == places.end()) {
         throw assay::bad_request("parameters.places: the new link has no " + each.name);
       }
       where.push_back(found->second);
@@ -244,7 +286,9 @@ class drawer {
 
   const request& asked_;
   const layout::trace& recorded_;
+  std::optional<layout::trace> other_;
   std::vector<layout::edge> edges_;
+  layout::line_profile lines_;
 };
 
 // What costs follow from misses (Blackwell 1998, section 4.2).
@@ -302,7 +346,7 @@ json answer(const request& asked) {
   std::vector<double> cycles;
   layout::addresses last;
   for (std::uint64_t i = 0; i < asked.layouts; ++i) {
-    last = drawn.draw(asked.first + i);
+    last = drawn.best(i);
     layout::hierarchy caches = asked.caches;
     caches.seed = assay::random::derive_seed(asked.seed, ~(asked.first + i));
     const double share =
@@ -328,7 +372,9 @@ json answer(const request& asked) {
   }
   if (asked.calls) {
     details["calls"] = json::array();
-    for (const layout::edge& each : layout::calls(recorded)) {
+    const decisions noise(assay::random::derive_seed(asked.seed, asked.first));
+    for (const layout::edge& each :
+         layout::noisy(recorded, layout::calls(recorded), asked.noise, noise)) {
       details["calls"].push_back({recorded.procedures[each.a].name,
                                   recorded.procedures[each.b].name,
                                   static_cast<std::uint64_t>(each.weight)});

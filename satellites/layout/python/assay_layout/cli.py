@@ -13,6 +13,8 @@ from assay.errors import AssayError
 from assay.words import counted, printable
 
 if TYPE_CHECKING:
+    from assay.analysis.types import Interval
+    from assay_layout.linking import Places
     from assay_layout.program import Image
     from assay_layout.simulator import Cache, Simulation
 
@@ -225,14 +227,18 @@ def optimise(
 
     Several optimisers order the procedures by what was recorded. What nothing speaks for or against is
     drawn, so that each has a distribution, which is compared with that of random layouts. The best order of
-    all is written as a list of symbols, for `ld.lld --symbol-ordering-file`. If the link was recorded, in
-    PROGRAM.link.tar, the program is linked in that order as PROGRAM.optimised.
+    all is written: as a list of symbols, for `ld.lld --symbol-ordering-file`, and as a linker script, for
+    GNU ld or lld. If the link was recorded, in PROGRAM.link.tar, lld's own optimisers are compared as well,
+    and the program is linked in the best order as PROGRAM.optimised.
 
     Example: `assay layout optimise ./my_program --confirm other_input.trace`
     """
     import numpy as np
 
+    from assay.analysis.intervals import median_interval
+    from assay.analysis.sensitivity import spread_ratio
     from assay_layout.optimising import Search, search
+    from assay_layout.program import symbol
     from assay_layout.statistics import ratio
 
     written = output or Path(f"{program.name}.order")
@@ -248,7 +254,8 @@ def optimise(
     _check_build(image, by.judged("linked", 1), by.judged_by)
     linked_as = Path(f"{program.name}.optimised")
     found = search(by, linked_as)
-    files.write(written, "".join(f"{name}\n" for name in found.order))
+    drawn_by = f"{found.best}, noise {noise:g}, seed {seed}, layout {found.number}"
+    said = _write_orders(written, image, found.places, drawn_by, gaps=found.gaps)
     if as_json:
         print_json(
             {
@@ -259,36 +266,66 @@ def optimise(
                     **{name: answer.miss_rates.tolist() for name, answer in found.answers.items()},
                 },
                 "best": {"scheme": found.best, "made_for": found.made_for, "judged": found.judged,
-                         "really_linked": found.really, "order": found.order},
+                         "really_linked": found.really, "order": [symbol(name) for name, _ in found.places]},
             }
         )  # fmt: skip
         return
-    random = found.answers["random"].misses[:, 0] + 1
-    rows = [
-        (name, *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
-         f"{interval.low:.2f} to {interval.high:.2f}" if interval else "")
-        for name, answer in found.answers.items()
-        for interval in [ratio(answer.misses[:, 0] + 1, random)]
-    ]  # fmt: skip
-    typer.echo(_what_ran(found.answers["random"], image))
+    random = found.answers["random"]
+    typer.echo(_what_ran(random, image))
     typer.echo(f"simulated: a cache of {cache}; {counted(layouts, 'layout')} of each, seed {seed}")
     typer.echo("misses in 1,000 instructions:\n")
+    rows = [
+        (name, *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
+         _range(ratio(answer.misses[:, 0] + 1, random.misses[:, 0] + 1)),
+         _range(spread_ratio(*(np.log(each.misses[:, 0] + 1) for each in (answer, random)))))
+        for name, answer in found.answers.items()
+    ]  # fmt: skip
     print_table(
-        ("order", "median", "least", "most", "times random, 95%"),
-        [*rows, ("as linked", f"{found.linked:.3g}", "", "", "")],
+        ("order", "median", "least", "most", "times random, 95%", "times its spread"),
+        [*rows, ("as linked", f"{found.linked:.3g}", "", "", "", "")],
     )
     typer.echo("")
     other = f" in what it was made for, {found.judged:.3g} in the other trace" if confirm else ""
-    typer.echo(f"best order: one of {layouts} by {found.best}, {found.made_for:.3g}{other}")
-    typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
+    typer.echo(f"best order: one of {found.drawn} by {found.best}, {found.made_for:.3g}{other}")
+    middle = median_interval(random.miss_rates)
+    assert middle is not None  # there are at least 6
+    typer.echo(
+        f"  {found.judged / np.median(random.miss_rates):.2f} times the median of random layouts"
+        f" ({found.judged / middle.high:.2f} to {found.judged / middle.low:.2f}),"
+        f" {found.judged / found.linked:.2f} times as linked"
+    )
+    if not confirm:
+        typer.echo("  It was chosen by the same input; --confirm says what it is worth for another one.")
+    typer.echo(said)
     if found.really is not None:
         typer.echo(f"linked: {linked_as}, {found.really:.3g}")
+
+
+def _range(interval: "Interval | None") -> str:
+    return f"{interval.low:.2f} to {interval.high:.2f}" if interval else ""
+
+
+def _write_orders(written: Path, image: "Image", places: "Places", drawn_by: str, *, gaps: bool) -> str:
+    """Write a layout, for either linker, and return what was written, in words."""
+    from assay_layout.linking import linker_script, symbol_order
+
+    script = Path(f"{written}.ld")
+    said = f"{printable(image.path.name)}, build {image.build_id}; {drawn_by}"
+    without = " It was made with gaps, which the linker script has." if gaps else ""
+    files.write(written, f"# {said}.{without}\n{symbol_order(places)}")
+    files.write(script, f"/* {said} */\n{linker_script(places, gaps=gaps)}")
+    if gaps:
+        return f"written: {script}, for -Wl,-T,{script} by GNU ld or lld; {written} is without its gaps"
+    return (
+        f"written: {written}, for ld.lld --symbol-ordering-file={written},\n"
+        f"  and {script}, for -Wl,-T,{script} by GNU ld or lld"
+    )
 
 
 def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, written: Path) -> None:
     """Write the order of Pettis and Hansen by the calls of a profile."""
     from assay_layout.callgrind import read_calls
-    from assay_layout.program import read_image, symbol
+    from assay_layout.program import read_image
     from assay_layout.simulator import Cache, simulate
 
     image = read_image(program)
@@ -310,9 +347,8 @@ def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, wri
         noise=noise,
         addresses=1,
     )
-    order = [symbol(name) for name, _ in answer.details["addresses"]]
-    files.write(written, "".join(f"{name}\n" for name in order))
-    typer.echo(f"written: {written}, for ld.lld --symbol-ordering-file={written}")
+    drawn_by = f"Pettis-Hansen by calls, noise {noise:g}, seed {seed}"
+    typer.echo(_write_orders(written, image, answer.details["addresses"], drawn_by, gaps=False))
 
 
 @app.command("explain", cls=Command)

@@ -1,6 +1,6 @@
 """Compares orders of a program's procedures, and finds the best one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from assay.runner.temporary import Temporary
-from assay_layout.linking import LLD_ORDERS, Recorded
-from assay_layout.program import read_image, symbol
+from assay_layout.linking import LLD_ORDERS, Places, Recorded
+from assay_layout.program import read_image
 from assay_layout.simulator import Cache, Simulation, simulate
 
 OPTIMISERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -17,13 +17,12 @@ OPTIMISERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Pettis-Hansen, history 0.5": ("pettis_hansen", {"history": 0.5}),
     "Pettis-Hansen, history 0.7": ("pettis_hansen", {"history": 0.7}),
     "conflicts, history 0.7": ("conflicts", {"history": 0.7}),
+    "lines": ("lines", {}),
 }
 """What is compared: a scheme of `assay-layouts` and its parameters."""
-_BY_ORDER = [name for name, (scheme, _) in OPTIMISERS.items() if scheme == "pettis_hansen"]
-"""Those whose layouts have no gaps, so that a linker makes them from an order alone."""
 
-Places = list[tuple[str, int]]
-"""Procedures and their addresses, in the order of addresses."""
+LLD_DRAWN = 11
+"""How many orders lld finds by each of its optimisers, from weights with noise: each takes a link."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,29 @@ class Search:
             self.trace, scheme, self.cache, seed=self.seed, layouts=layouts, **parameters, **noise, **more
         )
 
-    def placed(self, trace: Path, places: Places) -> float:
-        """Return the misses in 1,000 instructions of a trace where procedures have these places."""
-        answer = simulate(trace, "placed", self.cache, seed=self.seed, places=places)
-        return float(answer.miss_rates[0])
+    def placed(self, trace: Path, layouts: Sequence[Places]) -> Simulation:
+        """Return the cost of a trace where procedures have these places."""
+        return simulate(trace, "placed", self.cache, seed=self.seed, places=layouts)
+
+    def by_lld(self, recorded: Recorded, word: str, layouts: int, linked: Path) -> list[Places]:
+        """Return where procedures are in orders that lld finds.
+
+        Args:
+            recorded: the link of the program.
+            word: the optimiser, as lld's option names it.
+            layouts: how many.
+            linked: the file to which each is linked.
+
+        Raises:
+            CannotStartError: a link failed.
+        """
+        found = []
+        for number in range(layouts):
+            noise = {"noise": self.noise, "first": number}
+            answer = simulate(self.trace, "linked", self.cache, seed=self.seed, calls=1, **noise)
+            recorded.by_lld(word, answer.details["calls"], linked)
+            found.append(places_of(linked))
+        return found
 
 
 @dataclass(frozen=True)
@@ -73,8 +91,11 @@ class Found:
     Attributes:
         linked: the misses as the program was linked.
         answers: by name, those of random layouts first.
-        best: the optimiser that drew the best order.
+        best: the optimiser that drew the best layout.
+        number: of the draw.
+        drawn: how many there were.
         places: the procedures and their addresses in it.
+        gaps: whether there are gaps between them.
         made_for: its misses in the trace for which it was made.
         judged: its misses in the trace by which it is judged.
         really: these misses where it was really linked; None if the link of the program was not recorded.
@@ -83,53 +104,60 @@ class Found:
     linked: float
     answers: Mapping[str, Simulation]
     best: str
+    number: int
+    drawn: int
     places: Places
+    gaps: bool
     made_for: float
     judged: float
     really: float | None
 
-    @property
-    def order(self) -> list[str]:
-        """Return the symbols of procedures in the best order."""
-        return [symbol(name) for name, _ in self.places]
-
 
 def search(by: Search, output: Path) -> Found:
-    """Compare all optimisers, and link the best order to `output` if the link of the program was recorded.
+    """Compare all optimisers, and link the best layout to `output` if the link of the program was recorded.
 
     Raises:
         AssayError: a trace cannot be read.
         CannotStartError: a link failed.
     """
+    confirmed = by.judged_by != by.trace
     answers = {"random": by.judged("random", by.layouts)}
-    profiled = {} if by.judged_by == by.trace else {"profiled": str(by.trace.absolute())}
+    profiled = {"profiled": str(by.trace.absolute())} if confirmed else {}
+    # Chosen by the trace that it was made for. If misses are counted in another one, that confirms it.
+    made = {}
     for name, (scheme, parameters) in OPTIMISERS.items():
         answers[name] = by.judged(scheme, by.layouts, **parameters, **profiled, noise=by.noise)
-    # Chosen by the trace that it was made for. If misses are counted in another one, that confirms it.
-    drawn = {
-        name: (answers[name] if by.judged_by == by.trace else by.drawn(name, by.layouts)).misses[:, 0]
-        for name in _BY_ORDER
-    }
-    best = min(_BY_ORDER, key=lambda name: float(drawn[name].min()))
-    number = int(np.argmin(drawn[best]))
-    places = [(name, at) for name, at in by.drawn(best, 1, first=number, addresses=1).details["addresses"]]
-    really = None
+        made[name] = by.drawn(name, by.layouts) if confirmed else answers[name]
     with Temporary("assay-layout-") as temporary:
         recorded = Recorded.beside(by.program, temporary.folder)
+        theirs = {}
+        for name, word in LLD_ORDERS.items() if recorded else ():
+            assert recorded is not None
+            theirs[name] = by.by_lld(recorded, word, min(by.layouts, LLD_DRAWN), temporary.folder / "linked")
+            answers[name] = by.placed(by.judged_by, theirs[name])
+            made[name] = by.placed(by.trace, theirs[name]) if confirmed else answers[name]
+        best = min(made, key=lambda name: float(made[name].misses[:, 0].min()))
+        number = int(np.argmin(made[best].misses[:, 0]))
+        gaps = best in OPTIMISERS and OPTIMISERS[best][0] != "pettis_hansen"
+        places = (
+            theirs[best][number]
+            if best in theirs
+            else by.drawn(best, 1, first=number, addresses=1).details["addresses"]
+        )
+        really = None
         if recorded:
-            calls = simulate(by.trace, "linked", by.cache, seed=by.seed, calls=1).details["calls"]
-            for name, word in LLD_ORDERS.items():
-                recorded.by_lld(word, calls, temporary.folder / "linked")
-                answers[name] = by.judged("placed", 1, places=places_of(temporary.folder / "linked"))
-            recorded.in_order(places, output)
-            really = by.placed(by.judged_by, places_of(output))
+            recorded.at_places(places, output, gaps=gaps)
+            really = float(by.placed(by.judged_by, [places_of(output)]).miss_rates[0])
     return Found(
         linked=float(by.judged("linked", 1).miss_rates[0]),
         answers=answers,
         best=best,
+        number=number,
+        drawn=len(made[best].misses),
         places=places,
-        made_for=by.placed(by.trace, places),
-        judged=by.placed(by.judged_by, places),
+        gaps=gaps,
+        made_for=float(made[best].miss_rates[number]),
+        judged=float(answers[best].miss_rates[number]),
         really=really,
     )
 

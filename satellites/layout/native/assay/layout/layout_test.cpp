@@ -17,6 +17,7 @@
 
 #include "assay/input/bad_request.h"
 #include "assay/layout/cache.h"
+#include "assay/layout/lines.h"
 #include "assay/layout/order.h"
 #include "assay/layout/profile.h"
 #include "assay/layout/replay.h"
@@ -193,8 +194,68 @@ TEST(profile, stubs_are_a_part_of_what_calls_them) {
 TEST(profile, samples_are_a_part_of_all_entries) {
   const trace of = executed("AB", "ABABABABAB");
   EXPECT_EQ(profile(of, {})[0].weight, 9);
-  EXPECT_EQ(profile(of, {.one_in = 3, .offset = 0})[0].weight, 3);  // the first one has no history
-  EXPECT_EQ(profile(of, {.one_in = 3, .offset = 1})[0].weight, 3);
+  EXPECT_EQ(profile(of, {.sampled = {.one_in = 3, .offset = 0}})[0].weight,
+            3);  // the first one has no history
+  EXPECT_EQ(profile(of, {.sampled = {.one_in = 3, .offset = 1}})[0].weight, 3);
+}
+
+TEST(profile_lines, counts_what_comes_between_two_executions_of_a_line) {
+  const trace of = executed("ABC", "ABCABA");
+  const line_profile found = profile_lines(of, {});
+  std::map<std::string, double> weights;
+  for (const edge& each : found.edges) {
+    std::string pair;
+    for (const std::uint32_t line : {each.a, each.b}) {
+      pair += of.procedures[found.lines[line].procedure].name;
+    }
+    std::ranges::sort(pair);
+    weights[pair] += each.weight;
+  }
+  // Between two of A: BC, and B; between two of B: CA; C comes once.
+  EXPECT_EQ(weights, (std::map<std::string, double>{{"AB", 3}, {"AC", 1}, {"BC", 1}}));
+}
+
+TEST(by_lines, lines_that_are_executed_in_turn_share_no_set) {
+  // Procedures of two lines, of which the first one alone is executed: it is enough to keep these
+  // apart.
+  trace of = executed("ABCDEFGH", "ABCDEFGHABCDEFGHHGFEDCBAHGFEDCBA", 64);
+  for (block& each : of.blocks) each.bytes = 32;
+  const cache_shape cache{.bytes = 256, .ways = 1, .line = 32};  // eight sets
+  const line_profile profile = profile_lines(of, cache);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const addresses where = by_lines(of, profile, cache, 0.1, decisions(seed));
+    EXPECT_EQ(replay(of, where, {.first = cache}).first, 8U);
+  }
+}
+
+TEST(by_lines, nothing_drawn_is_one_layout) {
+  const trace of = executed("ABCDE", "ABCABDEDECABDE", 100);
+  const line_profile profile = profile_lines(of, {});
+  const addresses first = by_lines(of, profile, {}, 0, decisions::none());
+  EXPECT_EQ(by_lines(of, profile, {}, 0, decisions::none()), first);
+}
+
+TEST(with_gaps, each_begins_with_its_set_and_none_overlap) {
+  const cache_shape cache{.bytes = 1024, .ways = 1, .line = 32};
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const decisions drawn(seed);
+    trace of = executed("ABCDEFGHIJKL", "");
+    random::decision draw = drawn.named("test");
+    for (procedure& each : of.procedures) {
+      each.bytes = static_cast<std::uint32_t>(draw.choose(300));
+      each.movable = draw.choose(6) != 0;
+    }
+    std::vector<begin_at> placed;
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      if (of.procedures[i].movable) placed.push_back({.procedure = i, .set = draw.choose(32)});
+    }
+    const addresses where = with_gaps(of, placed, cache, drawn);
+    for (const begin_at& each : placed) EXPECT_EQ(where[each.procedure] / 32 % 32, each.set);
+    const order all = order_of(where);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      EXPECT_GE(where[all[i]], where[all[i - 1]] + of.procedures[all[i - 1]].bytes);
+    }
+  }
 }
 
 TEST(replay, procedures_conflict_in_a_direct_mapped_cache_if_they_share_a_set) {

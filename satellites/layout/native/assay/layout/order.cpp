@@ -25,6 +25,10 @@ void shuffle(order& all, random::decision drawn) {
   for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[i - 1 - drawn.choose(i)]);
 }
 
+std::uint64_t size_of(const trace& recorded, std::uint32_t procedure) {
+  return std::max<std::uint64_t>(recorded.procedures[procedure].bytes, 1);
+}
+
 // Those that are movable, or those that are not, as they were linked.
 order all_of(const trace& recorded, bool movable = true) {
   order all = order_of(as_linked(recorded));
@@ -38,7 +42,7 @@ void append(const trace& recorded, const order& all, std::uint64_t next, address
   const auto put = [&](const order& each_of) {
     for (const std::uint32_t each : each_of) {
       where[each] = aligned(next, alignment);
-      next = where[each] + std::max<std::uint64_t>(recorded.procedures[each].bytes, 1);
+      next = where[each] + size_of(recorded, each);
     }
   };
   put(all);
@@ -198,7 +202,7 @@ class chains {
   std::priority_queue<candidate> heaviest_;
 };
 
-// Places in memory for which only the sets of the cache count.
+// The sets of the cache with which procedures begin.
 class places {
  public:
   places(const trace& recorded, const std::vector<edge>& edges, const cache_shape& cache,
@@ -208,7 +212,7 @@ class places {
         line_(cache.line),
         sets_(cache.sets()),
         neighbours_(recorded.procedures.size()),
-        where_(recorded.procedures.size(), nowhere) {
+        begin_(recorded.procedures.size(), nowhere) {
     for (const edge& each : edges) {
       neighbours_[each.a].push_back(each);
       neighbours_[each.b].push_back({.a = each.b, .b = each.a, .weight = each.weight});
@@ -216,7 +220,7 @@ class places {
   }
 
   [[nodiscard]] bool has_place(std::uint32_t procedure) const {
-    return where_[procedure] != nowhere;
+    return begin_[procedure] != nowhere;
   }
 
   // `beside`: a procedure whose sets are to be avoided, or the procedure itself.
@@ -224,19 +228,15 @@ class places {
     std::vector<double> cost(sets_);  // of each set
     for (const edge& to : neighbours_[procedure]) {
       if (!has_place(to.b)) continue;
-      each_set(where_[to.b], size(to.b), [&](std::uint64_t set) { cost[set] += to.weight; });
+      each_set(to.b, [&](std::uint64_t set) { cost[set] += to.weight; });
     }
     std::vector<char> taken(sets_);
-    if (beside != procedure) {
-      each_set(where_[beside], size(beside), [&](std::uint64_t set) { taken[set] = 1; });
-    }
-    const std::uint64_t length =
-        std::min<std::uint64_t>((size(procedure) + line_ - 1) / line_, sets_);
+    if (beside != procedure) each_set(beside, [&](std::uint64_t set) { taken[set] = 1; });
     // For each set where the procedure may begin: whether it would share a set with `beside`, and
     // the cost.
     std::vector<std::pair<bool, double>> sums(sets_);
     for (std::uint64_t begin = 0; begin < sets_; ++begin) {
-      for (std::uint64_t i = 0; i < length; ++i) {
+      for (std::uint64_t i = 0; i < length(procedure); ++i) {
         const std::uint64_t set = (begin + i) % sets_;
         sums[begin].first = sums[begin].first || taken[set] != 0;
         sums[begin].second += cost[set];
@@ -253,41 +253,27 @@ class places {
       }
     }
     const std::string& name = recorded_.procedures[procedure].name;
-    const std::uint64_t set = equal[drawn_.named("place of " + name).choose(equal.size())];
-    const std::uint64_t from = aligned(end_, line_);
-    const std::uint64_t here = from + (set + sets_ - from / line_ % sets_) % sets_ * line_;
-    gaps_.emplace_back(end_, here);
-    put(procedure, here);
-    end_ = here + size(procedure);
+    begin_[procedure] = equal[drawn_.named("place of " + name).choose(equal.size())];
   }
 
-  // All that have no place yet: into gaps, where one is large enough, or at the end.
-  [[nodiscard]] addresses rest(const order& all) {
-    for (const std::uint32_t procedure : all) {
-      if (has_place(procedure)) continue;
-      const auto gap = std::ranges::find_if(gaps_, [&](const auto& each) {
-        return aligned(each.first, alignment) + size(procedure) <= each.second;
-      });
-      std::uint64_t& from = gap == gaps_.end() ? end_ : gap->first;
-      const std::uint64_t here = aligned(from, alignment);
-      put(procedure, here);
-      from = here + size(procedure);
+  [[nodiscard]] std::vector<begin_at> all() const {
+    std::vector<begin_at> found;
+    for (std::uint32_t i = 0; i < begin_.size(); ++i) {
+      if (has_place(i)) found.push_back({.procedure = i, .set = begin_[i]});
     }
-    append(recorded_, {}, end_, where_);
-    return where_;
+    return found;
   }
 
  private:
   static constexpr std::uint64_t nowhere = ~std::uint64_t{0};
 
-  [[nodiscard]] std::uint64_t size(std::uint32_t procedure) const {
-    return std::max<std::uint64_t>(recorded_.procedures[procedure].bytes, 1);
+  // In sets.
+  [[nodiscard]] std::uint64_t length(std::uint32_t procedure) const {
+    return std::min((size_of(recorded_, procedure) + line_ - 1) / line_, sets_);
   }
-  void put(std::uint32_t procedure, std::uint64_t here) { where_[procedure] = here; }
   template <class Use>
-  void each_set(std::uint64_t from, std::uint64_t bytes, const Use& use) const {
-    const std::uint64_t last = std::min((from + bytes - 1) / line_, from / line_ + sets_ - 1);
-    for (std::uint64_t line = from / line_; line <= last; ++line) use(line % sets_);
+  void each_set(std::uint32_t procedure, const Use& use) const {
+    for (std::uint64_t i = 0; i < length(procedure); ++i) use((begin_[procedure] + i) % sets_);
   }
 
   const trace& recorded_;
@@ -295,18 +281,14 @@ class places {
   std::uint64_t line_;
   std::uint64_t sets_;
   std::vector<std::vector<edge>> neighbours_;
-  addresses where_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;
-  std::uint64_t end_ = first_address;
+  std::vector<std::uint64_t> begin_;
 };
 
-// Procedures without an edge, in drawn order.
-order without_edges(const trace& recorded, const std::vector<edge>& edges,
-                    const random::decisions& drawn) {
-  std::vector<char> has_edge(recorded.procedures.size());
-  for (const edge& each : edges) has_edge[each.a] = has_edge[each.b] = 1;
+// All that have no place yet, in drawn order.
+order the_rest(const trace& recorded, const std::vector<char>& has_place,
+               const random::decisions& drawn) {
   order all = all_of(recorded);
-  std::erase_if(all, [&](std::uint32_t each) { return has_edge[each] != 0; });
+  std::erase_if(all, [&](std::uint32_t each) { return has_place[each] != 0; });
   shuffle(all, drawn.named("order of the rest"));
   return all;
 }
@@ -363,7 +345,9 @@ order pettis_hansen(const trace& recorded, const std::vector<edge>& edges,
   chains all(recorded, edges, drawn);
   all.join_all();
   order found = all.left();
-  const order rest = without_edges(recorded, edges, drawn);
+  std::vector<char> has_place(recorded.procedures.size());
+  for (const std::uint32_t each : found) has_place[each] = 1;
+  const order rest = the_rest(recorded, has_place, drawn);
   found.insert(found.end(), rest.begin(), rest.end());
   return found;
 }
@@ -397,7 +381,47 @@ addresses without_conflicts(const trace& recorded, const std::vector<edge>& edge
     if (all.has_place(second)) std::swap(first, second);
     all.place(second, first);
   }
-  return all.rest(without_edges(recorded, edges, drawn));
+  return with_gaps(recorded, all.all(), cache, drawn);
+}
+
+addresses with_gaps(const trace& recorded, std::vector<begin_at> placed, const cache_shape& cache,
+                    const random::decisions& drawn) {
+  const std::uint64_t line = cache.line;
+  const std::uint64_t sets = cache.sets();
+  random::decision next = drawn.named("next of equal gaps");
+  addresses where(recorded.procedures.size());
+  std::vector<char> has_place(recorded.procedures.size());
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
+  std::uint64_t end = first_address;
+  while (!placed.empty()) {
+    const std::uint64_t from = aligned(end, line);
+    const auto gap = [&](const begin_at& each) {
+      return (each.set + sets - from / line % sets) % sets;
+    };
+    std::uint64_t least = sets;
+    for (const begin_at& each : placed) least = std::min(least, gap(each));
+    std::vector<std::size_t> equal;
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      if (gap(placed[i]) == least) equal.push_back(i);
+    }
+    const std::size_t chosen = equal[next.choose(equal.size())];
+    const std::uint32_t procedure = placed[chosen].procedure;
+    placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(chosen));
+    where[procedure] = from + least * line;
+    has_place[procedure] = 1;
+    gaps.emplace_back(end, where[procedure]);
+    end = where[procedure] + size_of(recorded, procedure);
+  }
+  for (const std::uint32_t procedure : the_rest(recorded, has_place, drawn)) {
+    const auto gap = std::ranges::find_if(gaps, [&](const auto& each) {
+      return aligned(each.first, alignment) + size_of(recorded, procedure) <= each.second;
+    });
+    std::uint64_t& from = gap == gaps.end() ? end : gap->first;
+    where[procedure] = aligned(from, alignment);
+    from = where[procedure] + size_of(recorded, procedure);
+  }
+  append(recorded, {}, end, where);
+  return where;
 }
 
 order order_of(const addresses& where) {

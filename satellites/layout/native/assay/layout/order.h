@@ -52,6 +52,15 @@ inline constexpr std::uint64_t alignment = 16;
 [[nodiscard]] addresses without_conflicts(const trace& recorded, const std::vector<edge>& edges,
                                           const cache_shape& cache, const random::decisions& drawn);
 
+// Puts procedures where each begins with its set of the cache, and gaps are small: next comes the
+// one that needs the least gap, one of these at random. Others fill the gaps, or come last.
+struct begin_at {
+  std::uint32_t procedure = 0;
+  std::uint64_t set = 0;
+};
+[[nodiscard]] addresses with_gaps(const trace& recorded, std::vector<begin_at> placed,
+                                  const cache_shape& cache, const random::decisions& drawn);
+
 // The order in which procedures stand.
 [[nodiscard]] order order_of(const addresses& where);
 

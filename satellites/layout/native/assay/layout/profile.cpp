@@ -43,7 +43,7 @@ std::vector<edge> profile(const trace& recorded, const history& how) {
     const std::uint32_t entered = recorded.blocks[number].procedure;
     if (entered == active || !recorded.procedures[entered].movable) continue;
     active = entered;
-    if (entries++ % how.one_in == how.offset) {
+    if (how.sampled.counts(entries++)) {
       for (std::size_t n = 0; n < recent.size(); ++n) {
         if (recent[n] == entered) continue;
         const auto [a, b] = std::minmax(recent[n], entered);

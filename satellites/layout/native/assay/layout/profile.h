@@ -16,13 +16,19 @@ struct edge {
   double weight = 0;
 };
 
+struct sampling {
+  std::uint32_t one_in = 1;  // only every one_in-th execution counts
+  std::uint64_t offset = 0;  // the first one that does, below `one_in`
+
+  [[nodiscard]] bool counts(std::uint64_t number) const { return number % one_in == offset; }
+};
+
 struct history {
   // For the n-th most recent procedure, a^n is added, as long as that is at least 0.01. 0: the last
   // one alone, as Pettis and Hansen (1990) do. Below 1.
   double a = 0;
-  bool distinct = false;     // the same procedure stands in the queue of recent ones only once
-  std::uint32_t one_in = 1;  // only every one_in-th entry adds weight, as a sampling profiler would
-  std::uint64_t offset = 0;  // the first entry that adds something, below `one_in`
+  bool distinct = false;  // the same procedure stands in the queue of recent ones only once
+  sampling sampled{};     // of entries, which add weight
 };
 
 // Each entry into a procedure, by a call, a return or a jump, adds weight to its edges to those
