@@ -2,19 +2,19 @@
 
 PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_benchmarks.py PART...
 
-`orders` needs Debian's `apt-get`, gcc, lld, qemu-user, and llvm-bolt if it is to be compared.
+Both need what satellites/layout/tools/programs needs, and `orders` llvm-bolt if it is to be compared.
 """
 
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from layout_tables import PROGRAMS
 
-import lua_layouts
 from assay_layout.linking import LLD_ORDERS, Recorded
 from assay_layout.optimising import Search, places_of
 from assay_layout.program import read_image
@@ -23,31 +23,23 @@ from assay_layout.simulator import Cache, simulate
 from harness import figure, run_parts
 
 PASSES = 9
-LAYOUTS = 100
-OPTIMISER = "Pettis-Hansen, history 0.7"
+LAYOUTS = 20
+NOISE = 0.1
+OPTIMISER = "lines"
 COMPARISONS = 500
-OTHER_INPUT = """
--- Other work than that of lua_layouts.PROGRAM: recursion, string building, numbers.
-local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
-local parts, sum = {}, fib(20)
-for i = 1, 4000 do parts[#parts + 1] = tostring(i * 3.25):sub(1, 4) end
-local text = table.concat(parts, ",")
-for word in text:gmatch("[^,]+") do sum = sum + tonumber(word) // 1 end
-for i = 1, 20000 do sum = (sum * 31 + i) % 1000003 end
-print(sum)
-"""
+HERE = Path(__file__).parent
+PLACE = HERE.parents[1] / "build" / "layout"
 
 
 def replay() -> None:
     """Print how fast a trace is recorded, replayed and compared."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        program, trace, _ = _lua(folder)
-        image = read_image(program)
+    #    subprocess.run([HERE / "tools" / "programs"], check=True)
+    image, trace = read_image(PLACE / "lua"), PLACE / "lua.trace"
+    with tempfile.TemporaryDirectory() as folder:
         recording, replaying, comparing = [], [], []
         for seed in range(PASSES):
             began = time.monotonic()
-            record(image, [str(folder / "program.lua")], folder / "again.trace")
+            record(image, [], Path(folder) / "again.trace")
             recording.append(time.monotonic() - began)
             once, many = (_seconds(trace, "permuted", layouts, seed) for layouts in (1, 41))
             replaying.append((many - once) / 40)
@@ -72,45 +64,42 @@ def replay() -> None:
 
 
 def orders() -> None:
-    """Print the misses of our best order beside lld's and BOLT's, for another input than theirs."""
+    """Print the misses of our best layout beside lld's and BOLT's orders, for another input than theirs."""
+    #    subprocess.run([HERE / "tools" / "programs"], check=True)
     cache = Cache()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        program, trace, other = _lua(folder)
-        recorded = Recorded.beside(program, folder)
-        assert recorded is not None
-        calls = simulate(trace, "linked", cache, seed=0, calls=1).details["calls"]
-        theirs = {}
-        for title, word in LLD_ORDERS.items():
-            recorded.by_lld(word, calls, folder / "theirs")
-            theirs[title] = _misses(other, folder / "theirs")
-        bolted = _by_bolt(recorded, folder)
-        if bolted is not None:
-            theirs["BOLT"] = bolted
-        ours = []
-        for seed in range(PASSES):
-            by = Search(program, trace, other, cache, LAYOUTS, 0.1, seed)
-            best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).misses[:, 0]))
-            recorded.in_order(
-                by.drawn(OPTIMISER, 1, first=best, addresses=1).details["addresses"], folder / "ours"
-            )
-            ours.append(_misses(other, folder / "ours"))
-    print(f"\nmisses of Lua in {cache}, really linked, another input; ours is the best of {LAYOUTS}")
-    for title, misses in theirs.items():
-        figure(f"ours / {title}", [each / misses for each in ours], "seeds")
-    least = min(misses for title, misses in theirs.items() if title != "BOLT")
-    figure("ours / the better of lld's (goal: at most 0.95)", [each / least for each in ours], "seeds")
-
-
-def _lua(folder: Path) -> tuple[Path, Path, Path]:
-    """Return Lua, linked by a recorded link, and traces of two inputs."""
-    program = lua_layouts.build(lua_layouts.source(folder))
-    traces = []
-    for name, text in (("program", lua_layouts.PROGRAM), ("other", OTHER_INPUT)):
-        (folder / f"{name}.lua").write_text(text)
-        traces.append(folder / f"{name}.trace")
-        record(read_image(program), [str(folder / f"{name}.lua")], traces[-1])
-    return program, traces[0], traces[1]
+    print(
+        f"\nmisses in {cache}, really linked, another input; ours is the best of {LAYOUTS} for the input"
+        " of the profile; theirs have weights with noise, too"
+    )
+    ratios: dict[str, list[float]] = {}
+    for name in PROGRAMS:
+        program = PLACE / name
+        ours, theirs = [], {}
+        by = Search(program, PLACE / f"{name}.trace", PLACE / f"{name}.other.trace", cache, LAYOUTS, NOISE, 0)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            recorded = Recorded.beside(program, folder)
+            assert recorded is not None
+            for title, word in LLD_ORDERS.items():
+                linked = by.by_lld(recorded, word, PASSES, folder / "theirs")
+                theirs[title] = float(np.median(by.placed(by.judged_by, linked).misses[:, 0]))
+            bolted = _by_bolt(recorded, name, folder)
+            if bolted is not None:
+                theirs["BOLT"] = bolted
+            for seed in range(PASSES):
+                by = replace(by, seed=seed)
+                best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).misses[:, 0]))
+                places = by.drawn(OPTIMISER, 1, first=best, addresses=1).details["addresses"]
+                recorded.at_places(places, read_image(program), folder / "ours", gaps=True)
+                ours.append(float(by.placed(by.judged_by, [places_of(folder / "ours")]).misses[0, 0]))
+        random = float(np.median(by.judged("random", LAYOUTS).misses[:, 0]))
+        theirs["random"] = random
+        theirs["the better of lld's"] = min(theirs[title] for title in LLD_ORDERS)
+        for title, misses in theirs.items():
+            figure(f"{name}: ours / {title}", [each / misses for each in ours], "seeds")
+            ratios.setdefault(title, []).append(float(np.median(ours)) / misses)
+    for title, goal in (("the better of lld's", 0.95), ("BOLT", 1)):
+        figure(f"ours / {title} (goal: at most {goal} in the median)", ratios.get(title, []), "programs")
 
 
 def _seconds(trace: Path, scheme: str, layouts: int, seed: int, **more: float) -> float:
@@ -119,13 +108,8 @@ def _seconds(trace: Path, scheme: str, layouts: int, seed: int, **more: float) -
     return time.monotonic() - began
 
 
-def _misses(trace: Path, program: Path) -> float:
-    """Return the misses of a trace where procedures are as in a program."""
-    return float(simulate(trace, "placed", Cache(), seed=0, places=places_of(program)).misses[0, 0])
-
-
-def _by_bolt(recorded: Recorded, folder: Path) -> float | None:
-    """Return the misses of the program as BOLT orders its functions; None if it is not installed.
+def _by_bolt(recorded: Recorded, name: str, folder: Path) -> float | None:
+    """Return the misses of a program's other input as BOLT orders its functions; None if it cannot.
 
     It gets a profile of its own, by its instrumentation, and moves whole functions alone.
     """
@@ -143,17 +127,17 @@ def _by_bolt(recorded: Recorded, folder: Path) -> float | None:
     program, profiled, bolted = (folder / name for name in ("relocatable", "instrumented", "bolted"))
     recorded.with_relocations(program)
     profile = folder / "bolt.fdata"
-
-    def run(*command: str | Path) -> None:
+    commands: list[list[str | Path]] = [
+        [bolt, program, "-instrument", f"--instrumentation-file={profile}", "-o", profiled],
+        [profiled],
+        [bolt, program, f"-data={profile}", "-reorder-functions=cdsort", "-o", bolted],
+    ]
+    for command in commands:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
-            sys.exit(f"error: {command[0]}: {done.stderr[-500:]}")
-
-    run(bolt, program, "-instrument", f"--instrumentation-file={profile}", "-o", profiled)
-    run(profiled, folder / "program.lua")
-    run(bolt, program, f"-data={profile}", "-reorder-functions=cdsort", "-o", bolted)
-    image = read_image(bolted)
-    record(image, [str(folder / "other.lua")], folder / "bolted.trace")
+            print(f"{name}: BOLT cannot order it: {done.stderr[-200:]}")
+            return None
+    record(read_image(bolted), ["other"], folder / "bolted.trace")
     return float(simulate(folder / "bolted.trace", "linked", Cache(), seed=0).misses[0, 0])
 
 

@@ -12,6 +12,7 @@ from assay import programs
 from assay.cli.commands import app
 from assay.errors import AssayError
 from assay.layout.link import lld
+from assay_layout.linking import linker_script
 from assay_layout.program import read_image
 
 # Two functions that begin in the same set of each cache of up to 8 KiB, called by turns.
@@ -125,7 +126,10 @@ def test_the_best_order_is_written_and_linked_where_the_link_was_recorded(
     run("profile", path)
     run("profile", "--output", "other.trace", path, "0")
     answer = json.loads(run("optimise", path, "--confirm", "other.trace", "--layouts", "10", "--json"))
-    order = (tmp_path / "program.order").read_text().split()
+    first, *order = (tmp_path / "program.order").read_text().splitlines()
+    assert first.startswith(
+        f"# program, build {read_image(path).build_id}; {answer['best']['scheme']}, noise 0.1, seed 1"
+    )
     assert set(order) >= {"one", "other", "main", "twice"}
     assert answer["best"]["judged"] < answer["misses_per_1000"]["linked"] / 10
     optimised = tmp_path / "program.optimised"
@@ -135,6 +139,83 @@ def test_the_best_order_is_written_and_linked_where_the_link_was_recorded(
     ran = subprocess.run([optimised], capture_output=True, check=True)
     assert ran.stdout == subprocess.run([path], capture_output=True, check=True).stdout
     assert {"lld, hfsort", "lld, cdsort"} <= answer["misses_per_1000"].keys()
+
+
+@pytest.mark.parametrize("linker", ["GNU ld", "lld"])
+@pytest.mark.parametrize("options", [["-pie"], ["-no-pie"], ["-static"]], ids=" ".join)
+def test_a_script_puts_procedures_at_their_places_by_either_linker(
+    linker: str, options: list[str], tmp_path: Path
+) -> None:
+    # `nowhere` is in no section, so that its place stays free.
+    places = [("other", 0x1000), ("nowhere", 0x1040), ("one", 0x1350), ("main", 0x2000), (".plt", 0x3000)]
+    source = CONFLICT.replace(", aligned(8192)", "")
+    text = linker_script(places, read_image(built(tmp_path, source=source)), gaps=True)
+    (tmp_path / "order.ld").write_text(text)
+    options = [*options, "-Wl,-T,order.ld", *(by_lld() if linker == "lld" else [])]
+    path = built(tmp_path, *options, source=source)
+    found = {each.name: each.address for each in read_image(path).procedures}
+    assert found["one"] - found["other"] == 0x350
+    assert found["main"] - found["other"] == 0x1000
+    assert subprocess.run([path], check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("linker", ["GNU ld", "lld"])
+def test_functions_of_one_name_have_places_of_their_own(linker: str, tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        (tmp_path / f"part{number}.c").write_text(
+            f"static __attribute__((noinline)) int work(int x) {{ return x * {number + 2} + x % 5; }}\n"
+            f"int part{number}(int x) {{ return work(x) + 1; }}\n"
+        )
+    (tmp_path / "part.c").write_text(
+        "int part1(int), part2(int), part3(int);\n"
+        "int main(int count, char** words) { return part1(count) + part2(count) + part3(count) != 18; }\n"
+    )
+    compiled = ["gcc", "-O1", "-ffunction-sections", "-c", *(f"part{each}.c" for each in ("", 1, 2, 3))]
+    subprocess.run(compiled, cwd=tmp_path, check=True)
+    subprocess.run(["ar", "rc", "parts.a", "part2.o", "part3.o"], cwd=tmp_path, check=True)
+    options = by_lld() if linker == "lld" else []
+    command = ["gcc", "part.o", "part1.o", "parts.a", *options, "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    image = read_image(tmp_path / "program")
+    of = {Path(each.source).stem: each.name for each in image.procedures if each.name.startswith("work")}
+    places = [(of["part3"], 0x1000), (of["part1"], 0x1200), (of["part2"], 0x1440), ("main", 0x2000)]
+    (tmp_path / "order.ld").write_text(linker_script(places, image, gaps=True))
+    subprocess.run([*command, "-Wl,-T,order.ld"], cwd=tmp_path, check=True)
+    found = {
+        Path(each.source).stem or each.name: each.address
+        for each in read_image(tmp_path / "program").procedures
+        if each.name == "main" or each.name.startswith("work")
+    }
+    assert [found[name] - found["part3"] for name in ("part1", "part2", "main")] == [0x200, 0x440, 0x1000]
+    subprocess.run([tmp_path / "program"], check=True)
+
+
+def test_what_the_compiler_split_off_as_cold_comes_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = """
+    #include <stdio.h>
+    __attribute__((cold, noinline)) void complain(int at) { printf("%d\\n", at); }
+    __attribute__((noinline)) int work(int at) {
+      if (at < 0) { complain(at); complain(at * at); complain(at ^ 3); }
+      return at % 7;
+    }
+    int main(int count, char** words) {
+      int sum = 0;
+      for (int i = count; i < 1000; ++i) sum += work(i);
+      return sum == 0;
+    }"""
+    path = built(tmp_path, "-O2", *by_lld(), "-Wl,--reproduce=program.link.tar", source=source)
+    run("profile", path)
+    run("optimise", path, "--layouts", "6")
+    order = [each.name for each in read_image(tmp_path / "program.optimised").procedures]
+    assert max(order.index("work"), order.index("main")) < order.index("work.cold")
+    script = (tmp_path / "program.order.ld").read_text()
+    assert script.index("*(.text.work ") < script.index("*(.text.unlikely.work ")
+    path = built(tmp_path, "-O2", "-Wl,-T,program.order.ld", source=source)
+    order = [each.name for each in read_image(path).procedures]
+    assert max(order.index("work"), order.index("main")) < order.index("work.cold")
 
 
 def test_what_a_child_executes_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +391,7 @@ def test_a_profile_of_callgrind_is_enough_for_an_order(
     command = ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=calls", str(path)]
     subprocess.run(command, check=True, capture_output=True)
     run("optimise", path, "--callgrind", "calls", "--noise", "0")
-    order = (tmp_path / "program.order").read_text().split()
+    order = (tmp_path / "program.order").read_text().splitlines()
     places = [order.index(name) for name in ("one", "other", "main")]
     assert max(places) - min(places) == 2
     (tmp_path / "text").write_text("hello\n")

@@ -313,7 +313,7 @@ def _write_orders(written: Path, image: "Image", places: "Places", drawn_by: str
     said = f"{printable(image.path.name)}, build {image.build_id}; {drawn_by}"
     without = " It was made with gaps, which the linker script has." if gaps else ""
     files.write(written, f"# {said}.{without}\n{symbol_order(places)}")
-    files.write(script, f"/* {said} */\n{linker_script(places, gaps=gaps)}")
+    files.write(script, f"/* {said} */\n{linker_script(places, image, gaps=gaps)}")
     if gaps:
         return f"written: {script}, for -Wl,-T,{script} by GNU ld or lld; {written} is without its gaps"
     return (

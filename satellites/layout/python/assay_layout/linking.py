@@ -1,11 +1,12 @@
 """Links a program anew from its recorded link, in an order of ours or of lld's own."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from assay.layout.link import RECORD, link_again
-from assay_layout.program import symbol
+from assay_layout.program import Image, symbol
 
 Places = list[tuple[str, int]]
 """Procedures and their addresses, in the order of addresses."""
@@ -15,7 +16,7 @@ LLD_ORDERS: Mapping[str, str] = {"lld, hfsort": "hfsort", "lld, cdsort": "cdsort
 sort of the authors of ext-TSP (Newell and Pupyrev 2018)."""
 
 _ALIGNED = 64
-"""Where the procedures of a script begin is a multiple of a cache's line, so that they share lines as they were drawn."""
+"""The procedures of a script begin with a cache's line, so that they share lines as they were drawn."""
 
 _ORDERED = ".text.ordered"
 """The section of the program that a script makes."""
@@ -43,14 +44,14 @@ class Recorded:
         record = program.absolute().with_name(program.name + RECORD)
         return cls(record, folder / "inputs") if record.is_file() else None
 
-    def at_places(self, places: Places, output: Path, *, gaps: bool) -> None:
+    def at_places(self, places: Places, image: Image, output: Path, *, gaps: bool) -> None:
         """Link it with its procedures in the order of these places, or with their gaps as well.
 
         Raises:
             CannotStartError: the link failed.
         """
         if gaps:
-            self.folder.with_name("script").write_text(linker_script(places, gaps=True))
+            self.folder.with_name("script").write_text(linker_script(places, image, gaps=True))
             self._link(output, ["-T", "../script"])
         else:
             self.folder.with_name("order").write_text(symbol_order(places))
@@ -96,29 +97,36 @@ def symbol_order(places: Places) -> str:
     return "".join(f"{symbol(name)}\n" for name, _ in places)
 
 
-def linker_script(places: Places, *, gaps: bool) -> str:
+def linker_script(places: Places, image: Image, *, gaps: bool) -> str:
     """Return a script for GNU ld or lld, option -T, that puts procedures before all other code of a program.
 
-    It finds those that gcc or clang gave a section of their own (-ffunction-sections).
+    It finds those that gcc or clang gave a section of their own (-ffunction-sections). Of several functions
+    with one name, it finds those whose objects are called as their sources are.
 
     Args:
         places: of the procedures.
+        image: the program.
         gaps: whether each begins where it has its place, or as soon as it can.
     """
-    names = {symbol(name) for name, _ in places}
+    sources = {each.name: each.source for each in image.procedures}
+    named = Counter(symbol(name) for name, _ in places)
     first = places[0][1] // _ALIGNED * _ALIGNED
     lines = []
     for name, address in places:
+        function = symbol(name)
         if name.startswith("."):  # a section of the linker's own
             continue
         # From a symbol on: lld takes a number for an address, and GNU ld for a distance in the section.
         place = f". = MAX(., {_BEGIN} + {address - first:#x}); " if gaps else ""
-        lines.append(f"    {place}*({_sections(symbol(name), names)})\n")
-    begin = f"    HIDDEN({_BEGIN} = .);\n"
-    return f"SECTIONS {{\n  {_ORDERED} : ALIGN({_ALIGNED}) {{\n{begin}{''.join(lines)}  }}\n}} INSERT BEFORE .text;\n"
+        sections = _sections(function, named)
+        stem = PurePath(sources.get(name, "")).stem
+        objects = ("*",) if named[function] == 1 else (f"{stem}.*", f"*[/:]{stem}.*")
+        lines.append(f"    {place}{' '.join(f'{each}({sections})' for each in objects)}\n")
+    all_lines = f"    HIDDEN({_BEGIN} = .);\n{''.join(lines)}"
+    return f"SECTIONS {{\n  {_ORDERED} : ALIGN({_ALIGNED}) {{\n{all_lines}  }}\n}} INSERT BEFORE .text;\n"
 
 
-def _sections(function: str, functions: Set[str]) -> str:
+def _sections(function: str, functions: Container[str]) -> str:
     """Return the names that compilers give the section of a function."""
     hot, dot, _ = function.partition(".cold")
     if dot:  # what a compiler split off as seldom run

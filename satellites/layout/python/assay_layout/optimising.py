@@ -146,7 +146,7 @@ def search(by: Search, output: Path) -> Found:
         )
         really = None
         if recorded:
-            recorded.at_places(places, output, gaps=gaps)
+            recorded.at_places(places, read_image(by.program), output, gaps=gaps)
             really = float(by.placed(by.judged_by, [places_of(output)]).miss_rates[0])
     return Found(
         linked=float(by.judged("linked", 1).miss_rates[0]),

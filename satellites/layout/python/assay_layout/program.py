@@ -23,12 +23,17 @@ class Procedure:
     """Code with a name: a function, or all of a section that has no function, such as .plt.
 
     A linker can move those that are in a section .text or .text.NAME.
+
+    Attributes:
+        source: the file that it was compiled from, as the compiler names it, if it is known in that file
+            alone; otherwise empty.
     """
 
     name: str
     address: int
     size: int
     movable: bool
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,13 +114,17 @@ def _image(path: Path, elf: ELFFile) -> Image:
 
 def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Procedure]:
     """Return the functions of each section with code, none twice and none that reaches into the next."""
-    sizes: dict[int, tuple[int, int, str]] = {}
+    sizes: dict[int, tuple[int, int, str, str]] = {}
+    source = ""
     for number, symbol in enumerate(symbols.iter_symbols()):
         kind = symbol["st_info"]["type"]
+        if kind == "STT_FILE":  # of the local symbols that follow
+            source = symbol.name
         if symbol["st_shndx"] == "SHN_UNDEF" or kind not in {"STT_FUNC", "STT_GNU_IFUNC"}:
             continue
         # One function may have several names: the one that says the most bytes, of these the first.
-        found = (symbol["st_size"], number, symbol.name)
+        local = symbol["st_info"]["bind"] == "STB_LOCAL"
+        found = (symbol["st_size"], number, symbol.name, source if local else "")
         address = symbol["st_value"]
         if address not in sizes or found[0] > sizes[address][0]:
             sizes[address] = found
@@ -128,10 +137,10 @@ def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Pr
             continue
         movable = section.name == ".text" or section.name.startswith(".text.")
         for address, following in zip(inside, [*inside[1:], end], strict=True):
-            size, number, name = sizes[address]
+            size, number, name, known_in = sizes[address]
             # Without a size, as some in assembly are, it reaches to the next one.
             reach = min(address + size, following) if size else following
-            found_procedures.append((number, Procedure(name, address, reach - address, movable=movable)))
+            found_procedures.append((number, Procedure(name, address, reach - address, movable, known_in)))
     # By their place in the symbol table, which follows the inputs of the link: not by addresses, which differ
     # where the program is linked in another order.
     found_procedures.sort(key=lambda each: each[0])

@@ -163,7 +163,7 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
   for (const std::uint32_t each : procedures) {
     placed.push_back({.procedure = each, .set = begin[each]});
   }
-  return with_gaps(recorded, std::move(placed), cache, drawn);
+  return with_gaps(recorded, std::move(placed), {}, cache, drawn);
 }
 
 }  // namespace assay::layout

@@ -37,9 +37,10 @@ inline constexpr std::size_t most_lines = 4096;
 
 // Gives each procedure with lines in the profile the set to begin with in which it adds least to
 // the sum of weights of lines that share a set, those with the most weight first; then each anew,
-// beside all others, until none moves. Procedures stand in memory so that gaps are small, and
-// others fill the gaps. Drawn: e^(rZ) for each weight (equation 1 of Blackwell 1998), which of
-// equal sets, and in which order procedures are placed anew.
+// beside all others, until none moves. Procedures stand in memory so that gaps are small. Those
+// without lines come last, as they were linked: if another input executes them, what is near is
+// what runs with them. Drawn: e^(rZ) for each weight (equation 1 of Blackwell 1998), which of equal
+// sets, and in which order procedures are placed anew.
 [[nodiscard]] addresses by_lines(const trace& recorded, const line_profile& profile,
                                  const cache_shape& cache, double r,
                                  const random::decisions& drawn);

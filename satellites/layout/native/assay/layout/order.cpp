@@ -256,6 +256,12 @@ class places {
     begin_[procedure] = equal[drawn_.named("place of " + name).choose(equal.size())];
   }
 
+  [[nodiscard]] std::vector<char> have_places() const {
+    std::vector<char> found;
+    for (const std::uint64_t each : begin_) found.push_back(each == nowhere ? 0 : 1);
+    return found;
+  }
+
   [[nodiscard]] std::vector<begin_at> all() const {
     std::vector<begin_at> found;
     for (std::uint32_t i = 0; i < begin_.size(); ++i) {
@@ -284,11 +290,15 @@ class places {
   std::vector<std::uint64_t> begin_;
 };
 
+order without(order all, const std::vector<char>& has_place) {
+  std::erase_if(all, [&](std::uint32_t each) { return has_place[each] != 0; });
+  return all;
+}
+
 // All that have no place yet, in drawn order.
 order the_rest(const trace& recorded, const std::vector<char>& has_place,
                const random::decisions& drawn) {
-  order all = all_of(recorded);
-  std::erase_if(all, [&](std::uint32_t each) { return has_place[each] != 0; });
+  order all = without(all_of(recorded), has_place);
   shuffle(all, drawn.named("order of the rest"));
   return all;
 }
@@ -381,11 +391,11 @@ addresses without_conflicts(const trace& recorded, const std::vector<edge>& edge
     if (all.has_place(second)) std::swap(first, second);
     all.place(second, first);
   }
-  return with_gaps(recorded, all.all(), cache, drawn);
+  return with_gaps(recorded, all.all(), the_rest(recorded, all.have_places(), drawn), cache, drawn);
 }
 
-addresses with_gaps(const trace& recorded, std::vector<begin_at> placed, const cache_shape& cache,
-                    const random::decisions& drawn) {
+addresses with_gaps(const trace& recorded, std::vector<begin_at> placed, const order& fillers,
+                    const cache_shape& cache, const random::decisions& drawn) {
   const std::uint64_t line = cache.line;
   const std::uint64_t sets = cache.sets();
   random::decision next = drawn.named("next of equal gaps");
@@ -412,15 +422,16 @@ addresses with_gaps(const trace& recorded, std::vector<begin_at> placed, const c
     gaps.emplace_back(end, where[procedure]);
     end = where[procedure] + size_of(recorded, procedure);
   }
-  for (const std::uint32_t procedure : the_rest(recorded, has_place, drawn)) {
+  for (const std::uint32_t procedure : fillers) {
     const auto gap = std::ranges::find_if(gaps, [&](const auto& each) {
       return aligned(each.first, alignment) + size_of(recorded, procedure) <= each.second;
     });
-    std::uint64_t& from = gap == gaps.end() ? end : gap->first;
-    where[procedure] = aligned(from, alignment);
-    from = where[procedure] + size_of(recorded, procedure);
+    if (gap == gaps.end()) continue;
+    where[procedure] = aligned(gap->first, alignment);
+    has_place[procedure] = 1;
+    gap->first = where[procedure] + size_of(recorded, procedure);
   }
-  append(recorded, {}, end, where);
+  append(recorded, without(all_of(recorded), has_place), end, where);
   return where;
 }
 

@@ -48,7 +48,7 @@ inline constexpr std::uint64_t alignment = 16;
 // no place yet. Places it where it shares no set of the cache with the other one and conflicts
 // least with all that have a place, by the sum of weights; if there is no such place, where it
 // conflicts least. Drawn: which of equal edges comes first, which of its procedures if both have no
-// place, and which of equal places. Procedures without an edge fill the gaps and come last.
+// place, and which of equal places. Procedures without an edge fill the gaps, in drawn order.
 [[nodiscard]] addresses without_conflicts(const trace& recorded, const std::vector<edge>& edges,
                                           const cache_shape& cache, const random::decisions& drawn);
 
@@ -59,7 +59,8 @@ struct begin_at {
   std::uint64_t set = 0;
 };
 [[nodiscard]] addresses with_gaps(const trace& recorded, std::vector<begin_at> placed,
-                                  const cache_shape& cache, const random::decisions& drawn);
+                                  const order& fillers, const cache_shape& cache,
+                                  const random::decisions& drawn);
 
 // The order in which procedures stand.
 [[nodiscard]] order order_of(const addresses& where);
