@@ -64,23 +64,34 @@ def main() -> None:
 
 
 def source(folder: Path) -> Path:
-    """Return the folder of Lua's sources, fetched by apt with a list of its own."""
-    (folder / "lists" / "partial").mkdir(parents=True)
-    (folder / "sources.list").write_text(f"{SOURCE} bookworm main\n")
-    places = {
-        "Etc::SourceList": folder / "sources.list",
-        "Etc::SourceParts": "/dev/null",
-        "State::Lists": folder / "lists",
-        "Cache": folder / "cache",
-    }
-    options = [f"--option=Dir::{place}={path}" for place, path in places.items()]
-    apt = ("apt-get", "-qq", *options, "--option=APT::Sandbox::User=root")
-    for command in (("update",), ("source", "--download-only", "lua5.4")):
-        subprocess.run([*apt, *command], cwd=folder, check=True)  # noqa: S603
-    (archive,) = folder.glob("lua5.4_*.orig.tar.gz")
-    subprocess.run(["tar", "-xf", archive], cwd=folder, check=True)  # noqa: S603, S607
-    (sources,) = folder.glob("lua-*/src")
+    """Return the folder of Lua's sources."""
+    fetch(folder, "lua5.4")
+    (sources,) = folder.glob("lua5.4/lua-*/src")
     return sources
+
+
+def fetch(folder: Path, *packages: str) -> None:
+    """Unpack Debian's sources of packages to folders of their names; apt fetches them by its own list."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        apt = Path(name)
+        (apt / "lists" / "partial").mkdir(parents=True)
+        (apt / "sources.list").write_text(f"{SOURCE} bookworm main\n")
+        places = {
+            "Etc::SourceList": apt / "sources.list",
+            "Etc::SourceParts": "/dev/null",
+            "State::Lists": apt / "lists",
+            "Cache": apt / "cache",
+        }
+        options = [f"--option=Dir::{place}={path}" for place, path in places.items()]
+        command = ("apt-get", "-qq", *options, "--option=APT::Sandbox::User=root")
+        for words in (("update",), ("source", "--download-only", "--tar-only", *packages)):
+            subprocess.run([*command, *words], cwd=apt, check=True)  # noqa: S603
+        for package in packages:
+            (archive,) = apt.glob(f"{package}_*.orig.tar.*")
+            unpacked = apt / package
+            unpacked.mkdir()
+            subprocess.run(["tar", "-xf", archive, "-C", unpacked], check=True)  # noqa: S603, S607
+            unpacked.rename(folder / package)
 
 
 def build(sources: Path) -> Path:

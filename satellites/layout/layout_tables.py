@@ -16,7 +16,7 @@ from assay_layout.statistics import errors, fitted_line
 HERE = Path(__file__).parent
 FACTORS = 512
 DRAWS = 20_000
-PROGRAMS = ("jpeg", "lua", "mujs", "perl", "sqlite", "tcc", "z80", "zlib")
+PROGRAMS = ("compress", "jpeg", "lua", "lz4", "perl", "sqlite", "tcc", "x86")
 OF_THESIS = (
     "ijpeg .512 1.1%, li .603 16.7%, perl .800 18.8%, go .730 15.1%, compress .501 0.1%, m88ksim .729 20.0%,"
     " cc1 .891 7.2%, vortex .920 21.7%; geometric mean .691 3.7%"

@@ -407,7 +407,7 @@ def test_each_experiment_runs_with_a_trace_of_this_program(name: str, program: P
     file = program.with_name(f"{name}.toml")
     file.write_text(text)
     only = {
-        "expansion": ["--only", "program=lua,zlib", "--only", "expansion=0.5,1"],
+        "expansion": ["--only", "program=lua,compress", "--only", "expansion=0.5,1"],
         "history": ["--only", "noise=0,1"],
     }.get(name, [])
     done = CliRunner().invoke(app, ["run", str(file), "--blocks", "1", "--anyway", "--no-page", *only])
