@@ -164,6 +164,27 @@ def test_names_of_two_procedures_differ(tmp_path: Path) -> None:
     assert len(names) == len({*names})
 
 
+def test_basic_blocks_that_have_sections_are_counted_and_ordered_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clang = Path(by_lld()[0].removeprefix("-B"), "clang")
+    if not clang.is_file():
+        pytest.skip(f"{clang} is not installed, which gives each basic block a section")
+    (tmp_path / "program.c").write_text(CONFLICT)
+    options = ["-O1", "-fbasic-block-sections=all", "-fuse-ld=lld", "-Wl,--reproduce=program.link.tar"]
+    subprocess.run([clang, *options, "program.c", "-o", "program"], check=True)
+    run("profile", "program")
+    assert json.loads(run("measure", "program", "--layouts", "6", "--json"))["instructions"] > 200_000
+    run("optimise", "program", "--layouts", "6")
+    order = [name for name in (tmp_path / "program.order").read_text().split() if name.startswith("main")]
+    assert len(order) > 3
+    names = [each.name for each in read_image(tmp_path / "program.optimised").procedures]
+    assert [name for name in names if name in order] == order
+    printed = {subprocess.check_output([each]) for each in ("./program", "./program.optimised")}
+    assert len(printed) == 1
+
+
 def test_a_program_that_ends_with_another_status_is_recorded_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

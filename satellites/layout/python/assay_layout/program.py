@@ -22,6 +22,8 @@ _EXECUTED = 0x4
 class Procedure:
     """Code with a name: a function, or all of a section that has no function, such as .plt.
 
+    If clang gave each basic block a section (-fbasic-block-sections=all), it is a basic block.
+
     A linker can move those that are in a section .text or .text.NAME.
     """
 
@@ -112,7 +114,9 @@ def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Pr
     sizes: dict[int, tuple[int, int, str]] = {}
     for number, symbol in enumerate(symbols.iter_symbols()):
         kind = symbol["st_info"]["type"]
-        if symbol["st_shndx"] == "SHN_UNDEF" or kind not in {"STT_FUNC", "STT_GNU_IFUNC"}:
+        # The first block of a function is the function itself.
+        block = kind == "STT_NOTYPE" and ".__part." in symbol.name
+        if symbol["st_shndx"] == "SHN_UNDEF" or not (block or kind in {"STT_FUNC", "STT_GNU_IFUNC"}):
             continue
         # One function may have several names: the one that says the most bytes, of these the first.
         found = (symbol["st_size"], number, symbol.name)
