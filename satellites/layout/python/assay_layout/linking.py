@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.layout.link import RECORD, link_again
-from assay_layout.program import symbol
+from assay.errors import AssayError
+from assay.layout.link import RECORD, is_older, link_again
+from assay.words import printable
+from assay_layout.program import read_image, symbol
 
 LLD_ORDERS: Mapping[str, str] = {"lld, hfsort": "hfsort", "lld, cdsort": "cdsort"}
 """Optimisers of lld's own, by the word of its option: that of Ottoni and Maher 2017, and the cache-directed
@@ -27,9 +29,24 @@ class Recorded:
 
     @classmethod
     def beside(cls, program: Path, folder: Path) -> "Recorded | None":
-        """Return the recorded link of a program; None if there is none."""
+        """Return the recorded link of a program; None if there is none.
+
+        Raises:
+            AssayError: it is of another build of the program.
+            CannotStartError: the link failed.
+        """
         record = program.absolute().with_name(program.name + RECORD)
-        return cls(record, folder / "inputs") if record.is_file() else None
+        if not record.is_file():
+            return None
+        recorded, again = cls(record, folder / "inputs"), folder / "again"
+        if not is_older(record, program):
+            recorded._link(again, [])
+            if _sizes(again) == _sizes(program):
+                return recorded
+        raise AssayError(
+            f"{printable(str(record))}: is of another build of {printable(program.name)}; record the link"
+            " when you build it (-Wl,--reproduce), or remove this file"
+        )
 
     def in_order(self, places: Iterable[tuple[str, int]], output: Path) -> None:
         """Link it with its procedures in the order of these places.
@@ -74,3 +91,8 @@ class Recorded:
 
     def _link(self, output: Path, options: Sequence[str]) -> None:
         link_again(self.record, self.folder, output.absolute(), options, show_output=print)
+
+
+def _sizes(program: Path) -> dict[str, int]:
+    """Return the sizes of a program's procedures."""
+    return {each.name: each.size for each in read_image(program).procedures}

@@ -24,7 +24,7 @@ class Procedure:
 
     If clang gave each basic block a section (-fbasic-block-sections=all), it is a basic block.
 
-    A linker can move those that are in a section .text or .text.NAME.
+    A linker can move functions, but not those in .init and .fini.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Pr
         if not inside:
             found_procedures.append((-1, Procedure(section.name, begin, end - begin, movable=False)))
             continue
-        movable = section.name == ".text" or section.name.startswith(".text.")
+        movable = section.name not in {".init", ".fini"}
         for address, following in zip(inside, [*inside[1:], end], strict=True):
             size, number, name = sizes[address]
             # Without a size, as some in assembly are, it reaches to the next one.
