@@ -118,8 +118,9 @@ def run_parts(every: Sequence[Callable[[], None]]) -> None:
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(f"usage: {sys.argv[0]} [PART...], all without one, of {', '.join(parts)}")
         return
-    for name in sys.argv[1:]:
+    names = [name.replace("-", "_") for name in sys.argv[1:]]
+    for name in names:
         if name not in parts:
             sys.exit(f"error: there is no part {name}; there are {', '.join(parts)}")
-    for name in sys.argv[1:] or parts:
+    for name in names or parts:
         parts[name]()

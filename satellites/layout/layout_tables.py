@@ -1,17 +1,24 @@
-"""Prints table 2 of Blackwell 1998 and the summary of 10,000 runs of its section 4.4, beside his numbers.
+"""Prints table 2 of Blackwell 1998, the summary of 10,000 runs of its section 4.4, and the orders of 4.5.
 
-.venv/bin/python satellites/layout/layout_tables.py [RUNS]; 10,000 without one, in some minutes. It needs what
-satellites/layout/tools/programs needs.
+PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_tables.py [PART...] [RUNS]; without them all
+parts, and 10,000 runs, in some minutes. `table-2` and `summary` need what satellites/layout/tools/programs
+needs. `ties` draws docs/ties.svg.
 """
 
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import vl_convert
 
+from assay.report.charts import alt
 from assay_layout.simulator import Cache, simulate
 from assay_layout.statistics import errors, fitted_line
+from harness import run_parts
 
 HERE = Path(__file__).parent
 FACTORS = 512
@@ -23,12 +30,22 @@ OF_THESIS = (
 )
 
 
+SEEDS = 1000
+PLACES = {"D": (0, 1), "A": (1, 1), "B": (2, 2), "C": (2, 0)}
+"""Procedures of the call graphs, and where they are drawn."""
+BLUE = "#4477AA"
+Edges = Sequence[tuple[str, str, int]]
+"""Of a call graph: two procedures, and how often one was entered from the other."""
+
+
 def main() -> None:
-    """Print both."""
-    runs = int(sys.argv[1]) if sys.argv[1:] else 10_000
-    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
-    table_2()
-    summary(runs)
+    """Run the parts that the command line names, or all."""
+    runs = int(sys.argv.pop()) if sys.argv[-1].isdigit() else 10_000
+
+    def summary() -> None:
+        _summary(runs)
+
+    run_parts([table_2, summary, ties])
 
 
 def table_2() -> None:
@@ -36,6 +53,7 @@ def table_2() -> None:
     print(
         "estimated cycles for an instruction, and the widths of intervals of 90%: a measurement, a comparison"
     )
+    _make_traces()
     factors = np.linspace(0.5, 1.5, FACTORS)
     together = np.zeros(DRAWS)
     levels = []
@@ -60,8 +78,9 @@ def _row(name: str, cycles: float, widths: tuple[float, float]) -> None:
     print(f"  {name:16} {cycles:.3f}   {widths[0]:6.1%}   {widths[1]:6.1%}")
 
 
-def summary(runs: int) -> None:
+def _summary(runs: int) -> None:
     """Print what history changes, in runs that draw all ties anew (section 4.4)."""
+    _make_traces()
     for scheme in ("conflicts", "pettis_hansen"):
         without, with_history = (
             simulate(_trace("lua"), scheme, Cache(), seed=seed, layouts=runs, history=a).misses[:, 0]
@@ -79,6 +98,69 @@ def summary(runs: int) -> None:
         )
         print(f"  from {changes.min():+.0%} to {changes.max():+.0%}; one sign is wrong in {wrong:.0%}")
         print("  the first ten: " + " ".join(f"{each:+.0%}" for each in changes[:10]))
+
+
+def ties() -> None:
+    """Print and draw the orders of two call graphs by Pettis-Hansen, all ties drawn (section 4.5)."""
+    charts = []
+    for heaviest in (100, 101):
+        edges = [("D", "A", 300), ("A", "B", heaviest), ("A", "C", 100), ("B", "C", 50)]
+        orders = Counter(_order(edges, seed) for seed in range(SEEDS))
+        weights = ", ".join(f"{one}-{other} {weight}" for one, other, weight in edges)
+        print(f"\norders of {weights} by Pettis-Hansen, {SEEDS:,} seeds")
+        for order, times in sorted(orders.items()):
+            print(f"  {order}   {times / SEEDS:.0%}")
+        charts.append(_graph(edges) & _shares(orders))
+    picture = alt.hconcat(*charts, spacing=70).configure_view(stroke=None)
+    (HERE / "docs" / "ties.svg").write_text(vl_convert.vegalite_to_svg(picture.to_json()))
+
+
+def _order(edges: Edges, seed: int) -> str:
+    """Return the order that a seed draws, such as D-A-B-C."""
+    procedures = [(name, 4096 * number, 32, 1) for number, name in enumerate(PLACES, start=1)]
+    answer = simulate(
+        None, "pettis_hansen", Cache(), seed=seed, procedures=procedures, weights=edges, addresses=1
+    )
+    return "-".join(name for name, _ in answer.details["addresses"])
+
+
+def _graph(edges: Edges) -> Any:
+    """Return the picture of a call graph, lines as wide as their weights."""
+    nodes = [{"text": name, "x": x, "y": y} for name, (x, y) in PLACES.items()]
+    ends = [(PLACES[one], PLACES[other], weight) for one, other, weight in edges]
+    lines = [{"x": x, "y": y, "x2": x2, "y2": y2, "width": weight / 30} for (x, y), (x2, y2), weight in ends]
+    middles = [{"text": weight, "x": (x + x2) / 2, "y": (y + y2) / 2} for (x, y), (x2, y2), weight in ends]
+    axes: dict[str, Any] = {
+        "x": alt.X("x:Q", axis=None).scale(domain=[-0.2, 2.2]),
+        "y": alt.Y("y:Q", axis=None).scale(domain=[-0.4, 2.4]),
+    }
+    line, middle, node = (alt.Chart({"values": rows}).encode(**axes) for rows in (lines, middles, nodes))
+    return alt.layer(
+        line.mark_rule(color="#999999").encode(
+            x2="x2:Q", y2="y2:Q", strokeWidth=alt.StrokeWidth("width:Q", scale=None)
+        ),
+        middle.mark_point(filled=True, size=500, color="white", opacity=1),
+        middle.mark_text(fontSize=12).encode(text="text:Q"),
+        node.mark_point(filled=True, size=700, color=BLUE, opacity=1),
+        node.mark_text(color="white", fontSize=14, fontWeight="bold").encode(text="text:N"),
+    ).properties(width=260, height=130)
+
+
+def _shares(orders: Counter[str]) -> Any:
+    """Return the picture of how often each order was drawn."""
+    rows = [{"order": order, "share": times / SEEDS} for order, times in orders.items()]
+    bars = alt.Chart({"values": rows}).encode(
+        x=alt.X("share:Q", axis=None).scale(domain=[0, 0.6]),
+        y=alt.Y("order:N", title=None).axis(domain=False, ticks=False, labelFontSize=12),
+    )
+    return alt.layer(
+        bars.mark_bar(color=BLUE),
+        bars.mark_text(align="left", dx=4, fontSize=12).encode(text=alt.Text("share:Q", format=".0%")),
+    ).properties(width=200, height={"step": 20})
+
+
+def _make_traces() -> None:
+    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
 
 
 def _trace(program: str) -> Path:

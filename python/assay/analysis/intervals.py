@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import ceil, exp, log2
+from math import ceil, exp, log, log2, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,6 +62,19 @@ def median_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interv
     n = ordered.size
     r, attained = _order(n, confidence)
     return Interval(float(ordered[r - 1]), float(ordered[n - r]), attained) if r else None
+
+
+def distribution_band(n: int, confidence: float = CONFIDENCE) -> float:
+    """Return how far an empirical distribution function is from the true one at most, with this confidence.
+
+    It is the inequality of Dvoretzky, Kiefer and Wolfowitz (1956) with Massart's constant (1990): it holds at
+    all values at once, for every distribution.
+
+    Args:
+        n: number of independent values, at least one.
+        confidence: between 0 and 1.
+    """
+    return sqrt(log(2 / (1 - confidence)) / (2 * n))
 
 
 @cache

@@ -69,6 +69,20 @@ def test_the_median_interval_is_the_narrowest_that_attains_its_confidence(n: int
     assert r + 1 > n // 2 or attained(r + 1) < confidence + 1e-9
 
 
+# The band around a distribution
+
+
+@pytest.mark.parametrize("n", [1, 5, 20, 100, 400])
+def test_the_band_holds_the_whole_distribution_in_95_percent(n: int) -> None:
+    values = np.sort(np.random.default_rng(1).random((20_000, n)))
+    shares = np.arange(n + 1) / n
+    # The distribution function of these values at x is x; the curve steps at each value.
+    farthest = np.maximum(shares[1:] - values, values - shares[:-1]).max(axis=1)
+    assert np.mean(farthest <= intervals.distribution_band(n)) >= 0.95
+    thirds = [abs(np.mean(values <= x, axis=1) - x) for x in (1 / 3, 2 / 3)]  # of a distribution of 3 values
+    assert np.mean(np.maximum(*thirds) <= intervals.distribution_band(n)) >= 0.95
+
+
 # The sign-flip test against its definition
 
 

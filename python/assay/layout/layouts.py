@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment import Experiment, placeholders
-from assay.layout.link import RECORD, Link, command_link, lld, recorded_link
+from assay.layout.link import RECORD, Link, command_link, is_older, lld, recorded_link
 from assay.plan.types import LAYOUT, PlannedTrial
 from assay.runner.elf import layout_of
 from assay.runner.local import as_built
@@ -26,9 +26,6 @@ from assay.runner.types import Binary
 _TRIED = (1, 2, 3)
 """Seeds whose layouts are compared before a campaign: by chance, five sections have the same order for all
 seeds in one of 14,400 cases."""
-
-_RECORDED_WITHIN_S = 60
-"""The longest time between lld recording a link and writing the program."""
 
 
 class Layouts:
@@ -131,7 +128,7 @@ class Layouts:
             return "it has no link command"
         elif not record.is_file():
             return f"there is no {record.name} beside it, and no link command"
-        elif record.stat().st_mtime < program.stat().st_mtime - _RECORDED_WITHIN_S:
+        elif is_older(record, program):
             return f"{record.name} is older than it: it was built again without a record"
         elif lld() is None:
             return "lld is not installed"

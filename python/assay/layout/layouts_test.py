@@ -35,6 +35,25 @@ int main(void) {{
 }}
 """
 
+BRANCHES = """
+#include <cstdio>
+extern "C" __attribute__((noinline)) int branches(int x) {
+  int sum = 0;
+  for (int i = 0; i < x; ++i) {
+    if (i % 3 == 0) sum += i * 7;
+    else if (i % 5 == 0) sum ^= i << 2;
+    else sum -= i;
+    if (sum > 1000) throw sum;
+  }
+  return sum;
+}
+int main() {
+  int sum = 0;
+  for (int i = 0; i < 1000; ++i) try { sum += branches(i); } catch (int large) { sum ^= large; }
+  std::printf("sum=%d\\n", sum);
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -141,6 +160,34 @@ def test_data_are_drawn_too(folder: Path) -> None:
         drawn = [symbols(Path(layouts.binary(trial).program)) for trial in trials_of(planned)[::2]]
     for name in ("variable_", "zero_"):
         assert len({tuple(named(name, addresses)) for addresses in drawn}) > 1
+
+
+def test_basic_blocks_are_drawn_if_each_has_a_section(folder: Path) -> None:
+    clang = Path(with_lld()[0].removeprefix("-B"), "clang")
+    if not clang.is_file():
+        pytest.skip(f"{clang} is not installed, which gives each basic block a section")
+    (folder / "sum.cpp").write_text(BRANCHES)
+    options = ["-O1", "-ffunction-sections", "-fbasic-block-sections=all"]
+    lines = [
+        *options,
+        "sum.cpp",
+        "-o",
+        "sum",
+        "-fuse-ld=lld",
+        "-Wl,--build-id",
+        f"-Wl,--reproduce=sum{RECORD}",
+    ]
+    subprocess.run([f"{clang}++", *lines], cwd=folder, check=True)
+    planned = experiment(folder)
+    drawn = []
+    with layouts_of(planned) as layouts:
+        for trial in trials_of(planned)[:4:2]:
+            binary = layouts.binary(trial)
+            assert output_of(binary.program) == output_of(folder / "sum")
+            drawn.append(named("branches", symbols(Path(binary.program))))
+    assert len(drawn[0]) > 5
+    assert sorted(drawn[0]) == sorted(drawn[1])
+    assert drawn[0] != drawn[1]
 
 
 def test_trials_of_a_block_share_a_binary_that_is_linked_once(folder: Path) -> None:

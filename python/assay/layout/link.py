@@ -22,6 +22,9 @@ SHUFFLED = (".text*", ".data*", ".bss*", ".rodata*", ".tdata*", ".tbss*")
 PADDED = "--randomize-section-padding"
 """The option of lld, from version 20 on, that puts gaps at random between sections."""
 
+_RECORDED_WITHIN_S = 60
+"""The longest time between lld recording a link and writing the program."""
+
 LINKERS = ("ld.lld", *(f"ld.lld-{version}" for version in range(40, 12, -1)))
 """The names of lld, as in cmake/AssayLayout.cmake; below version 13 it shuffles all sections or none."""
 
@@ -110,7 +113,11 @@ def link_again(
         Interrupted: the user asked to stop.
     """
 
-    def run(program: str, *arguments: str) -> None:
+    linker = lld()
+    if linker is None:
+        raise CannotStartError(f"{record}: lld is not installed, which links what it holds; install lld")
+
+    def run(why: str, program: str, *arguments: str) -> None:
         ended = run_process(
             shutil.which(program) or program,
             "",
@@ -121,12 +128,25 @@ def link_again(
         )
         if ended.exit_code != 0:
             show_end(ended, show_output)
-            raise CannotStartError(f"{record}: {program} cannot link what it holds; build the program again")
+            raise CannotStartError(f"{record}: {why}; build the program again")
 
     if not folder.exists():
         folder.mkdir()
-        run("tar", "-xf", str(record), "--strip-components=1", "-C", str(folder))
-    run(lld() or "ld.lld", "@response.txt", "-o", str(output), "--build-id=sha1", *options)
+        run("is damaged", "tar", "-xf", str(record), "--strip-components=1", "-C", str(folder))
+    run(
+        "lld cannot link what it holds",
+        linker,
+        "@response.txt",
+        "-o",
+        str(output),
+        "--build-id=sha1",
+        *options,
+    )
+
+
+def is_older(record: Path, program: Path) -> bool:
+    """Tell whether a program was built again after its link was recorded."""
+    return record.stat().st_mtime < program.stat().st_mtime - _RECORDED_WITHIN_S
 
 
 @cache

@@ -1,8 +1,11 @@
 """`assay layout` on small programs, as a user types it."""
 
 import json
+import os
 import re
 import subprocess
+import tarfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,11 @@ def by_lld() -> list[str]:
     linker = lld()
     assert linker is not None
     return [f"-B{Path(linker).resolve().parent}", "-fuse-ld=lld"]
+
+
+def recorded() -> list[str]:
+    """Return the options with which gcc links by lld and records the link."""
+    return [*by_lld(), "-Wl,--reproduce=program.link.tar"]
 
 
 def run(*words: object) -> str:
@@ -122,7 +130,7 @@ def test_the_best_order_is_written_and_linked_where_the_link_was_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = built(tmp_path, *by_lld(), "-Wl,--reproduce=program.link.tar")
+    path = built(tmp_path, *recorded())
     run("profile", path)
     run("profile", "--output", "other.trace", path, "0")
     answer = json.loads(run("optimise", path, "--confirm", "other.trace", "--layouts", "10", "--json"))
@@ -218,6 +226,102 @@ def test_what_the_compiler_split_off_as_cold_comes_last(
     assert max(order.index("work"), order.index("main")) < order.index("work.cold")
 
 
+@pytest.mark.parametrize("by", ["gnu", "lld"])
+def test_code_that_a_linker_script_puts_elsewhere_is_moved(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = subprocess.run(["ld", "--verbose"], check=True, capture_output=True, text=True).stdout
+    script = script.split("=" * 50)[1].replace(
+        "  .text  ", "  .mycode : { *(.text.o* .text.main) }\n  .text  "
+    )
+    (tmp_path / "script").write_text(script)
+    path = built(tmp_path, "-Wl,-T,script", *(recorded() if by == "lld" else []))
+    assert b".mycode" in subprocess.check_output(["readelf", "-SW", path])
+    run("profile", path)
+    misses = json.loads(run("measure", path, "--layouts", "200", "--json"))["misses_per_1000"]
+    assert misses["linked"] > 50 * misses["median"]
+    assert max(misses["values"]) > 50 * misses["median"]  # in some, the two conflict again
+    run("explain", path)
+    run("optimise", path, "--layouts", "6")
+    assert (tmp_path / "program.optimised").exists() == (by == "lld")
+    if by == "lld":
+        assert subprocess.check_output(["./program.optimised"]) == subprocess.check_output([path])
+
+
+@pytest.mark.parametrize("options", [["-pie"], ["-no-pie"], ["-static"], ["-static-pie"]], ids=" ".join)
+def test_functions_that_are_chosen_when_the_program_starts(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = """
+    #include <stdio.h>
+    #include <string.h>
+    static __attribute__((noinline)) int taken(int x) { return x * 3 + 1; }
+    static int (*choose(void))(int) { return taken; }
+    int chosen(int) __attribute__((ifunc("choose")));
+    int main(int count, char** words) {
+      static char from[4000], to[4000];
+      for (int i = 0; i < 20000; ++i) from[i % 4000] += chosen(i);
+      memcpy(to, from, 3000 + count);
+      printf("%d\\n", to[7]);
+    }"""
+    path = built(tmp_path, *options, *recorded(), source=source)
+    run("profile", path)
+    run("measure", path, "--layouts", "6")
+    assert "taken" in run("explain", path)
+    run("optimise", path, "--layouts", "6")
+    order = (tmp_path / "program.order").read_text().split()
+    assert {"taken", "choose"} <= {*order}
+    assert any(name.startswith("__memcpy_") for name in order) == ("-static" in " ".join(options))
+    assert subprocess.check_output(["./program.optimised"]) == subprocess.check_output([path])
+
+
+def spoil(record: Path, what: str) -> None:
+    """Put a record in a state in which it is of no use."""
+    whole = record.read_bytes()
+    if what == "truncated":
+        record.write_bytes(whole[: len(whole) // 2])
+    elif what == "empty":
+        record.write_bytes(b"")
+    elif what == "lacks an object":
+        with tarfile.open(fileobj=BytesIO(whole)) as old, tarfile.open(record, "w") as new:
+            for member in old.getmembers():
+                if not member.name.endswith("/crtn.o"):
+                    new.addfile(member, old.extractfile(member))
+    elif what == "another build":
+        built(record.parent, *recorded(), source=CONFLICT.replace("x * 3", "x / 3"), name="another")
+    else:
+        os.utime(record, (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("truncated", "is damaged; build the program again"),
+        ("empty", "is damaged; build the program again"),
+        ("lacks an object", "lld cannot link what it holds; build the program again"),
+        ("another build", "is of another build of program; record the link when you build it"),
+        ("older", "is of another build of program; record the link when you build it"),
+    ],
+)
+def test_a_record_that_is_not_of_the_program_is_refused(
+    what: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = built(tmp_path, *recorded())
+    run("profile", path)
+    spoil(tmp_path / "program.link.tar", what)
+    assert f"program.link.tar: {said}" in refused("optimise", path, "--layouts", "6")
+    assert not list(tmp_path.glob("program.o*"))
+
+
+def test_a_record_is_of_no_use_without_lld(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program.with_name("program.link.tar").touch()
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert "lld is not installed" in refused("optimise", program, "--layouts", "6")
+
+
 def test_what_a_child_executes_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = """
@@ -243,6 +347,27 @@ def test_names_of_two_procedures_differ(tmp_path: Path) -> None:
     names = [each.name for each in read_image(built(tmp_path, "more.c")).procedures]
     assert {"twice", "twice#2"} <= {*names}
     assert len(names) == len({*names})
+
+
+def test_basic_blocks_that_have_sections_are_counted_and_ordered_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clang = Path(by_lld()[0].removeprefix("-B"), "clang")
+    if not clang.is_file():
+        pytest.skip(f"{clang} is not installed, which gives each basic block a section")
+    (tmp_path / "program.c").write_text(CONFLICT)
+    options = ["-O1", "-fbasic-block-sections=all", "-fuse-ld=lld", "-Wl,--reproduce=program.link.tar"]
+    subprocess.run([clang, *options, "program.c", "-o", "program"], check=True)
+    run("profile", "program")
+    assert json.loads(run("measure", "program", "--layouts", "6", "--json"))["instructions"] > 200_000
+    run("optimise", "program", "--layouts", "6")
+    order = [name for name in (tmp_path / "program.order").read_text().split() if name.startswith("main")]
+    assert len(order) > 3
+    names = [each.name for each in read_image(tmp_path / "program.optimised").procedures]
+    assert [name for name in names if name in order] == order
+    printed = {subprocess.check_output([each]) for each in ("./program", "./program.optimised")}
+    assert len(printed) == 1
 
 
 def test_a_program_that_ends_with_another_status_is_recorded_all_the_same(

@@ -1,5 +1,6 @@
 """[[chart]]: each kind on known numbers, what it is split into, and what is said where there is nothing."""
 
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import vl_convert
 
 from assay.analysis import median, median_interval
+from assay.analysis.intervals import distribution_band
 from assay.experiment import parse
 from assay.plan.types import PlannedTrial
 from assay.report.charts import figures
@@ -166,8 +168,54 @@ def test_where_all_trials_are_alike_in_that_nothing_is_marked(drawn: dict[str, f
         steps, marks = curve_of(figure, series)
         assert len(steps) == 13
         assert marks == []
-    assert figure.note == ""
+    assert "unperturbed" not in figure.note
     assert '"at"' not in str(figure.specification())
+
+
+def banded(report: Report) -> dict[str, list[tuple[float, float, float]]]:
+    """Return the share and the ends of the band at each step, by series, of those curves that have one."""
+    (figure,) = (figure for figure in figures(report) if figure.kind == "distribution")
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for row in figure.rows:
+        if "low" in row:
+            found.setdefault(row["series"], []).append((row["share"], row["low"], row["high"]))
+    assert ("Band:" in figure.note) == bool(found)
+    specification = figure.specification()
+    altair.Chart.from_dict(specification, validate=True)
+    complete = {**specification, "width": 400, "datasets": {"rows": list(figure.rows)}}
+    picture = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
+    assert picture.count('aria-roledescription="area mark container"') == len(found)
+    return found
+
+
+def of_subjects(*subjects: str, blocks: int = 12) -> Report:
+    text = experiment_text(f"subject = {json.dumps(subjects)}", trial="mix = { find = 100 }", blocks=blocks)
+    return example_report(text, lambda trial: {"throughput": 1.0 + trial.block})
+
+
+def test_a_curve_of_independent_trials_has_a_band() -> None:
+    bands = banded(of_subjects("noop", "std_map_mutex", "tbb_hash_map", blocks=400))
+    assert len(bands) == 3
+    half = distribution_band(400) + 1 / 400  # every other trial is drawn
+    for share, low, high in bands["noop"]:
+        assert (low, high) == pytest.approx((max(0, share - half), min(1, share + half)), abs=1e-5)
+
+
+def test_more_curves_than_can_be_told_apart_have_no_bands_unless_each_has_a_plane() -> None:
+    assert not banded(of_subjects("noop", "std_map_mutex", "tbb_hash_map", "bt_map"))
+    assert len(banded(of_subjects("noop", *(f"map_{number}" for number in range(12))))) == 13
+
+
+def test_trials_that_depend_on_each_other_have_no_band() -> None:
+    report = of_subjects("noop", "std_map_mutex")
+    first, *others = report.trials
+    series = str(first.levels["subject"])
+    again = replace(first, id=1000, ordinal=1000)
+    elsewhere = replace(first, ran_on="another host")
+    for trials in ([first, again, *others], [elsewhere, *others]):
+        bands = banded(replace(report, trials=trials))
+        assert len(bands) == 1
+        assert series not in bands
 
 
 def test_a_filter_leaves_some_levels() -> None:

@@ -4,6 +4,7 @@ import altair
 import pytest
 import vl_convert
 
+from assay.analysis.intervals import distribution_band
 from assay.experiment import Experiment
 from assay.experiment.sensitivity import CONFIGURATION, NOTHING, PERTURBED, sensitive
 from assay.plan.types import PlannedTrial
@@ -43,10 +44,26 @@ def test_each_thing_perturbed_has_a_curve_with_the_unperturbed_system_on_it() ->
             assert [(row["at"], row["share"]) for row in rows if "at" in row] == [(25, 0.5)]
         (alone,) = {row["value"] for row in figure.rows if row["series"] == NOTHING}
         assert alone == 25
+        assert not any("low" in row for row in figure.rows)  # four curves
     specification = drawn[0].specification()
     altair.Chart.from_dict(specification, validate=True)
     complete = {**specification, "width": 400, "datasets": {"rows": list(drawn[0].rows)}}
     assert "share of configurations" in vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
+
+
+def test_few_curves_have_bands() -> None:
+    perturb = PERTURB.replace("environment = 4096", "environment = false")
+    text = experiment_text('subject = ["noop", "other"]', perturb, trial="mix = { find = 100 }")
+    (figure, _) = (
+        figure
+        for figure in figures(example_report(text, metrics, changed=asked))
+        if figure.section == "trials"
+    )
+    bands = [row for row in figure.rows if "low" in row]
+    assert {row["series"] for row in bands} == {NOTHING, "everything"}
+    half = distribution_band(4)
+    assert all(row["high"] == pytest.approx(min(1, row["share"] + half)) for row in bands)
+    assert "Band:" in figure.note
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])

@@ -3,12 +3,12 @@
 Each function says which columns of the table `rows` it draws.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.report.charts import alt, style
 from assay.report.charts.axes import Across, Up
-from assay.report.charts.drawn import Specification
+from assay.report.charts.drawn import Row, Specification
 from assay.report.charts.style import Series
 
 TO_TRIAL = "'trial.html#' + datum.trial"
@@ -16,6 +16,7 @@ TO_CONDITION = "'#condition-' + datum.condition"
 TO_CAMPAIGN = "isValid(datum.campaign) ? '../campaign-' + datum.campaign + '/index.html' : ''"
 
 HEIGHT = 240  # of a chart's plane, pixels
+BAND_OPACITY = 0.12
 ENDS = {"low": "95% from", "high": "to"}
 
 
@@ -113,17 +114,19 @@ def lines(
 def cumulative(
     up: Up,
     series: Series,
+    rows: Sequence[Row],
     of: Literal["trials", "configurations"] = "trials",
-    *,
-    marked: bool = False,
 ) -> Specification:
     """Draw distributions as cumulative curves: the share of all that have at most each value.
 
-    Columns: series, value, share, trial (of a trial). If `marked`, rows with `at` instead of a value mark the
-    unperturbed system on the curve: at, share, trial, trials (their number).
+    Columns: series, value, share, trial (of a trial), low and high (of a band around the curve). Rows with
+    `at` instead of a value mark the unperturbed system on the curve: at, share, trial, trials (their number).
     """
+    marked, banded = (any(column in row for row in rows) for column in ("at", "low"))
     title = f"share of {of}"
     legend = {} if of == "trials" else style.LINES  # without points, the legend has to show lines
+    if banded:
+        legend = {**legend, "symbolOpacity": 1}  # not that of the band
     base = table(
         TO_TRIAL if of == "trials" else "",
         y=alt.Y("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
@@ -138,10 +141,14 @@ def cumulative(
             **series.by("strokeDash", **legend)
         ),
     ]
+    if banded:
+        band = values.transform_filter("isValid(datum.low)")
+        area = band.mark_area(interpolate="step-after", opacity=BAND_OPACITY)
+        layers.insert(0, area.encode(y=alt.Y("low:Q", title=title), y2="high:Q"))
     about = {"series": series.title}
     shows = clickable if of == "trials" else tooltip
     if of == "trials":
-        numbers = {"value": up.what, "share": "share", "trial": "trial"}
+        numbers = {"value": up.what, "share": "share", **(ENDS if banded else {}), "trial": "trial"}
         marks = curve.transform_filter("isValid(datum.trial)").mark_point(filled=True, size=22, opacity=0.9)
         layers.append(marks.encode(**series.by("shape"), **shows(about, numbers)))
     if marked:

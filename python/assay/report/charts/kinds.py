@@ -28,14 +28,17 @@ from assay.report.charts.panels import (
     Condition,
     Panels,
     in_order,
+    independent,
     of_hosts,
     quartiles,
     steps,
     summary,
+    with_band,
 )
 from assay.report.charts.style import ONE, Series
 from assay.report.metrics import measured
 
+BAND = "Band: with 95% confidence it holds the whole distribution."
 GAP = 0.3  # between the bars or boxes of two levels, a share of their distance
 
 
@@ -182,8 +185,12 @@ def _curve(drawing: Drawing, condition: Condition) -> Iterator[Row]:
     values, series = condition.values(drawing.chart.x), drawing.of(condition)
     unperturbed = in_order([value for value in values if value[1].unperturbed])
     curve = [value for value in values if not value[1].unperturbed]
-    for value, share, trial in steps(curve or values):
-        yield {"series": series, "value": value, "share": share, "trial": trial}
+    drawn, curves = curve or values, 1 if drawing.series.apart else len(drawing.series.names)
+    rows = [
+        {"series": series, "value": value, "share": share, "trial": trial}
+        for value, share, trial in steps(drawn)
+    ]
+    yield from with_band(rows, len(drawn), curves) if independent(drawn) else rows
     if curve and unperturbed:
         at, typical = unperturbed[(len(unperturbed) - 1) // 2]
         share = sum(value <= at for value, _ in curve) / len(curve)
@@ -197,6 +204,7 @@ def of_curves(rows: Sequence[Row], metric: str, conditions: Sequence[Condition])
     between = every - counted - len({row["trial"] for row in rows if row.get("value") is not None} - {None})
     return noted(
         f"{between} trials between those drawn are left out; the shares count all." * bool(between),
+        BAND * any("low" in row for row in rows),
         f"Curves: trials in perturbed configurations. Large hollow: median of the {counted} unperturbed."
         * bool(counted),
     )
@@ -205,7 +213,7 @@ def of_curves(rows: Sequence[Row], metric: str, conditions: Sequence[Condition])
 def _cumulative(drawing: Drawing, rows: Sequence[Row]) -> Specification:
     values = numbers(rows, "value", "at")
     up = drawing.up(drawing.chart.x, values, log=min(values) > 0, zero=False)
-    return cumulative(up, drawing.series, marked=any("at" in row for row in rows))
+    return cumulative(up, drawing.series, rows)
 
 
 KINDS: Mapping[

@@ -12,8 +12,9 @@ from assay.report.charts import alt
 from assay.report.charts.axes import Up
 from assay.report.charts.chart import draw
 from assay.report.charts.drawings import HEIGHT, TO_TRIAL, clickable, cumulative, table
-from assay.report.charts.drawn import Figure, Row, Specification, numbers, titled, together
-from assay.report.charts.panels import Panels, clock, cut, thinned
+from assay.report.charts.drawn import Figure, Row, Specification, noted, numbers, titled, together
+from assay.report.charts.kinds import BAND
+from assay.report.charts.panels import Panels, clock, cut, thinned, with_band
 from assay.report.charts.style import GREY, ONE, SIDES, Series, to_dict
 from assay.report.metrics import measured
 
@@ -73,7 +74,12 @@ def _configurations(panels: Panels) -> list[Figure]:
         " Large hollow: where the unperturbed system lies."
     )
     figures = [
-        Figure("configurations", titled("Distribution over configurations", condition.levels), rows, note)
+        Figure(
+            "configurations",
+            titled("Distribution over configurations", condition.levels),
+            rows,
+            noted(note, BAND * any("low" in row for row in rows)),
+        )
         for condition in panels.report.configurations
         if (rows := list(_curves(condition, panels)))
     ]
@@ -83,7 +89,7 @@ def _configurations(panels: Panels) -> list[Figure]:
         what = measured(panels.experiment, panels.report.analysis.metric)
         up = Up.sharing(what, values, log=min(values) > 0, zero=False)
         series = panels.levels.only({row["series"] for row in rows})
-        return cumulative(up, series, "configurations", marked=any("at" in row for row in rows))
+        return cumulative(up, series, rows, "configurations")
 
     return together(figures, specification)
 
@@ -92,8 +98,11 @@ def _curves(condition: ConditionSensitivity, panels: Panels) -> Iterator[Row]:
     for perturbed, medians in condition.medians.items():
         series = {"series": panels.names[panels.factor][perturbed]}
         curve = [(median, place / len(medians)) for place, median in enumerate(medians, start=1)]
-        for value, share in [(medians[0], 0.0), *curve] if curve else []:
-            yield {**series, "value": value, "share": share}
+        steps = [(medians[0], 0.0), *curve] if curve else []
+        rows = [{**series, "value": value, "share": share} for value, share in steps]
+        # Several hosts run the same configurations.
+        independent = panels.report.analysis.hosts is None
+        yield from with_band(rows, len(medians), len(condition.medians)) if independent else rows
         if curve and perturbed != NOTHING and condition.unperturbed is not None:
             at = condition.unperturbed
             yield {**series, "at": at, "share": bisect_right(medians, at) / len(medians)}

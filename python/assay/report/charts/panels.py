@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.analysis import ConditionSummary
-from assay.analysis.intervals import median, median_interval
+from assay.analysis.intervals import distribution_band, median, median_interval
 from assay.plan.types import Level
 from assay.report.charts.axes import drawable
 from assay.report.charts.drawn import Row
@@ -26,6 +26,7 @@ INHERITED = {
     *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
 }
 STEPS = 200  # at most in one cumulative curve
+BANDS = 3  # at most in one plane: more that overlap cannot be told apart
 
 FAULTS, SWITCHES = "Page faults per million operations", "Context switches per million operations"
 MEMORY = "Peak resident memory (MiB)"
@@ -222,6 +223,28 @@ def steps(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, floa
     kept = sorted({0, len(ordered) - 1, *range(every - 1, len(ordered), every)}) if ordered else []
     curve = [(ordered[place][0], (place + 1) / len(ordered), ordered[place][1].id) for place in kept]
     return [(curve[0][0], 0.0, None), *curve] if curve else []
+
+
+def with_band(curve: Sequence[Row], values: int, curves: int) -> Sequence[Row]:
+    """Return the steps of a cumulative curve with the 95% band of the distribution: columns low and high.
+
+    Args:
+        curve: the steps, of independent values.
+        values: their number.
+        curves: number of curves in the plane; if they are more than BANDS, there is no band.
+    """
+    if not curve or curves > BANDS:
+        return curve
+    half = distribution_band(values) + (ceil(values / STEPS) - 1) / values  # with what `steps` leaves out
+    return [
+        {**step, "low": max(0, step["share"] - half), "high": min(1, step["share"] + half)} for step in curve
+    ]
+
+
+def independent(values: Sequence[tuple[float, StoredTrial]]) -> bool:
+    """Tell whether each trial is the only one of its block, and all are of one host."""
+    blocks = {trial.block for _, trial in values}
+    return len(blocks) == len(values) and len({trial.ran_on for _, trial in values}) == 1
 
 
 def in_order(values: Sequence[tuple[float, StoredTrial]]) -> list[tuple[float, StoredTrial]]:

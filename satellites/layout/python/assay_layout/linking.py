@@ -5,8 +5,10 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from assay.layout.link import RECORD, link_again
-from assay_layout.program import Image, symbol
+from assay.errors import AssayError
+from assay.layout.link import RECORD, is_older, link_again
+from assay.words import printable
+from assay_layout.program import Image, read_image, symbol
 
 Places = list[tuple[str, int]]
 """Procedures and their addresses, in the order of addresses."""
@@ -40,9 +42,24 @@ class Recorded:
 
     @classmethod
     def beside(cls, program: Path, folder: Path) -> "Recorded | None":
-        """Return the recorded link of a program; None if there is none."""
+        """Return the recorded link of a program; None if there is none.
+
+        Raises:
+            AssayError: it is of another build of the program.
+            CannotStartError: the link failed.
+        """
         record = program.absolute().with_name(program.name + RECORD)
-        return cls(record, folder / "inputs") if record.is_file() else None
+        if not record.is_file():
+            return None
+        recorded, again = cls(record, folder / "inputs"), folder / "again"
+        if not is_older(record, program):
+            recorded._link(again, [])
+            if _sizes(again) == _sizes(program):
+                return recorded
+        raise AssayError(
+            f"{printable(str(record))}: is of another build of {printable(program.name)}; record the link"
+            " when you build it (-Wl,--reproduce), or remove this file"
+        )
 
     def at_places(self, places: Places, image: Image, output: Path, *, gaps: bool) -> None:
         """Link it with its procedures in the order of these places, or with their gaps as well.
@@ -94,7 +111,7 @@ class Recorded:
 
 def symbol_order(places: Places) -> str:
     """Return what `ld.lld --symbol-ordering-file` reads: a symbol on each line."""
-    return "".join(f"{symbol(name)}\n" for name, _ in places)
+    return "".join(f"{symbol(name)}\n" for name, _ in places if not name.startswith("."))
 
 
 def linker_script(places: Places, image: Image, *, gaps: bool) -> str:
@@ -114,7 +131,7 @@ def linker_script(places: Places, image: Image, *, gaps: bool) -> str:
     lines = []
     for name, address in places:
         function = symbol(name)
-        if name.startswith("."):  # a section of the linker's own
+        if name.startswith("."):  # a section of the linker's own, such as .plt
             continue
         # From a symbol on: lld takes a number for an address, and GNU ld for a distance in the section.
         place = f". = MAX(., {_BEGIN} + {address - first:#x}); " if gaps else ""
@@ -135,3 +152,8 @@ def _sections(function: str, functions: Container[str]) -> str:
     if f"{function}.cold" not in functions:
         names.append(f".text.unlikely.{function}")
     return " ".join(names)
+
+
+def _sizes(program: Path) -> dict[str, int]:
+    """Return the sizes of a program's procedures."""
+    return {each.name: each.size for each in read_image(program).procedures}

@@ -117,7 +117,7 @@ def search(by: Search, output: Path) -> Found:
     """Compare all optimisers, and link the best layout to `output` if the link of the program was recorded.
 
     Raises:
-        AssayError: a trace cannot be read.
+        AssayError: a trace cannot be read, or the recorded link is of another build of the program.
         CannotStartError: a link failed.
     """
     confirmed = by.judged_by != by.trace

@@ -22,7 +22,9 @@ _EXECUTED = 0x4
 class Procedure:
     """Code with a name: a function, or all of a section that has no function, such as .plt.
 
-    A linker can move those that are in a section .text or .text.NAME.
+    If clang gave each basic block a section (-fbasic-block-sections=all), it is a basic block.
+
+    A linker can move functions, but not those in .init and .fini.
 
     Attributes:
         source: the file that it was compiled from, as the compiler names it, if it is known in that file
@@ -120,7 +122,9 @@ def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Pr
         kind = symbol["st_info"]["type"]
         if kind == "STT_FILE":  # of the local symbols that follow
             source = symbol.name
-        if symbol["st_shndx"] == "SHN_UNDEF" or kind not in {"STT_FUNC", "STT_GNU_IFUNC"}:
+        # The first block of a function is the function itself.
+        block = kind == "STT_NOTYPE" and ".__part." in symbol.name
+        if symbol["st_shndx"] == "SHN_UNDEF" or not (block or kind in {"STT_FUNC", "STT_GNU_IFUNC"}):
             continue
         # One function may have several names: the one that says the most bytes, of these the first.
         local = symbol["st_info"]["bind"] == "STB_LOCAL"
@@ -135,7 +139,7 @@ def _procedures(symbols: SymbolTableSection, sections: list[Section]) -> list[Pr
         if not inside:
             found_procedures.append((-1, Procedure(section.name, begin, end - begin, movable=False)))
             continue
-        movable = section.name == ".text" or section.name.startswith(".text.")
+        movable = section.name not in {".init", ".fini"}
         for address, following in zip(inside, [*inside[1:], end], strict=True):
             size, number, name, known_in = sizes[address]
             # Without a size, as some in assembly are, it reaches to the next one.
