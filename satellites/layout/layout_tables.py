@@ -7,6 +7,7 @@ needs. `ties` draws docs/ties.svg.
 
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ import numpy as np
 import vl_convert
 
 from assay.report.charts import alt
+from assay_layout.linking import Recorded
+from assay_layout.program import read_image
+from assay_layout.recording import record
 from assay_layout.simulator import Cache, simulate
 from assay_layout.statistics import errors, fitted_line
 from harness import run_parts
@@ -45,7 +49,7 @@ def main() -> None:
     def summary() -> None:
         _summary(runs)
 
-    run_parts([table_2, summary, ties])
+    run_parts([table_2, figure_8, padding, summary, ties])
 
 
 def table_2() -> None:
@@ -76,6 +80,61 @@ def table_2() -> None:
 
 def _row(name: str, cycles: float, widths: tuple[float, float]) -> None:
     print(f"  {name:16} {cycles:.3f}   {widths[0]:6.1%}   {widths[1]:6.1%}")
+
+
+def figure_8() -> None:
+    """Print how much closer to their line medians over random layouts are than one layout is (figure 8).
+
+    What lines of one procedure do to each other is the same in all layouts. A program with a procedure that is
+    larger than the cache, as Lua's and tcc's, has medians that are not smooth either.
+    """
+    _make_traces()
+    factors = np.linspace(0.5, 1.5, 33)
+    print("\nresiduals from a line over 33 factors of expansion, in cycles for an instruction")
+    print("  program   one layout   medians of 128   times (goal: at most 0.20)")
+    for program in ("lua", "tcc", "x86"):
+        trace = _trace(program)
+        one = simulate(trace, "linked", Cache(), seed=0, layouts=len(factors), expands=1).cycles
+        medians = np.array(
+            [
+                np.median(simulate(trace, "random", Cache(), seed=0, layouts=128, expansion=factor).cycles)
+                for factor in factors
+            ]
+        )
+        spreads = [float(np.std(fitted_line(factors, values).residuals)) for values in (one, medians)]
+        print(
+            f"  {program:8} {spreads[0]:11.4f} {spreads[1]:16.4f} {spreads[1] / spreads[0]:7.2f}", flush=True
+        )
+
+
+def padding() -> None:
+    """Print misses where code is expanded in the simulator, and where it is by gaps that are really linked.
+
+    Gaps leave procedures as they are, so that the two agree in kind only, not in number.
+    """
+    _make_traces()
+    program = _trace("lua").with_suffix("")
+    image, cache = read_image(program), Cache()
+    print("\nLua: misses in 1,000 instructions by factor of expansion")
+    print("  factor   all code, simulated   gaps, simulated   gaps, linked and recorded anew")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        recorded = Recorded.beside(program, folder)
+        assert recorded is not None
+        for factor in (1, 1.0625, 1.125, 1.1875, 1.25, 1.3125, 1.375, 1.4375, 1.5):
+            begin = min(each.address for each in image.procedures)
+            places = [
+                (each.name, begin + round((each.address - begin) * factor / 16) * 16)
+                for each in image.procedures
+            ]
+            recorded.at_places(places, image, folder / "padded", gaps=True)
+            record(read_image(folder / "padded"), [], folder / "padded.trace")
+            found = (
+                simulate(_trace("lua"), "linked", cache, seed=0, expansion=factor),
+                simulate(_trace("lua"), "placed", cache, seed=0, places=[places]),
+                simulate(folder / "padded.trace", "linked", cache, seed=0),
+            )
+            print(f"  {factor:<8} " + "   ".join(f"{each.miss_rates[0]:17.1f}" for each in found), flush=True)
 
 
 def _summary(runs: int) -> None:
