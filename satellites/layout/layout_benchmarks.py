@@ -5,8 +5,6 @@ PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_benchmarks.py PA
 Both need what satellites/layout/tools/programs needs, and `orders` llvm-bolt if it is to be compared.
 """
 
-import shutil
-import subprocess
 import tempfile
 import time
 from dataclasses import replace
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from layout_tables import PROGRAMS
+from ordered import NOISE, by_bolt
 
 from assay_layout.linking import LLD_ORDERS, Recorded
 from assay_layout.optimising import Search, places_of
@@ -24,7 +23,6 @@ from harness import figure, run_parts
 
 PASSES = 9
 LAYOUTS = 20
-NOISE = 0.1
 OPTIMISER = "lines"
 COMPARISONS = 500
 HERE = Path(__file__).parent
@@ -82,16 +80,21 @@ def orders() -> None:
             assert recorded is not None
             for title, word in LLD_ORDERS.items():
                 linked = by.by_lld(recorded, word, PASSES, folder / "theirs")
-                theirs[title] = float(np.median(by.placed(by.judged_by, linked).misses[:, 0]))
-            bolted = _by_bolt(recorded, name, folder)
-            if bolted is not None:
-                theirs["BOLT"] = bolted
+                theirs[title] = float(np.median(by.judged("placed", places=linked).misses[:, 0]))
+            why = by_bolt(by, recorded, "BOLT", folder, folder / "bolted")
+            if why:
+                print(why)
+            else:
+                record(read_image(folder / "bolted"), ["other"], folder / "bolted.trace")
+                theirs["BOLT"] = float(
+                    simulate(folder / "bolted.trace", "linked", cache, seed=0).misses[0, 0]
+                )
             for seed in range(PASSES):
                 by = replace(by, seed=seed)
-                best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).misses[:, 0]))
-                places = by.drawn(OPTIMISER, 1, first=best, addresses=1).details["addresses"]
-                recorded.at_places(places, read_image(program), folder / "ours", gaps=True)
-                ours.append(float(by.placed(by.judged_by, [places_of(folder / "ours")]).misses[0, 0]))
+                best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).made_for))
+                linked_as = folder / "ours"
+                recorded.at_places(by.places(OPTIMISER, best), read_image(program), linked_as, gaps=True)
+                ours.append(float(by.judged("placed", places=[places_of(linked_as)]).misses[0, 0]))
         random = float(np.median(by.judged("random", LAYOUTS).misses[:, 0]))
         theirs["random"] = random
         theirs["the better of lld's"] = min(theirs[title] for title in LLD_ORDERS)
@@ -106,39 +109,6 @@ def _seconds(trace: Path, scheme: str, layouts: int, seed: int, **more: float) -
     began = time.monotonic()
     simulate(trace, scheme, Cache(), seed=seed, layouts=layouts, **more)
     return time.monotonic() - began
-
-
-def _by_bolt(recorded: Recorded, name: str, folder: Path) -> float | None:
-    """Return the misses of a program's other input as BOLT orders its functions; None if it cannot.
-
-    It gets a profile of its own, by its instrumentation, and moves whole functions alone.
-    """
-    bolt = next(
-        (
-            path
-            for version in range(30, 14, -1)
-            if (path := shutil.which(f"/usr/lib/llvm-{version}/bin/llvm-bolt"))
-        ),
-        None,
-    )
-    if bolt is None:
-        print("BOLT is not installed: apt-get install bolt-22")
-        return None
-    program, profiled, bolted = (folder / name for name in ("relocatable", "instrumented", "bolted"))
-    recorded.with_relocations(program)
-    profile = folder / "bolt.fdata"
-    commands: list[list[str | Path]] = [
-        [bolt, program, "-instrument", f"--instrumentation-file={profile}", "-o", profiled],
-        [profiled],
-        [bolt, program, f"-data={profile}", "-reorder-functions=cdsort", "-o", bolted],
-    ]
-    for command in commands:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode:
-            print(f"{name}: BOLT cannot order it: {done.stderr[-200:]}")
-            return None
-    record(read_image(bolted), ["other"], folder / "bolted.trace")
-    return float(simulate(folder / "bolted.trace", "linked", Cache(), seed=0).misses[0, 0])
 
 
 def main() -> None:

@@ -85,8 +85,8 @@ def _row(name: str, cycles: float, widths: tuple[float, float]) -> None:
 def figure_8() -> None:
     """Print how much closer to their line medians over random layouts are than one layout is (figure 8).
 
-    What lines of one procedure do to each other is the same in all layouts. A program with a procedure that is
-    larger than the cache, as Lua's and tcc's, has medians that are not smooth either.
+    What lines of one procedure do to each other is the same in all layouts. A program with a procedure that
+    is larger than the cache, as Lua and tcc have, has medians that are not smooth either.
     """
     _make_traces()
     factors = np.linspace(0.5, 1.5, 33)

@@ -340,6 +340,7 @@ json answer(const request& asked) {
       asked.trace.empty() ? asked.unrecorded : layout::read_trace(asked.trace);
   const drawer drawn(asked, recorded);
   json layouts = json::array();
+  json made_for = json::array();
   std::vector<double> miss_rates;
   std::vector<double> second_miss_rates;
   std::vector<double> memory;
@@ -355,6 +356,9 @@ json answer(const request& asked) {
         layout::replay(recorded, last, caches, asked.expands ? 0.5 + share : asked.expansion);
     const costs cost = cost_of(counted, std::max<std::uint64_t>(recorded.instructions, 1));
     layouts.push_back({counted.first, counted.second, cost.cycles_per_instruction});
+    if (!asked.profiled.empty()) {
+      made_for.push_back(layout::replay(drawn.profiled(), last, caches, asked.expansion).first);
+    }
     miss_rates.push_back(cost.miss_rate);
     second_miss_rates.push_back(cost.second_miss_rate);
     memory.push_back(cost.memory_cycles);
@@ -364,6 +368,9 @@ json answer(const request& asked) {
                {"outside", recorded.outside},
                {"build_id", recorded.build_id},
                {"layouts", layouts}};
+  if (!asked.profiled.empty()) {
+    details["made_for"] = {{"instructions", drawn.profiled().instructions}, {"misses", made_for}};
+  }
   if (asked.explained != 0) details.update(explained(asked, recorded, last));
   if (asked.addresses) {
     for (const std::uint32_t each : layout::order_of(last)) {

@@ -251,7 +251,7 @@ def optimise(
         return
     image, trace, cache = _given(program, trace, cache)
     by = Search(program, trace, confirm or trace, cache, layouts, noise, seed)
-    _check_build(image, by.judged("linked", 1), by.judged_by)
+    _check_build(image, by.judged("linked"), by.judged_by)
     linked_as = Path(f"{program.name}.optimised")
     found = search(by, linked_as)
     drawn_by = f"{found.best}, noise {noise:g}, seed {seed}, layout {found.number}"

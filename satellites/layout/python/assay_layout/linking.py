@@ -61,18 +61,28 @@ class Recorded:
             " when you build it (-Wl,--reproduce), or remove this file"
         )
 
-    def at_places(self, places: Places, image: Image, output: Path, *, gaps: bool) -> None:
+    def at_places(
+        self, places: Places, image: Image, output: Path, *, gaps: bool, relocations: bool = False
+    ) -> None:
         """Link it with its procedures in the order of these places, or with their gaps as well.
+
+        Args:
+            places: of the procedures.
+            image: the program as it was linked.
+            output: the program.
+            gaps: whether each begins where it has its place, or as soon as it can.
+            relocations: whether the program keeps what BOLT needs.
 
         Raises:
             CannotStartError: the link failed.
         """
         if gaps:
             self.folder.with_name("script").write_text(linker_script(places, image, gaps=True))
-            self._link(output, ["-T", "../script"])
+            options = ["-T", "../script"]
         else:
             self.folder.with_name("order").write_text(symbol_order(places))
-            self._link(output, ["--symbol-ordering-file=../order", "--no-warn-symbol-ordering"])
+            options = ["--symbol-ordering-file=../order", "--no-warn-symbol-ordering"]
+        self._link(output, [*options, "--emit-relocs"] if relocations else options)
 
     def by_lld(self, word: str, calls: Sequence[tuple[str, str, int]], output: Path) -> None:
         """Link it in the order that lld finds by a call graph.
@@ -96,14 +106,6 @@ class Recorded:
                 "--no-warn-symbol-ordering",
             ],
         )
-
-    def with_relocations(self, output: Path) -> None:
-        """Link it as it was, with the relocations that BOLT needs.
-
-        Raises:
-            CannotStartError: the link failed.
-        """
-        self._link(output, ["--emit-relocs"])
 
     def _link(self, output: Path, options: Sequence[str]) -> None:
         link_again(self.record, self.folder, output.absolute(), options, show_output=print)

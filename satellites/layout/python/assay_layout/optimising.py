@@ -1,6 +1,6 @@
 """Compares orders of a program's procedures, and finds the best one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,21 +47,21 @@ class Search:
     noise: float
     seed: int
 
-    def judged(self, scheme: str, layouts: int, **more: Any) -> Simulation:
-        """Return the cost of layouts in the trace by which they are judged."""
+    def judged(self, scheme: str, layouts: int = 1, **more: Any) -> Simulation:
+        """Return the cost of layouts in the trace by which they are judged, and in that of the profile."""
+        if self.judged_by != self.trace:
+            more["profiled"] = str(self.trace.absolute())
         return simulate(self.judged_by, scheme, self.cache, seed=self.seed, layouts=layouts, **more)
 
-    def drawn(self, name: str, layouts: int, **more: Any) -> Simulation:
-        """Return the cost of layouts of an optimiser in the trace for which it makes them."""
+    def drawn(self, name: str, layouts: int = 1, **more: Any) -> Simulation:
+        """Return the cost of layouts of an optimiser."""
         scheme, parameters = OPTIMISERS[name]
-        noise = {"noise": self.noise}
-        return simulate(
-            self.trace, scheme, self.cache, seed=self.seed, layouts=layouts, **parameters, **noise, **more
-        )
+        return self.judged(scheme, layouts, **parameters, noise=self.noise, **more)
 
-    def placed(self, trace: Path, layouts: Sequence[Places]) -> Simulation:
-        """Return the cost of a trace where procedures have these places."""
-        return simulate(trace, "placed", self.cache, seed=self.seed, places=layouts)
+    def places(self, name: str, number: int = 0) -> Places:
+        """Return where an optimiser puts procedures in one of its layouts."""
+        found: Places = self.drawn(name, first=number, addresses=1).details["addresses"]
+        return found
 
     def by_lld(self, recorded: Recorded, word: str, layouts: int, linked: Path) -> list[Places]:
         """Return where procedures are in orders that lld finds.
@@ -120,43 +120,34 @@ def search(by: Search, output: Path) -> Found:
         AssayError: a trace cannot be read, or the recorded link is of another build of the program.
         CannotStartError: a link failed.
     """
-    confirmed = by.judged_by != by.trace
-    answers = {"random": by.judged("random", by.layouts)}
-    profiled = {"profiled": str(by.trace.absolute())} if confirmed else {}
-    # Chosen by the trace that it was made for. If misses are counted in another one, that confirms it.
-    made = {}
-    for name, (scheme, parameters) in OPTIMISERS.items():
-        answers[name] = by.judged(scheme, by.layouts, **parameters, **profiled, noise=by.noise)
-        made[name] = by.drawn(name, by.layouts) if confirmed else answers[name]
     with Temporary("assay-layout-") as temporary:
         recorded = Recorded.beside(by.program, temporary.folder)
+        answers = {"random": by.judged("random", by.layouts)}
+        answers |= {name: by.drawn(name, by.layouts) for name in OPTIMISERS}
         theirs = {}
-        for name, word in LLD_ORDERS.items() if recorded else ():
-            assert recorded is not None
-            theirs[name] = by.by_lld(recorded, word, min(by.layouts, LLD_DRAWN), temporary.folder / "linked")
-            answers[name] = by.placed(by.judged_by, theirs[name])
-            made[name] = by.placed(by.trace, theirs[name]) if confirmed else answers[name]
-        best = min(made, key=lambda name: float(made[name].misses[:, 0].min()))
-        number = int(np.argmin(made[best].misses[:, 0]))
+        if recorded:
+            for name, word in LLD_ORDERS.items():
+                linked, number = temporary.folder / "linked", min(by.layouts, LLD_DRAWN)
+                theirs[name] = by.by_lld(recorded, word, number, linked)
+                answers[name] = by.judged("placed", places=theirs[name])
+        # Chosen by the trace that it was made for. If misses are counted in another one, that confirms it.
+        best = min([*OPTIMISERS, *theirs], key=lambda name: float(answers[name].made_for.min()))
+        number = int(np.argmin(answers[best].made_for))
         gaps = best in OPTIMISERS and OPTIMISERS[best][0] != "pettis_hansen"
-        places = (
-            theirs[best][number]
-            if best in theirs
-            else by.drawn(best, 1, first=number, addresses=1).details["addresses"]
-        )
+        places = theirs[best][number] if best in theirs else by.places(best, number)
         really = None
         if recorded:
             recorded.at_places(places, read_image(by.program), output, gaps=gaps)
-            really = float(by.placed(by.judged_by, [places_of(output)]).miss_rates[0])
+            really = float(by.judged("placed", places=[places_of(output)]).miss_rates[0])
     return Found(
-        linked=float(by.judged("linked", 1).miss_rates[0]),
+        linked=float(by.judged("linked").miss_rates[0]),
         answers=answers,
         best=best,
         number=number,
-        drawn=len(made[best].misses),
+        drawn=len(answers[best].misses),
         places=places,
         gaps=gaps,
-        made_for=float(made[best].miss_rates[number]),
+        made_for=float(answers[best].made_for[number]),
         judged=float(answers[best].miss_rates[number]),
         really=really,
     )

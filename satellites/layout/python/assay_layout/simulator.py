@@ -64,6 +64,14 @@ class Simulation:
         rates: NDArray[np.float64] = self.misses[:, 0] / self.instructions * 1000
         return rates
 
+    @cached_property
+    def made_for(self) -> NDArray[np.float64]:
+        """Return those misses in the trace from which the profile came, by layout."""
+        if "made_for" not in self.details:
+            return self.miss_rates
+        found = self.details["made_for"]
+        return np.array(found["misses"], dtype=np.float64) / found["instructions"] * 1000
+
 
 def simulate(
     trace: Path | None, scheme: str, cache: Cache, *, seed: int, layouts: int = 1, **more: Any
