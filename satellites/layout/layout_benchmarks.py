@@ -5,6 +5,7 @@ PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_benchmarks.py PA
 Both need what satellites/layout/tools/programs needs, and `orders` llvm-bolt if it is to be compared.
 """
 
+import subprocess
 import tempfile
 import time
 from dataclasses import replace
@@ -31,7 +32,7 @@ PLACE = HERE.parents[1] / "build" / "layout"
 
 def replay() -> None:
     """Print how fast a trace is recorded, replayed and compared."""
-    #    subprocess.run([HERE / "tools" / "programs"], check=True)
+    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
     image, trace = read_image(PLACE / "lua"), PLACE / "lua.trace"
     with tempfile.TemporaryDirectory() as folder:
         recording, replaying, comparing = [], [], []
@@ -63,11 +64,11 @@ def replay() -> None:
 
 def orders() -> None:
     """Print the misses of our best layout beside lld's and BOLT's orders, for another input than theirs."""
-    #    subprocess.run([HERE / "tools" / "programs"], check=True)
+    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
     cache = Cache()
     print(
-        f"\nmisses in {cache}, really linked, another input; ours is the best of {LAYOUTS} for the input"
-        " of the profile; theirs have weights with noise, too"
+        f"\nmisses in {cache}, really linked, another input. Ours is the best of {LAYOUTS} for the"
+        " input of the profile; lld's orders also use noisy weights."
     )
     ratios: dict[str, list[float]] = {}
     for name in PROGRAMS:
@@ -91,7 +92,7 @@ def orders() -> None:
                 )
             for seed in range(PASSES):
                 by = replace(by, seed=seed)
-                best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).made_for))
+                best = int(np.argmin(by.drawn(OPTIMISER, LAYOUTS).made_for.cycles))
                 linked_as = folder / "ours"
                 recorded.at_places(by.places(OPTIMISER, best), read_image(program), linked_as, gaps=True)
                 ours.append(float(by.judged("placed", places=[places_of(linked_as)]).misses[0, 0]))

@@ -58,13 +58,12 @@ def table_2() -> None:
         "estimated cycles for an instruction, and the widths of intervals of 90%: a measurement, a comparison"
     )
     _make_traces()
-    factors = np.linspace(0.5, 1.5, FACTORS)
     together = np.zeros(DRAWS)
     levels = []
     random = np.random.default_rng(1)
     for program in PROGRAMS:
-        cycles = simulate(_trace(program), "linked", Cache(), seed=0, layouts=FACTORS, expands=1).cycles
-        line = fitted_line(factors, cycles)
+        drawn = simulate(_trace(program), "linked", Cache(), seed=0, layouts=FACTORS, expands=1)
+        cycles, line = drawn.cycles, fitted_line(drawn.factors, drawn.cycles)
         wrong = errors(cycles, line.residuals, line.at_one)
         _row(program, line.at_one, (wrong.measurement, wrong.comparison))
         levels.append(np.log(line.at_one))
@@ -85,23 +84,24 @@ def _row(name: str, cycles: float, widths: tuple[float, float]) -> None:
 def figure_8() -> None:
     """Print how much closer to their line medians over random layouts are than one layout is (figure 8).
 
-    What lines of one procedure do to each other is the same in all layouts. A program with a procedure that
+    Conflicts within one procedure are the same in all layouts. A program with a procedure that
     is larger than the cache, as Lua and tcc have, has medians that are not smooth either.
     """
     _make_traces()
-    factors = np.linspace(0.5, 1.5, 33)
     print("\nresiduals from a line over 33 factors of expansion, in cycles for an instruction")
     print("  program   one layout   medians of 128   times (goal: at most 0.20)")
     for program in ("lua", "tcc", "x86"):
         trace = _trace(program)
-        one = simulate(trace, "linked", Cache(), seed=0, layouts=len(factors), expands=1).cycles
+        one = simulate(trace, "linked", Cache(), seed=0, layouts=33, expands=1)
         medians = np.array(
             [
                 np.median(simulate(trace, "random", Cache(), seed=0, layouts=128, expansion=factor).cycles)
-                for factor in factors
+                for factor in one.factors
             ]
         )
-        spreads = [float(np.std(fitted_line(factors, values).residuals)) for values in (one, medians)]
+        spreads = [
+            float(np.std(fitted_line(one.factors, values).residuals)) for values in (one.cycles, medians)
+        ]
         print(
             f"  {program:8} {spreads[0]:11.4f} {spreads[1]:16.4f} {spreads[1] / spreads[0]:7.2f}", flush=True
         )

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from assay_layout.linking import LLD_ORDERS, Recorded
-from assay_layout.optimising import OPTIMISERS, Search
+from assay_layout.optimising import OPTIMISERS, Search, has_gaps
 from assay_layout.program import read_image
 from assay_layout.simulator import Cache
 
@@ -38,8 +38,7 @@ def main() -> None:
             drawn = by.judged("permuted", addresses=1).details["addresses"]
             recorded.at_places(drawn, read_image(program), output, gaps=False)
         elif order in OPTIMISERS:
-            gaps = OPTIMISERS[order][0] != "pettis_hansen"
-            recorded.at_places(by.places(order), read_image(program), output, gaps=gaps)
+            recorded.at_places(by.places(order), read_image(program), output, gaps=has_gaps(order))
         elif order in LLD_ORDERS:
             by.by_lld(recorded, LLD_ORDERS[order], 1, output)
         elif order in BOLT_ORDERS:

@@ -15,6 +15,7 @@ from assay.analysis.sensitivity import (
     pathological,
     relative,
     sensitivity,
+    spread_ratio,
 )
 
 logarithms = st.integers(-500, 500).map(lambda hundredths: hundredths / 100)
@@ -285,3 +286,18 @@ def test_worse_is_below_a_bound_or_above_it() -> None:
     assert (high.count, high.probability) == (1, 0.2)
     assert high.interval.low < 0.2 < high.interval.high
     assert low.interval.high == pytest.approx(1 - 0.025 ** (1 / 5))
+
+
+def test_a_ratio_of_spreads_is_covered_in_95_of_100_cases() -> None:
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(400):
+        interval = spread_ratio(2 * rng.standard_normal(30), 5 + rng.standard_normal(50))
+        assert interval is not None
+        covered += interval.low <= 2 <= interval.high
+    assert covered >= 0.93 * 400
+
+
+def test_equal_or_few_values_have_no_ratio_of_spreads() -> None:
+    assert spread_ratio([1.0] * 9, [1.0, 2, 3, 4, 5, 6]) is None
+    assert spread_ratio([1.0, 2, 3, 4, 5], [1.0, 2, 3, 4, 5, 6]) is None

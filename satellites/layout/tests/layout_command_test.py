@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tarfile
 from io import BytesIO
 from pathlib import Path
@@ -110,7 +111,7 @@ def test_layouts_move_the_misses_of_this_program_and_the_linked_one_is_among_the
     assert misses["linked"] > 50 * misses["median"]
     assert answer["comparison_error_percent"] >= answer["measurement_error_percent"] > 0
     assert "more than 9" in run("measure", program, "--layouts", "100")
-    expanded = run("measure", program, "--expand", "--layouts", "21")
+    expanded = run("measure", program, "--expand", "--layouts", "512")
     assert "fitted line" in expanded
     spike = re.search(r"--expansion (\S+)", expanded)
     assert spike is not None
@@ -196,6 +197,99 @@ def test_functions_of_one_name_have_places_of_their_own(linker: str, tmp_path: P
     }
     assert [found[name] - found["part3"] for name in ("part1", "part2", "main")] == [0x200, 0x440, 0x1000]
     subprocess.run([tmp_path / "program"], check=True)
+
+
+@pytest.mark.parametrize("linker", ["GNU ld", "lld"])
+def test_a_function_that_all_files_know_is_told_from_one_of_its_name(linker: str, tmp_path: Path) -> None:
+    (tmp_path / "part.c").write_text(
+        "static __attribute__((noinline)) int work(int x) { return x * 3 + x % 5; }\n"
+        "int part(int x) { return work(x) + 1; }\n"
+    )
+    (tmp_path / "main.c").write_text(
+        "__attribute__((noinline)) int work(int x) { return x * 7; }\n"
+        "int part(int);\n"
+        "int main(int count, char** words) { return part(count) + work(count) != 12; }\n"
+    )
+    subprocess.run(["gcc", "-O1", "-ffunction-sections", "-c", "part.c", "main.c"], cwd=tmp_path, check=True)
+    command = ["gcc", "main.o", "part.o", *(by_lld() if linker == "lld" else []), "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    image = read_image(tmp_path / "program")
+    of = {each.source: each.name for each in image.procedures if each.name.startswith("work")}
+    places = [(of[""], 0x1000), ("main", 0x1200), (of["part.c"], 0x1440)]
+    (tmp_path / "order.ld").write_text(linker_script(places, image, gaps=True))
+    subprocess.run([*command, "-Wl,-T,order.ld"], cwd=tmp_path, check=True)
+    found = {
+        each.source or each.name[:4]: each.address for each in read_image(tmp_path / "program").procedures
+    }
+    assert [found[name] - found["work"] for name in ("main", "part.c")] == [0x200, 0x440]
+    subprocess.run([tmp_path / "program"], check=True)
+
+
+def test_names_that_mean_something_to_a_linker_are_no_error(tmp_path: Path) -> None:
+    path = built(
+        tmp_path,
+        "-fopenmp",
+        source="""
+    int main(void) {
+      int sum = 0;
+      #pragma omp task shared(sum)
+      sum = 1;
+      #pragma omp taskwait
+      return sum != 1;
+    }""",
+        name="my program",
+    )
+    image = read_image(path)
+    (tmp_path / "order.ld").write_text(
+        linker_script([("a b*(c)", 0x1000), ("main", 0x1100)], image, gaps=True)
+    )
+    for options in ([], by_lld()):
+        again = [
+            "gcc",
+            "-fopenmp",
+            "my program.c",
+            "-ffunction-sections",
+            "-Wl,-T,order.ld",
+            *options,
+            "-o",
+            "again",
+        ]
+        subprocess.run(again, cwd=tmp_path, check=True)
+        subprocess.run([tmp_path / "again"], check=True)
+
+
+def test_a_procedure_that_falls_through_into_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = """
+    asm(".text; .globl short_one; .type short_one, @function; .size short_one, 4;"
+        "short_one: .rept 4000; nop; .endr; mov %edi, %eax; ret");
+    int short_one(int);
+    int main(int count, char** words) {
+      int sum = 0;
+      for (int i = 0; i < 1000; ++i) sum += short_one(i);
+      return sum != 499500;
+    }"""
+    path = built(tmp_path, source=source)
+    run("profile", path)
+    run("optimise", path, "--layouts", "6")
+
+
+def test_a_trace_confirms_only_if_it_is_another_one_of_this_build(program: Path) -> None:
+    assert "--confirm: is the trace of the profile" in refused(
+        "optimise", program, "--confirm", "program.trace"
+    )
+    built(program.parent, source=CONFLICT.replace("* 3", "* 7"), name="other")
+    run("profile", "./other")
+    assert "another build of the program" in refused("optimise", program, "--confirm", "other.trace")
+
+
+def test_an_order_is_written_whole_or_not_at_all(program: Path) -> None:
+    (program.parent / "folder.order.ld").mkdir()
+    assert "folder.order.ld" in refused("optimise", program, "--output", "folder.order")
+    assert not (program.parent / "folder.order").exists()
+    assert "name one in place of -" in refused("optimise", program, "--output", "-")
 
 
 def test_what_the_compiler_split_off_as_cold_comes_last(
@@ -523,10 +617,12 @@ def test_a_profile_of_callgrind_is_enough_for_an_order(
     assert "is not a profile of callgrind" in refused("optimise", path, "--callgrind", "text")
 
 
-@pytest.mark.parametrize("name", ["expansion", "ten-runs", "history"])
+@pytest.mark.parametrize("name", ["expansion", "ten-runs", "history", "sampling", "best-of", "table-2"])
 def test_each_experiment_runs_with_a_trace_of_this_program(name: str, program: Path) -> None:
     text = (Path(__file__).parents[1] / "experiments" / f"{name}.toml").read_text()
-    text = re.sub(r"\.\./\.\./\.\./build/layout/\w+\.trace", str(program.with_name("program.trace")), text)
+    text = re.sub(r"\.\./\.\./\.\./build/layout/[\w.]+\.trace", str(program.with_name("program.trace")), text)
+    text = re.sub(r"\.\./\.\./\.\./build/layout/\w+", str(program), text)
+    text = text.replace("../../../.venv/bin/assay", str(Path(sys.executable).with_name("assay")))
     text = text.replace("../../../build/release/bin/assay-layouts", str(programs.find("assay-layouts")))
     text = text.replace('build = "../tools/programs"\n', "").replace("layouts = 64", "layouts = 7")
     file = program.with_name(f"{name}.toml")
@@ -534,6 +630,7 @@ def test_each_experiment_runs_with_a_trace_of_this_program(name: str, program: P
     only = {
         "expansion": ["--only", "program=lua,compress", "--only", "expansion=0.5,1"],
         "history": ["--only", "noise=0,1"],
+        "best-of": ["--only", "k=1,8"],
     }.get(name, [])
     done = CliRunner().invoke(app, ["run", str(file), "--blocks", "1", "--anyway", "--no-page", *only])
     assert done.exit_code == 0, done.output  # every trial was valid

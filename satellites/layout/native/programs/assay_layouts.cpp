@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -68,6 +69,11 @@ struct request {
   bool calls = false;           // whether it has how often procedures called each other, with noise
   std::vector<std::map<std::string, std::uint64_t>>
       places;  // addresses, of each layout of `placed`
+
+  // Whether its layouts have gaps.
+  [[nodiscard]] bool gaps() const {
+    return how == scheme::without_conflicts || how == scheme::lines;
+  }
 };
 
 layout::cache_shape shape(const json_node& node, const char* bytes, const char* ways,
@@ -186,8 +192,27 @@ request parse(const json& object) {
     }
     if (found.places.empty()) layouts.refuse("must have a layout");
     found.layouts = found.places.size();
+    if (found.best_of != 1) given.named("best_of").refuse("goes without scheme placed");
   }
   return found;
+}
+
+// What costs follow from misses (Blackwell 1998, section 4.2).
+struct costs {
+  double miss_rate = 0;               // of the first cache, for an instruction
+  double second_miss_rate = 0;        // of the second, for an instruction
+  double memory_cycles = 0;           // for an instruction: 10 and 100 for a miss
+  double cycles_per_instruction = 0;  // 0.5, and 5 and 50 for a miss
+};
+
+costs cost_of(const layout::misses& counted, std::uint64_t instructions) {
+  const auto of = static_cast<double>(std::max<std::uint64_t>(instructions, 1));
+  const double first = static_cast<double>(counted.first) / of;
+  const double second = static_cast<double>(counted.second) / of;
+  return {.miss_rate = first,
+          .second_miss_rate = second,
+          .memory_cycles = 10 * first + 100 * second,
+          .cycles_per_instruction = 0.5 + 5 * first + 50 * second};
 }
 
 // Draws layouts by one scheme.
@@ -198,8 +223,9 @@ class drawer {
       other_ = layout::read_trace(asked.profiled);
       if (other_->build_id != recorded.build_id ||
           other_->procedures.size() != recorded.procedures.size()) {
-        throw assay::bad_request(asked.profiled + ": was recorded from another program than " +
-                                 asked.trace);
+        throw assay::bad_request(asked.profiled +
+                                 ": was recorded from another build of the program than " +
+                                 asked.trace + "; record both again");
       }
     }
     if (asked.history.sampled.one_in > 1) return;  // each layout has a profile of its own
@@ -209,20 +235,33 @@ class drawer {
     }
   }
 
+  // Of expansion: any in its part of 0.5 to 1.5, which has as many parts as there are layouts; the
+  // middle of it if nothing is drawn.
+  [[nodiscard]] double factor(std::uint64_t number) const {
+    constexpr std::size_t steps = std::size_t{1} << 30U;
+    const double within =
+        asked_.draws ? static_cast<double>(of(number).named("factor of expansion").choose(steps)) /
+                           static_cast<double>(steps)
+                     : 0.5;
+    return 0.5 + (static_cast<double>(number) + within) / static_cast<double>(asked_.layouts);
+  }
+
   // The trace from which the profile comes.
   [[nodiscard]] const layout::trace& profiled() const { return other_ ? *other_ : recorded_; }
 
-  // The layout with the fewest misses in that trace of as many as are drawn for one.
+  // Of `best_of` layouts, that with the least estimated cycles in that trace.
   [[nodiscard]] layout::addresses best(std::uint64_t number) const {
     const std::uint64_t first = asked_.first + number * asked_.best_of;
     layout::addresses found = draw(first);
     if (asked_.best_of == 1) return found;
-    std::uint64_t least = ~std::uint64_t{0};
+    double least = std::numeric_limits<double>::infinity();
     for (std::uint64_t i = 0; i < asked_.best_of; ++i) {
       layout::addresses next = draw(first + i);
-      const layout::misses counted = layout::replay(profiled(), next, asked_.caches);
-      if (counted.first >= least) continue;
-      least = counted.first;
+      const double cycles =
+          cost_of(layout::replay(profiled(), next, asked_.caches), profiled().instructions)
+              .cycles_per_instruction;
+      if (cycles >= least) continue;
+      least = cycles;
       found = std::move(next);
     }
     return found;
@@ -230,9 +269,7 @@ class drawer {
 
  private:
   [[nodiscard]] layout::addresses draw(std::uint64_t number) const {
-    const decisions drawn = asked_.draws
-                                ? decisions(assay::random::derive_seed(asked_.seed, number))
-                                : decisions::none();
+    const decisions drawn = of(number);
     switch (asked_.how) {
       case scheme::linked:
         return layout::as_linked(recorded_);
@@ -250,6 +287,12 @@ class drawer {
         break;
     }
     return layout::without_conflicts(recorded_, weights(drawn), asked_.caches.first, drawn);
+  }
+
+  // What is drawn for one layout.
+  [[nodiscard]] decisions of(std::uint64_t number) const {
+    return asked_.draws ? decisions(assay::random::derive_seed(asked_.seed, number))
+                        : decisions::none();
   }
 
   [[nodiscard]] std::vector<layout::edge> weights(const decisions& drawn) const {
@@ -291,23 +334,6 @@ class drawer {
   layout::line_profile lines_;
 };
 
-// What costs follow from misses (Blackwell 1998, section 4.2).
-struct costs {
-  double miss_rate = 0;               // of the first cache, for an instruction
-  double second_miss_rate = 0;        // of the second, for an instruction
-  double memory_cycles = 0;           // for an instruction: 10 and 100 for a miss
-  double cycles_per_instruction = 0;  // 0.5, and 5 and 50 for a miss
-};
-
-costs cost_of(const layout::misses& counted, std::uint64_t instructions) {
-  const double first = static_cast<double>(counted.first) / static_cast<double>(instructions);
-  const double second = static_cast<double>(counted.second) / static_cast<double>(instructions);
-  return {.miss_rate = first,
-          .second_miss_rate = second,
-          .memory_cycles = 10 * first + 100 * second,
-          .cycles_per_instruction = 0.5 + 5 * first + 50 * second};
-}
-
 json explained(const request& asked, const layout::trace& recorded,
                const layout::addresses& where) {
   const auto name = [&](std::uint32_t procedure) { return recorded.procedures[procedure].name; };
@@ -341,6 +367,7 @@ json answer(const request& asked) {
   const drawer drawn(asked, recorded);
   json layouts = json::array();
   json made_for = json::array();
+  json factors = json::array();
   std::vector<double> miss_rates;
   std::vector<double> second_miss_rates;
   std::vector<double> memory;
@@ -350,14 +377,16 @@ json answer(const request& asked) {
     last = drawn.best(i);
     layout::hierarchy caches = asked.caches;
     caches.seed = assay::random::derive_seed(asked.seed, ~(asked.first + i));
-    const double share =
-        static_cast<double>(i) / static_cast<double>(std::max<std::uint64_t>(asked.layouts - 1, 1));
-    const layout::misses counted =
-        layout::replay(recorded, last, caches, asked.expands ? 0.5 + share : asked.expansion);
-    const costs cost = cost_of(counted, std::max<std::uint64_t>(recorded.instructions, 1));
+    const double factor = asked.expands ? drawn.factor(i) : asked.expansion;
+    factors.push_back(factor);
+    const layout::misses counted = layout::replay(recorded, last, caches, factor);
+    const costs cost = cost_of(counted, recorded.instructions);
     layouts.push_back({counted.first, counted.second, cost.cycles_per_instruction});
     if (!asked.profiled.empty()) {
-      made_for.push_back(layout::replay(drawn.profiled(), last, caches, asked.expansion).first);
+      const layout::trace& from = drawn.profiled();
+      const layout::misses there = layout::replay(from, last, caches, asked.expansion);
+      made_for.push_back(
+          {there.first, there.second, cost_of(there, from.instructions).cycles_per_instruction});
     }
     miss_rates.push_back(cost.miss_rate);
     second_miss_rates.push_back(cost.second_miss_rate);
@@ -367,13 +396,21 @@ json answer(const request& asked) {
   json details{{"instructions", recorded.instructions},
                {"outside", recorded.outside},
                {"build_id", recorded.build_id},
-               {"layouts", layouts}};
+               {"layouts", layouts},
+               {"factors", factors}};
   if (!asked.profiled.empty()) {
-    details["made_for"] = {{"instructions", drawn.profiled().instructions}, {"misses", made_for}};
+    details["made_for"] = {{"instructions", drawn.profiled().instructions}, {"layouts", made_for}};
   }
   if (asked.explained != 0) details.update(explained(asked, recorded, last));
   if (asked.addresses) {
+    // Where there are gaps, only what is executed has a place of its own.
+    std::vector<char> shown(recorded.procedures.size(), asked.gaps() ? 0 : 1);
+    if (asked.gaps()) {
+      for (const std::uint32_t each : layout::executed_procedures(drawn.profiled()))
+        shown[each] = 1;
+    }
     for (const std::uint32_t each : layout::order_of(last)) {
+      if (shown[each] == 0) continue;
       details["addresses"].push_back({recorded.procedures[each].name, last[each]});
     }
   }

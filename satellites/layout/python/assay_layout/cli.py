@@ -139,7 +139,7 @@ def measure(
     assert interval is not None  # there are at least 6
     below, above = geometric_spread(rates)
     worse = float(np.mean(rates < linked.miss_rates[0]))
-    line = fitted_line(np.linspace(0.5, 1.5, layouts), drawn.cycles) if expand else None
+    line = fitted_line(drawn.factors, drawn.cycles) if expand else None
     wrong = errors(drawn.cycles, line.residuals if line else None, line.at_one if line else None)
     if as_json:
         print_json(
@@ -168,9 +168,8 @@ def measure(
         typer.echo(
             f"cycles for an instruction, estimated: {line.at_one:.3g} on the fitted line at a factor of 1"
         )
-        factors = np.linspace(0.5, 1.5, layouts)
-        spike = float(factors[np.argmax(line.residuals)])
-        typer.echo(f"  farthest above it at {spike:.4g}: see assay layout explain --expansion {spike:.4g}")
+        spike = float(drawn.factors[np.argmax(line.residuals)])
+        typer.echo(f"  farthest above it at {spike:.6g}: see assay layout explain --expansion {spike:.6g}")
     else:
         typer.echo(
             f"misses in 1,000 instructions: {middle:.3g} in the median"
@@ -225,8 +224,8 @@ def optimise(
 ) -> None:
     """Compare orders of a program's procedures, and write the best one.
 
-    Several optimisers order the procedures by what was recorded. What nothing speaks for or against is
-    drawn, so that each has a distribution, which is compared with that of random layouts. The best order of
+    Several optimisers order the procedures by what was recorded. Choices between equals are drawn at
+    random, so that each has a distribution, which is compared with that of random layouts. The best order of
     all is written: as a list of symbols, for `ld.lld --symbol-ordering-file`, and as a linker script, for
     GNU ld or lld. If the link was recorded, in PROGRAM.link.tar, lld's own optimisers are compared as well,
     and the program is linked in the best order as PROGRAM.optimised.
@@ -242,6 +241,10 @@ def optimise(
     from assay_layout.statistics import ratio
 
     written = output or Path(f"{program.name}.order")
+    if str(written) == "-":
+        raise AssayError("--output: two files are written, NAME and NAME.ld; name one in place of -")
+    for file in (written, _script(written)):
+        files.check_writable(file, "--output")
     if callgrind:
         if trace or confirm or cache or as_json:
             raise AssayError(
@@ -250,6 +253,8 @@ def optimise(
         _order_by_calls(program, callgrind, noise, seed, written)
         return
     image, trace, cache = _given(program, trace, cache)
+    if confirm and confirm.is_file() and confirm.samefile(trace):
+        raise AssayError("--confirm: is the trace of the profile; record another input, and name its trace")
     by = Search(program, trace, confirm or trace, cache, layouts, noise, seed)
     _check_build(image, by.judged("linked"), by.judged_by)
     linked_as = Path(f"{program.name}.optimised")
@@ -273,19 +278,24 @@ def optimise(
     random = found.answers["random"]
     typer.echo(_what_ran(random, image))
     typer.echo(f"simulated: a cache of {cache}; {counted(layouts, 'layout')} of each, seed {seed}")
-    typer.echo("misses in 1,000 instructions:\n")
+    typer.echo("misses in 1,000 instructions, and cycles for one:\n")
+    logs = {name: np.log(answer.misses[:, 0] + 1) for name, answer in found.answers.items()}
     rows = [
-        (name, *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
-         _range(ratio(answer.misses[:, 0] + 1, random.misses[:, 0] + 1)),
-         _range(spread_ratio(*(np.log(each.misses[:, 0] + 1) for each in (answer, random)))))
+        (
+            name,
+            *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
+            f"{np.median(answer.cycles):.3f}",
+            _range(ratio(np.exp(logs[name]), np.exp(logs["random"]))),
+            "" if name == "random" else _range(spread_ratio(logs[name], logs["random"])),
+        )
         for name, answer in found.answers.items()
-    ]  # fmt: skip
+    ]
     print_table(
-        ("order", "median", "least", "most", "times random, 95%", "times its spread"),
-        [*rows, ("as linked", f"{found.linked:.3g}", "", "", "", "")],
+        ("order", "median", "least", "most", "cycles", "times random, 95%", "spread, times"),
+        [*rows, ("as linked", f"{found.linked:.3g}", "", "", "", "", "")],
     )
     typer.echo("")
-    other = f" in what it was made for, {found.judged:.3g} in the other trace" if confirm else ""
+    other = f" with the input of the profile, {found.judged:.3g} with the other one" if confirm else ""
     typer.echo(f"best order: one of {found.drawn} by {found.best}, {found.made_for:.3g}{other}")
     middle = median_interval(random.miss_rates)
     assert middle is not None  # there are at least 6
@@ -295,31 +305,49 @@ def optimise(
         f" {found.judged / found.linked:.2f} times as linked"
     )
     if not confirm:
-        typer.echo("  It was chosen by the same input; --confirm says what it is worth for another one.")
+        typer.echo("  It was chosen by the same input; use --confirm to test it with another one.")
     typer.echo(said)
     if found.really is not None:
         typer.echo(f"linked: {linked_as}, {found.really:.3g}")
+        if abs(found.really - found.judged) > _NEARLY * found.judged:
+            typer.echo(
+                "  That is not what was simulated: only functions in sections of their own move"
+                " (-ffunction-sections),\n  and none is nearer to the next one than its alignment allows."
+            )
+    if min(found.judged, found.really or found.judged) >= found.linked:
+        typer.echo("The program as it was linked is no worse.")
+
+
+_NEARLY = 0.1
+"""By how much misses may differ from simulated ones, as a share, before a message says so."""
 
 
 def _range(interval: "Interval | None") -> str:
-    return f"{interval.low:.2f} to {interval.high:.2f}" if interval else ""
+    return f"{interval.low:.3g} to {interval.high:.3g}" if interval else ""
 
 
 def _write_orders(written: Path, image: "Image", places: "Places", drawn_by: str, *, gaps: bool) -> str:
     """Write a layout, for either linker, and return what was written, in words."""
     from assay_layout.linking import linker_script, symbol_order
 
-    script = Path(f"{written}.ld")
+    script = _script(written)
     said = f"{printable(image.path.name)}, build {image.build_id}; {drawn_by}"
-    without = " It was made with gaps, which the linker script has." if gaps else ""
-    files.write(written, f"# {said}.{without}\n{symbol_order(places)}")
-    files.write(script, f"/* {said} */\n{linker_script(places, image, gaps=gaps)}")
+    if any(".__part." in name for name, _ in places):
+        script.unlink(missing_ok=True)
+        also = "; a linker script cannot tell basic blocks apart"
+    else:
+        files.write(script, f"/* {said} */\n{linker_script(places, image, gaps=gaps)}")
+        also = f",\n  and {script}, for -Wl,-T,{script} by GNU ld or lld"
+    without = f" It was made with gaps, which {script.name} has." if gaps else ""
+    files.write(written, f"# {said}.{without}\n{symbol_order(places, image)}")
     if gaps:
         return f"written: {script}, for -Wl,-T,{script} by GNU ld or lld; {written} is without its gaps"
-    return (
-        f"written: {written}, for ld.lld --symbol-ordering-file={written},\n"
-        f"  and {script}, for -Wl,-T,{script} by GNU ld or lld"
-    )
+    return f"written: {written}, for ld.lld --symbol-ordering-file={written}{also}"
+
+
+def _script(order: Path) -> Path:
+    """Return the linker script beside a file with an order."""
+    return Path(f"{order}.ld")
 
 
 def _order_by_calls(program: Path, callgrind: Path, noise: float, seed: int, written: Path) -> None:

@@ -1,6 +1,7 @@
 """Links a program anew from its recorded link, in an order of ours or of lld's own."""
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -17,14 +18,14 @@ LLD_ORDERS: Mapping[str, str] = {"lld, hfsort": "hfsort", "lld, cdsort": "cdsort
 """Optimisers of lld's own, by the word of its option: that of Ottoni and Maher 2017, and the cache-directed
 sort of the authors of ext-TSP (Newell and Pupyrev 2018)."""
 
-_ALIGNED = 64
-"""The procedures of a script begin with a cache's line, so that they share lines as they were drawn."""
+_ALIGNED = 4096
+"""Where the section of a script begins: a multiple of each cache's line, so that lines are as simulated."""
 
 _ORDERED = ".text.ordered"
 """The section of the program that a script makes."""
 
 _BEGIN = "assay_ordered_begin"
-"""The symbol with which that begins."""
+"""The symbol at the beginning of that section."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Recorded:
 
     Attributes:
         record: the record, beside the program.
-        folder: where it is unpacked, and lld runs. It takes absolute paths as below this folder, so that
-            files of ours are named from here.
+        folder: where it is unpacked, and lld runs. It looks for absolute paths inside this folder, so
+            that files of ours are named from here.
     """
 
     record: Path
@@ -64,13 +65,13 @@ class Recorded:
     def at_places(
         self, places: Places, image: Image, output: Path, *, gaps: bool, relocations: bool = False
     ) -> None:
-        """Link it with its procedures in the order of these places, or with their gaps as well.
+        """Link it with its procedures in the order of these places, or at these places.
 
         Args:
             places: of the procedures.
             image: the program as it was linked.
             output: the program.
-            gaps: whether each begins where it has its place, or as soon as it can.
+            gaps: whether each begins at its place, or directly after the previous one.
             relocations: whether the program keeps what BOLT needs.
 
         Raises:
@@ -80,7 +81,7 @@ class Recorded:
             self.folder.with_name("script").write_text(linker_script(places, image, gaps=True))
             options = ["-T", "../script"]
         else:
-            self.folder.with_name("order").write_text(symbol_order(places))
+            self.folder.with_name("order").write_text(symbol_order(places, image))
             options = ["--symbol-ordering-file=../order", "--no-warn-symbol-ordering"]
         self._link(output, [*options, "--emit-relocs"] if relocations else options)
 
@@ -111,49 +112,78 @@ class Recorded:
         link_again(self.record, self.folder, output.absolute(), options, show_output=print)
 
 
-def symbol_order(places: Places) -> str:
+def symbol_order(places: Places, image: Image) -> str:
     """Return what `ld.lld --symbol-ordering-file` reads: a symbol on each line."""
-    return "".join(f"{symbol(name)}\n" for name, _ in places if not name.startswith("."))
+    fixed = _fixed(image)
+    names = dict.fromkeys(symbol(name) for name, _ in places if name not in fixed)
+    return "".join(f"{name}\n" for name in names)
 
 
 def linker_script(places: Places, image: Image, *, gaps: bool) -> str:
     """Return a script for GNU ld or lld, option -T, that puts procedures before all other code of a program.
 
     It finds those that gcc or clang gave a section of their own (-ffunction-sections). Of several functions
-    with one name, it finds those whose objects are called as their sources are.
+    with one name, it finds a static one if its object file has the name of its source file, and no other
+    file has.
 
     Args:
         places: of the procedures.
         image: the program.
-        gaps: whether each begins where it has its place, or as soon as it can.
+        gaps: whether each begins at its place, or directly after the previous one.
     """
+    fixed = _fixed(image)
+    stems: defaultdict[str, list[str]] = defaultdict(list)  # of the sources of functions with one name
+    for each in image.procedures:
+        if each.source:
+            stems[symbol(each.name)].append(_pattern(PurePath(each.source).stem))
     sources = {each.name: each.source for each in image.procedures}
-    named = Counter(symbol(name) for name, _ in places)
+    named = Counter(symbol(name) for name in sources)
     first = places[0][1] // _ALIGNED * _ALIGNED
     lines = []
     for name, address in places:
         function = symbol(name)
-        if name.startswith("."):  # a section of the linker's own, such as .plt
+        if name in fixed:
             continue
         # From a symbol on: lld takes a number for an address, and GNU ld for a distance in the section.
         place = f". = MAX(., {_BEGIN} + {address - first:#x}); " if gaps else ""
         sections = _sections(function, named)
-        stem = PurePath(sources.get(name, "")).stem
-        objects = ("*",) if named[function] == 1 else (f"{stem}.*", f"*[/:]{stem}.*")
-        lines.append(f"    {place}{' '.join(f'{each}({sections})' for each in objects)}\n")
+        if named[function] == 1:
+            found = f"*({' '.join(sections)})"
+        elif sources.get(name):
+            objects = _objects([_pattern(PurePath(sources[name]).stem)])
+            found = " ".join(f"{each}({' '.join(sections)})" for each in objects)
+        else:  # known to all files: it is in none of those that have one of their own
+            others = f"EXCLUDE_FILE({' '.join(_objects(stems[function]))})" if stems[function] else ""
+            found = f"*({' '.join(f'{others} {each}'.strip() for each in sections)})"
+        lines.append(f"    {place}{found}\n")
     all_lines = f"    HIDDEN({_BEGIN} = .);\n{''.join(lines)}"
     return f"SECTIONS {{\n  {_ORDERED} : ALIGN({_ALIGNED}) {{\n{all_lines}  }}\n}} INSERT BEFORE .text;\n"
 
 
-def _sections(function: str, functions: Container[str]) -> str:
-    """Return the names that compilers give the section of a function."""
+def _fixed(image: Image) -> set[str]:
+    """Return what a linker does not move, such as .plt."""
+    return {each.name for each in image.procedures if not each.movable}
+
+
+def _objects(stems: Sequence[str]) -> list[str]:
+    """Return patterns of the object files of sources: plain ones, those in folders, and those in archives."""
+    return [pattern for stem in stems for pattern in (f"{stem}.*", f"*[/:]{stem}.*")]
+
+
+def _pattern(name: str) -> str:
+    """Return a pattern for a name, in which characters that mean something to linkers stand for any one."""
+    return re.sub(r"[^A-Za-z0-9_.$+-]", "?", name)
+
+
+def _sections(function: str, functions: Container[str]) -> list[str]:
+    """Return patterns of the names that compilers give the section of a function."""
     hot, dot, _ = function.partition(".cold")
     if dot:  # what a compiler split off as seldom run
-        return f".text.unlikely.{hot} .text.split.{hot}"
-    names = [f"{part}.{function}" for part in (".text", ".text.hot", ".text.startup", ".text.exit")]
+        return [f"{part}.{_pattern(hot)}" for part in (".text.unlikely", ".text.split")]
+    parts = [".text", ".text.hot", ".text.startup", ".text.exit"]
     if f"{function}.cold" not in functions:
-        names.append(f".text.unlikely.{function}")
-    return " ".join(names)
+        parts.append(".text.unlikely")
+    return [f"{part}.{_pattern(function)}" for part in parts]
 
 
 def _sizes(program: Path) -> dict[str, int]:

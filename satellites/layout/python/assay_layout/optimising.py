@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ LLD_DRAWN = 11
 
 @dataclass(frozen=True)
 class Search:
-    """What layouts are drawn by, and what they are judged by.
+    """The settings of a search.
 
     Attributes:
         program: the program.
@@ -46,6 +47,15 @@ class Search:
     layouts: int
     noise: float
     seed: int
+
+    @cached_property
+    def optimisers(self) -> list[str]:
+        """Return the names of the optimisers that suit the program.
+
+        Basic blocks of one function are in sections of one name, which a linker script cannot tell apart.
+        """
+        blocks = any(".__part." in each.name for each in read_image(self.program).procedures)
+        return [name for name in OPTIMISERS if not (blocks and has_gaps(name))]
 
     def judged(self, scheme: str, layouts: int = 1, **more: Any) -> Simulation:
         """Return the cost of layouts in the trace by which they are judged, and in that of the profile."""
@@ -77,8 +87,9 @@ class Search:
         """
         found = []
         for number in range(layouts):
-            noise = {"noise": self.noise, "first": number}
-            answer = simulate(self.trace, "linked", self.cache, seed=self.seed, calls=1, **noise)
+            answer = simulate(
+                self.trace, "linked", self.cache, seed=self.seed, calls=1, first=number, noise=self.noise
+            )
             recorded.by_lld(word, answer.details["calls"], linked)
             found.append(places_of(linked))
         return found
@@ -86,7 +97,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a search. All misses are in 1,000 instructions.
+    """The result of a search. All misses are in 1,000 instructions.
 
     Attributes:
         linked: the misses as the program was linked.
@@ -123,7 +134,7 @@ def search(by: Search, output: Path) -> Found:
     with Temporary("assay-layout-") as temporary:
         recorded = Recorded.beside(by.program, temporary.folder)
         answers = {"random": by.judged("random", by.layouts)}
-        answers |= {name: by.drawn(name, by.layouts) for name in OPTIMISERS}
+        answers |= {name: by.drawn(name, by.layouts) for name in by.optimisers}
         theirs = {}
         if recorded:
             for name, word in LLD_ORDERS.items():
@@ -131,9 +142,9 @@ def search(by: Search, output: Path) -> Found:
                 theirs[name] = by.by_lld(recorded, word, number, linked)
                 answers[name] = by.judged("placed", places=theirs[name])
         # Chosen by the trace that it was made for. If misses are counted in another one, that confirms it.
-        best = min([*OPTIMISERS, *theirs], key=lambda name: float(answers[name].made_for.min()))
-        number = int(np.argmin(answers[best].made_for))
-        gaps = best in OPTIMISERS and OPTIMISERS[best][0] != "pettis_hansen"
+        best = min([*by.optimisers, *theirs], key=lambda name: float(answers[name].made_for.cycles.min()))
+        number = int(np.argmin(answers[best].made_for.cycles))
+        gaps = has_gaps(best)
         places = theirs[best][number] if best in theirs else by.places(best, number)
         really = None
         if recorded:
@@ -147,10 +158,15 @@ def search(by: Search, output: Path) -> Found:
         drawn=len(answers[best].misses),
         places=places,
         gaps=gaps,
-        made_for=float(answers[best].made_for[number]),
+        made_for=float(answers[best].made_for.miss_rates[number]),
         judged=float(answers[best].miss_rates[number]),
         really=really,
     )
+
+
+def has_gaps(name: str) -> bool:
+    """Return whether the layouts of an optimiser have gaps, so that they need a linker script."""
+    return name in OPTIMISERS and OPTIMISERS[name][0] != "pettis_hansen"
 
 
 def places_of(program: Path) -> Places:

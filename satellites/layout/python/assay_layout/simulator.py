@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class Simulation:
         misses: by layout, of the first cache and of the second.
         cycles: by layout, estimated for an instruction: 0.5, 5 for a miss of the first cache, and 50 more if
             the second one misses, too (Blackwell 1998, section 4.2).
-        details: what else was asked for.
+        details: the rest of the result.
     """
 
     instructions: int
@@ -64,13 +64,21 @@ class Simulation:
         rates: NDArray[np.float64] = self.misses[:, 0] / self.instructions * 1000
         return rates
 
+    @property
+    def factors(self) -> NDArray[np.float64]:
+        """Return the factor of expansion of each layout."""
+        return np.array(self.details["factors"], dtype=np.float64)
+
     @cached_property
-    def made_for(self) -> NDArray[np.float64]:
-        """Return those misses in the trace from which the profile came, by layout."""
+    def made_for(self) -> "Simulation":
+        """Return what the trace costs from which the profile came; this one, if it is the same trace."""
         if "made_for" not in self.details:
-            return self.miss_rates
+            return self
         found = self.details["made_for"]
-        return np.array(found["misses"], dtype=np.float64) / found["instructions"] * 1000
+        layouts = np.array(found["layouts"], dtype=np.float64)
+        return replace(
+            self, instructions=found["instructions"], misses=layouts[:, :2], cycles=layouts[:, 2], details={}
+        )
 
 
 def simulate(
@@ -80,7 +88,7 @@ def simulate(
 
     Args:
         trace: what `assay layout profile` recorded; without one, `more` has `procedures` and `weights`.
-        scheme: `linked`, `permuted`, `random`, `pettis_hansen`, `conflicts` or `placed`.
+        scheme: as docs/README.md lists them.
         cache: the first one.
         seed: from which all is drawn.
         layouts: how many are drawn.

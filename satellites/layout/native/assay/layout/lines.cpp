@@ -23,7 +23,10 @@ void each_line(const trace& recorded, const std::vector<std::uint32_t>& first, s
   for (const std::uint32_t number : recorded.executed) {
     const block& here = recorded.blocks[number];
     if (!recorded.procedures[here.procedure].movable) continue;
-    const std::uint32_t last = (here.offset + std::max<std::uint32_t>(here.bytes, 1) - 1) / line;
+    // A block that falls through into the next procedure ends with its own.
+    const std::uint32_t end = std::min(here.offset + std::max<std::uint32_t>(here.bytes, 1),
+                                       std::max(recorded.procedures[here.procedure].bytes, 1U));
+    const std::uint32_t last = (end - 1) / line;
     for (std::uint32_t at = here.offset / line; at <= last; ++at) {
       const std::uint32_t found = first[here.procedure] + at;
       if (found == before) continue;
@@ -45,7 +48,10 @@ line_profile profile_lines(const trace& recorded, const cache_shape& cache, cons
     }
   }
   std::vector<std::uint64_t> executed(all.size());
-  each_line(recorded, first, cache.line, [&](std::uint32_t line) { ++executed[line]; });
+  std::uint64_t executions = 0;
+  each_line(recorded, first, cache.line, [&](std::uint32_t line) {
+    if (how.counts(executions++)) ++executed[line];
+  });
   std::vector<std::uint32_t> often(all.size());
   std::iota(often.begin(), often.end(), 0);
   std::ranges::sort(often, [&](std::uint32_t one, std::uint32_t other) {
@@ -55,6 +61,7 @@ line_profile profile_lines(const trace& recorded, const cache_shape& cache, cons
   often.resize(std::min(often.size(), most_lines));
 
   line_profile found;
+  found.executed = executed_procedures(recorded);
   std::vector<std::uint32_t> number(all.size(), no_number);
   for (const std::uint32_t line : often) {
     number[line] = static_cast<std::uint32_t>(found.lines.size());
@@ -65,12 +72,12 @@ line_profile profile_lines(const trace& recorded, const cache_shape& cache, cons
   const std::size_t most = std::size_t{2} * cache.bytes / cache.line;
   std::vector<std::uint16_t> recent;  // the last one at the end
   recent.reserve(most + 1);
-  std::uint64_t executions = 0;
+  executions = 0;
   each_line(recorded, first, cache.line, [&](std::uint32_t line) {
+    const bool counts = how.counts(executions++);
     const std::uint32_t here = number[line];
     if (here == no_number) return;
     const auto before = std::find(recent.rbegin(), recent.rend(), static_cast<std::uint16_t>(here));
-    const bool counts = how.counts(executions++);
     if (before != recent.rend()) {
       for (auto at = recent.rbegin(); counts && at != before; ++at) ++between[here * size + *at];
       recent.erase(before.base() - 1);
@@ -104,7 +111,7 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
   for (edge each : profile.edges) {
     const std::uint32_t one = profile.lines[each.a].procedure;
     const std::uint32_t other = profile.lines[each.b].procedure;
-    if (one == other) continue;  // they share a set wherever the procedure is, or never do
+    if (one == other) continue;  // their distance is the same wherever the procedure is
     if (r != 0) {
       each.weight =
           drawn.named("weight of " + name(each.a) + " and " + name(each.b)).noisy(each.weight, r);
@@ -116,7 +123,7 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
   }
   std::vector<std::uint32_t> procedures;
   for (std::uint32_t i = 0; i < lines.size(); ++i) {
-    if (!lines[i].empty()) procedures.push_back(i);
+    if (weight[i] > 0) procedures.push_back(i);
   }
   std::ranges::stable_sort(procedures, [&](std::uint32_t one, std::uint32_t other) {
     return weight[one] > weight[other];
@@ -160,10 +167,15 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
     for (const std::uint32_t each : procedures) moved = put(each) || moved;
   }
   std::vector<begin_at> placed;
+  std::vector<char> has_place(recorded.procedures.size());
   for (const std::uint32_t each : procedures) {
     placed.push_back({.procedure = each, .set = begin[each]});
+    has_place[each] = 1;
   }
-  return with_gaps(recorded, std::move(placed), {}, cache, drawn);
+  // What is executed seldom comes next, so that all that is executed is together in larger caches.
+  order seldom = profile.executed;
+  std::erase_if(seldom, [&](std::uint32_t each) { return has_place[each] != 0; });
+  return with_gaps(recorded, placed, seldom, cache, drawn);
 }
 
 }  // namespace assay::layout

@@ -15,32 +15,34 @@
 
 namespace assay::layout {
 
-// A line of the cache, if its procedure begins with one.
+// A piece of a procedure, as long as a line of the cache and counted from the procedure's begin.
 struct code_line {
   std::uint32_t procedure = 0;
-  std::uint32_t number = 0;  // from the begin of the procedure
+  std::uint32_t number = 0;
 };
 
 struct line_profile {
   std::vector<code_line> lines;
-  std::vector<edge> edges;  // between lines, by their index; a < b
+  std::vector<edge> edges;              // between lines, by their index; a < b
+  std::vector<std::uint32_t> executed;  // procedures, as they were linked
 };
 
 // The weight of two lines is how often one was executed between two executions of the other one:
-// the misses that a direct-mapped cache has if both are in one set and nothing else is. Counted are
-// the `most_lines` lines that are executed most often, and executions with at most twice as many
-// lines between them as the cache has.
+// the misses that a direct-mapped cache has if both are in one set and nothing else is. Only the
+// `most_lines` lines that are executed most often count, and only executions with at most twice as
+// many lines between them as the cache has. `how`: only every one_in-th execution counts, from
+// `offset` on, as a sampling profiler would see them.
 inline constexpr std::size_t most_lines = 4096;
-// Of these, only every one_in-th counts, from `offset` on, as a sampling profiler would see them.
 [[nodiscard]] line_profile profile_lines(const trace& recorded, const cache_shape& cache,
                                          const sampling& how = {});
 
-// Gives each procedure with lines in the profile the set to begin with in which it adds least to
-// the sum of weights of lines that share a set, those with the most weight first; then each anew,
-// beside all others, until none moves. Procedures stand in memory so that gaps are small. Those
-// without lines come last, as they were linked: if another input executes them, what is near is
-// what runs with them. Drawn: e^(rZ) for each weight (equation 1 of Blackwell 1998), which of equal
-// sets, and in which order procedures are placed anew.
+// Places procedures one after the other, those with the most weight first. Each begins with the set
+// of the cache where its lines conflict least: where the sum of weights of lines in one set grows
+// least. Then each is moved to a better set, until no move helps. In memory, gaps are small. What
+// is executed without a place fills gaps or comes next. The rest comes last, in the order in which
+// it was linked: neighbours in the source are likely to run together, if another input needs them.
+// Drawn: e^(rZ) for each weight (equation 1 of Blackwell 1998), which of equal sets, and in which
+// order procedures are moved.
 [[nodiscard]] addresses by_lines(const trace& recorded, const line_profile& profile,
                                  const cache_shape& cache, double r,
                                  const random::decisions& drawn);

@@ -394,42 +394,39 @@ addresses without_conflicts(const trace& recorded, const std::vector<edge>& edge
   return with_gaps(recorded, all.all(), the_rest(recorded, all.have_places(), drawn), cache, drawn);
 }
 
-addresses with_gaps(const trace& recorded, std::vector<begin_at> placed, const order& fillers,
-                    const cache_shape& cache, const random::decisions& drawn) {
+addresses with_gaps(const trace& recorded, const std::vector<begin_at>& placed,
+                    const order& fillers, const cache_shape& cache,
+                    const random::decisions& drawn) {
   const std::uint64_t line = cache.line;
   const std::uint64_t sets = cache.sets();
   random::decision next = drawn.named("next of equal gaps");
+  std::vector<order> waiting(sets);  // by the set that they begin with
+  for (const begin_at& each : placed) waiting[each.set].push_back(each.procedure);
   addresses where(recorded.procedures.size());
   std::vector<char> has_place(recorded.procedures.size());
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
   std::uint64_t end = first_address;
-  while (!placed.empty()) {
-    const std::uint64_t from = aligned(end, line);
-    const auto gap = [&](const begin_at& each) {
-      return (each.set + sets - from / line % sets) % sets;
-    };
-    std::uint64_t least = sets;
-    for (const begin_at& each : placed) least = std::min(least, gap(each));
-    std::vector<std::size_t> equal;
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-      if (gap(placed[i]) == least) equal.push_back(i);
-    }
-    const std::size_t chosen = equal[next.choose(equal.size())];
-    const std::uint32_t procedure = placed[chosen].procedure;
-    placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(chosen));
-    where[procedure] = from + least * line;
+  const auto put = [&](std::uint32_t procedure, std::uint64_t here) {
+    where[procedure] = here;
     has_place[procedure] = 1;
-    gaps.emplace_back(end, where[procedure]);
-    end = where[procedure] + size_of(recorded, procedure);
+    return here + size_of(recorded, procedure);
+  };
+  for (std::size_t left = placed.size(); left != 0; --left) {
+    std::uint64_t here = aligned(end, line);
+    while (waiting[here / line % sets].empty()) here += line;
+    order& equal = waiting[here / line % sets];
+    std::swap(equal[next.choose(equal.size())], equal.back());
+    gaps.emplace_back(end, here);
+    end = put(equal.back(), here);
+    equal.pop_back();
   }
+  std::erase_if(gaps, [](const auto& each) { return each.second - each.first < alignment; });
   for (const std::uint32_t procedure : fillers) {
     const auto gap = std::ranges::find_if(gaps, [&](const auto& each) {
       return aligned(each.first, alignment) + size_of(recorded, procedure) <= each.second;
     });
-    if (gap == gaps.end()) continue;
-    where[procedure] = aligned(gap->first, alignment);
-    has_place[procedure] = 1;
-    gap->first = where[procedure] + size_of(recorded, procedure);
+    std::uint64_t& from = gap == gaps.end() ? end : gap->first;
+    from = put(procedure, aligned(from, alignment));
   }
   append(recorded, without(all_of(recorded), has_place), end, where);
   return where;

@@ -58,7 +58,7 @@ struct begin_at {
   std::uint32_t procedure = 0;
   std::uint64_t set = 0;
 };
-[[nodiscard]] addresses with_gaps(const trace& recorded, std::vector<begin_at> placed,
+[[nodiscard]] addresses with_gaps(const trace& recorded, const std::vector<begin_at>& placed,
                                   const order& fillers, const cache_shape& cache,
                                   const random::decisions& drawn);
 

@@ -57,6 +57,18 @@ std::vector<edge> profile(const trace& recorded, const history& how) {
   return edges_of(weights);
 }
 
+std::vector<std::uint32_t> executed_procedures(const trace& recorded) {
+  std::vector<char> is_executed(recorded.procedures.size());
+  for (const std::uint32_t number : recorded.executed) {
+    is_executed[recorded.blocks[number].procedure] = 1;
+  }
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < is_executed.size(); ++i) {
+    if (is_executed[i] != 0 && recorded.procedures[i].movable) found.push_back(i);
+  }
+  return found;
+}
+
 std::vector<edge> calls(const trace& recorded) {
   std::unordered_map<std::uint64_t, double> counts;
   std::uint32_t active = ~0U;

@@ -37,6 +37,9 @@ struct history {
 // a, then of b.
 [[nodiscard]] std::vector<edge> profile(const trace& recorded, const history& how);
 
+// Those movable procedures that were executed, in the order of addresses.
+[[nodiscard]] std::vector<std::uint32_t> executed_procedures(const trace& recorded);
+
 // How often `a` called or jumped to the begin of `b`, in the same order.
 [[nodiscard]] std::vector<edge> calls(const trace& recorded);
 

@@ -77,7 +77,9 @@ class image {
     if (address - here.address >= here.bytes) return std::nullopt;
     return block{.procedure = static_cast<std::uint32_t>(after - 1 - procedures_.begin()),
                  .offset = static_cast<std::uint32_t>(address - here.address),
-                 .bytes = static_cast<std::uint16_t>(told.bytes),
+                 // Code that falls through into the next procedure counts in this one.
+                 .bytes = static_cast<std::uint16_t>(
+                     std::min<std::uint64_t>(told.bytes, here.address + here.bytes - address)),
                  .instructions = static_cast<std::uint16_t>(told.instructions)};
   }
 
