@@ -291,7 +291,7 @@ def optimise(
         for name, answer in found.answers.items()
     ]
     print_table(
-        ("order", "median", "least", "most", "cycles", "times random, 95%", "spread, times"),
+        ("order", "median", "least", "most", "cycles", "times random, 95%", "spread, times random's"),
         [*rows, ("as linked", f"{found.linked:.3g}", "", "", "", "", "")],
     )
     typer.echo("")

@@ -77,10 +77,13 @@ line_profile profile_lines(const trace& recorded, const cache_shape& cache, cons
     const bool counts = how.counts(executions++);
     const std::uint32_t here = number[line];
     if (here == no_number) return;
-    const auto before = std::find(recent.rbegin(), recent.rend(), static_cast<std::uint16_t>(here));
-    if (before != recent.rend()) {
-      for (auto at = recent.rbegin(); counts && at != before; ++at) ++between[here * size + *at];
-      recent.erase(before.base() - 1);
+    std::size_t before = recent.size();
+    while (before != 0 && recent[before - 1] != here) --before;
+    if (before != 0) {
+      for (std::size_t at = before; counts && at < recent.size(); ++at) {
+        ++between[here * size + recent[at]];
+      }
+      recent.erase(recent.begin() + static_cast<std::ptrdiff_t>(before) - 1);
     } else if (recent.size() == most) {
       recent.erase(recent.begin());
     }
