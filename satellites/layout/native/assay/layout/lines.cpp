@@ -128,8 +128,8 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
   for (std::uint32_t i = 0; i < lines.size(); ++i) {
     if (weight[i] > 0) procedures.push_back(i);
   }
-  std::ranges::stable_sort(procedures, [&](std::uint32_t one, std::uint32_t other) {
-    return weight[one] > weight[other];
+  std::ranges::sort(procedures, [&](std::uint32_t one, std::uint32_t other) {
+    return std::pair(weight[other], one) < std::pair(weight[one], other);
   });
 
   constexpr std::uint64_t nowhere = ~std::uint64_t{0};
