@@ -211,7 +211,11 @@ def optimise(
     ] = 0.1,
     seed: SeedOption = 1,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the best order to it. Default: PROGRAM.order.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the best order to it, and the script to FILE.ld. Default: PROGRAM.order.",
+        ),
     ] = None,
     callgrind: Annotated[
         Path | None,
