@@ -1,8 +1,8 @@
 """Prints table 2 of Blackwell 1998, the summary of 10,000 runs of its section 4.4, and the orders of 4.5.
 
 PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_tables.py [PART...] [RUNS]; without them all
-parts, and 10,000 runs, in some minutes. `table-2` and `summary` need what satellites/layout/tools/programs
-needs. `ties` draws docs/ties.svg.
+parts, and 10,000 runs, in some minutes. All but `ties` need what satellites/layout/tools/programs needs. `ties`
+draws docs/ties.svg, and `table-2` docs/expansion.svg.
 """
 
 import subprocess
@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 import vl_convert
+from numpy.typing import NDArray
 
 from assay.report.charts import alt
 from assay_layout.linking import Recorded
 from assay_layout.program import read_image
 from assay_layout.recording import record
 from assay_layout.simulator import Cache, simulate
-from assay_layout.statistics import errors, fitted_line
+from assay_layout.statistics import Line, errors, fitted_line
 from harness import run_parts
 
 HERE = Path(__file__).parent
@@ -53,19 +54,24 @@ def main() -> None:
 
 
 def table_2() -> None:
-    """Print how wrong a single layout is, by program, from 512 factors of code expansion (section 4.2)."""
+    """Print how wrong a single layout is, by program, from 512 factors of code expansion (section 4.2).
+
+    It draws them with their fitted lines, too (figures 5 and 6), as docs/expansion.svg.
+    """
     print(
         "estimated cycles for an instruction, and the widths of intervals of 90%: a measurement, a comparison"
     )
     _make_traces()
     together = np.zeros(DRAWS)
     levels = []
+    panels = []
     random = np.random.default_rng(1)
     for program in PROGRAMS:
         drawn = simulate(_trace(program), "linked", Cache(), seed=0, layouts=FACTORS, expands=1)
         cycles, line = drawn.cycles, fitted_line(drawn.factors, drawn.cycles)
         wrong = errors(cycles, line.residuals, line.at_one)
         _row(program, line.at_one, (wrong.measurement, wrong.comparison))
+        panels.append(_expansion(f"{program}: {wrong.comparison:.0%}", drawn.factors, cycles, line))
         levels.append(np.log(line.at_one))
         # Each program draws its own factor.
         together += np.log1p(random.choice(line.residuals, DRAWS) / line.at_one) / len(PROGRAMS)
@@ -75,6 +81,22 @@ def table_2() -> None:
     least, most = np.quantile(differences, [0.05, 0.95])
     _row("geometric mean", mean, (high - low, most - least))
     print(f"  the thesis, of SPECint95: {OF_THESIS}")
+    picture = alt.concat(*panels, columns=2, title="Widths of intervals of 90% of a comparison")
+    (HERE / "docs" / "expansion.svg").write_text(vl_convert.vegalite_to_svg(picture.to_json()))
+
+
+def _expansion(title: str, factors: NDArray[np.float64], cycles: NDArray[np.float64], line: Line) -> Any:
+    """Return the picture of cycles over factors of expansion, and of the line."""
+    rows = [
+        {"factor": factor, "cycles": value, "fitted": value - residual}
+        for factor, value, residual in zip(factors, cycles, line.residuals, strict=True)
+    ]
+    base = alt.Chart({"values": rows}).encode(x=alt.X("factor:Q", title="expansion").scale(zero=False))
+    axis = alt.Y("cycles:Q", title="cycles for an instruction").scale(zero=False)
+    return alt.layer(
+        base.mark_line(color=BLUE, strokeWidth=1).encode(y=axis),
+        base.mark_line(color="#EE6677", strokeWidth=1.5).encode(y="fitted:Q"),
+    ).properties(title=title, width=340, height=150)
 
 
 def _row(name: str, cycles: float, widths: tuple[float, float]) -> None:
