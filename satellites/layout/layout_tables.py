@@ -1,8 +1,8 @@
 """Prints table 2 of Blackwell 1998, the summary of 10,000 runs of its section 4.4, and the orders of 4.5.
 
 PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_tables.py [PART...] [RUNS]; without them all
-parts, and 10,000 runs, in some minutes. All but `ties` need what satellites/layout/tools/programs needs. `ties`
-draws docs/ties.svg, and `table-2` docs/expansion.svg.
+parts, and 10,000 runs, in some minutes. All but `ties` need what satellites/layout/tools/programs needs.
+`ties` draws docs/ties.svg, and `table-2` docs/expansion.svg.
 """
 
 import subprocess
