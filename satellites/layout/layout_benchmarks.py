@@ -5,14 +5,13 @@ PYTHONPATH=benchmarks .venv/bin/python satellites/layout/layout_benchmarks.py PA
 Both need what satellites/layout/tools/programs needs, and `orders` llvm-bolt if it is to be compared.
 """
 
-import subprocess
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import eight_programs
 import numpy as np
-from layout_tables import PROGRAMS
 from ordered import NOISE, by_bolt
 
 from assay_layout.linking import LLD_ORDERS, Recorded
@@ -26,14 +25,12 @@ PASSES = 9
 LAYOUTS = 20
 OPTIMISER = "lines"
 COMPARISONS = 500
-HERE = Path(__file__).parent
-PLACE = HERE.parents[1] / "build" / "layout"
 
 
 def replay() -> None:
     """Print how fast a trace is recorded, replayed and compared."""
-    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
-    image, trace = read_image(PLACE / "lua"), PLACE / "lua.trace"
+    eight_programs.make()
+    image, trace = read_image(eight_programs.FOLDER / "lua"), eight_programs.FOLDER / "lua.trace"
     with tempfile.TemporaryDirectory() as folder:
         recording, replaying, comparing = [], [], []
         for seed in range(PASSES):
@@ -64,17 +61,18 @@ def replay() -> None:
 
 def orders() -> None:
     """Print the misses of our best layout beside lld's and BOLT's orders, for another input than theirs."""
-    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
+    eight_programs.make()
     cache = Cache()
     print(
         f"\nmisses in {cache}, really linked, another input. Ours is the best of {LAYOUTS} for the"
         " input of the profile; lld's orders also use noisy weights."
     )
     ratios: dict[str, list[float]] = {}
-    for name in PROGRAMS:
-        program = PLACE / name
+    for name in eight_programs.NAMES:
+        program = eight_programs.FOLDER / name
+        judged_by = eight_programs.FOLDER / f"{name}.other.trace"
+        by = Search(program, program.with_suffix(".trace"), judged_by, cache, LAYOUTS, NOISE, 0)
         ours, theirs = [], {}
-        by = Search(program, PLACE / f"{name}.trace", PLACE / f"{name}.other.trace", cache, LAYOUTS, NOISE, 0)
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             recorded = Recorded.beside(program, folder)

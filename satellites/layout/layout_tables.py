@@ -5,7 +5,6 @@ parts, and 10,000 runs, in some minutes. All but `ties` need what satellites/lay
 `ties` draws docs/ties.svg, and `table-2` docs/expansion.svg.
 """
 
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import eight_programs
 import numpy as np
 import vl_convert
 from numpy.typing import NDArray
@@ -28,19 +28,16 @@ from harness import run_parts
 HERE = Path(__file__).parent
 FACTORS = 512
 DRAWS = 20_000
-PROGRAMS = ("compress", "jpeg", "lua", "lz4", "perl", "sqlite", "tcc", "x86")
 OF_THESIS = (
     "ijpeg .512 1.1%, li .603 16.7%, perl .800 18.8%, go .730 15.1%, compress .501 0.1%, m88ksim .729 20.0%,"
     " cc1 .891 7.2%, vortex .920 21.7%; geometric mean .691 3.7%"
 )
-
-
 SEEDS = 1000
 PLACES = {"D": (0, 1), "A": (1, 1), "B": (2, 2), "C": (2, 0)}
 """Procedures of the call graphs, and where they are drawn."""
 BLUE = "#4477AA"
 Edges = Sequence[tuple[str, str, int]]
-"""Of a call graph: two procedures, and how often one was entered from the other."""
+"""The edges of a call graph: two procedures, and how often one was entered from the other."""
 
 
 def main() -> None:
@@ -61,12 +58,12 @@ def table_2() -> None:
     print(
         "estimated cycles for an instruction, and the widths of intervals of 90%: a measurement, a comparison"
     )
-    _make_traces()
+    eight_programs.make()
     together = np.zeros(DRAWS)
     levels = []
     panels = []
     random = np.random.default_rng(1)
-    for program in PROGRAMS:
+    for program in eight_programs.NAMES:
         drawn = simulate(_trace(program), "linked", Cache(), seed=0, layouts=FACTORS, expands=1)
         cycles, line = drawn.cycles, fitted_line(drawn.factors, drawn.cycles)
         wrong = errors(cycles, line.residuals, line.at_one)
@@ -74,7 +71,7 @@ def table_2() -> None:
         panels.append(_expansion(f"{program}: {wrong.comparison:.0%}", drawn.factors, cycles, line))
         levels.append(np.log(line.at_one))
         # Each program draws its own factor.
-        together += np.log1p(random.choice(line.residuals, DRAWS) / line.at_one) / len(PROGRAMS)
+        together += np.log1p(random.choice(line.residuals, DRAWS) / line.at_one) / len(eight_programs.NAMES)
     mean = float(np.exp(np.mean(levels)))
     differences = np.exp(together[: DRAWS // 2] - together[DRAWS // 2 :])
     low, high = np.quantile(np.exp(together), [0.05, 0.95])
@@ -109,7 +106,7 @@ def figure_8() -> None:
     Conflicts within one procedure are the same in all layouts. A program with a procedure that
     is larger than the cache, as Lua and tcc have, has medians that are not smooth either.
     """
-    _make_traces()
+    eight_programs.make()
     print("\nresiduals from a line over 33 factors of expansion, in cycles for an instruction")
     print("  program   one layout   medians of 128   times (goal: at most 0.20)")
     for program in ("lua", "tcc", "x86"):
@@ -134,8 +131,8 @@ def padding() -> None:
 
     Gaps leave procedures as they are, so that the two agree in kind only, not in number.
     """
-    _make_traces()
-    program = _trace("lua").with_suffix("")
+    eight_programs.make()
+    program = eight_programs.FOLDER / "lua"
     image, cache = read_image(program), Cache()
     print("\nLua: misses in 1,000 instructions by factor of expansion")
     print("  factor   all code, simulated   gaps, simulated   gaps, linked and recorded anew")
@@ -161,7 +158,7 @@ def padding() -> None:
 
 def _summary(runs: int) -> None:
     """Print what history changes, in runs that draw all ties anew (section 4.4)."""
-    _make_traces()
+    eight_programs.make()
     for scheme in ("conflicts", "pettis_hansen"):
         without, with_history = (
             simulate(_trace("lua"), scheme, Cache(), seed=seed, layouts=runs, history=a).misses[:, 0]
@@ -240,12 +237,8 @@ def _shares(orders: Counter[str]) -> Any:
     ).properties(width=200, height={"step": 20})
 
 
-def _make_traces() -> None:
-    subprocess.run([HERE / "tools" / "programs"], check=True)  # noqa: S603
-
-
 def _trace(program: str) -> Path:
-    return HERE.parents[1] / "build" / "layout" / f"{program}.trace"
+    return eight_programs.FOLDER / f"{program}.trace"
 
 
 if __name__ == "__main__":

@@ -10,12 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from eight_programs import FOLDER
+
 from assay_layout.linking import LLD_ORDERS, Recorded
 from assay_layout.optimising import OPTIMISERS, Search, has_gaps
 from assay_layout.program import read_image
 from assay_layout.simulator import Cache
 
-BUILT = Path(__file__).resolve().parents[2] / "build" / "layout"
 NOISE = 0.1
 BOLT_ORDERS = {
     "BOLT": ["-reorder-functions=cdsort"],
@@ -27,7 +28,7 @@ BOLT_ORDERS = {
 def main() -> None:
     """Link one program."""
     order, name, seed, output = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
-    program, trace = BUILT / name, BUILT / f"{name}.trace"
+    program, trace = FOLDER / name, FOLDER / f"{name}.trace"
     by = Search(program, trace, trace, Cache(32768, 8, 64), 1, NOISE, seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

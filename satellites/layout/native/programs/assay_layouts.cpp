@@ -61,7 +61,7 @@ struct request {
   layout::hierarchy caches;
   std::uint64_t layouts = 1;
   std::uint64_t first = 0;    // the number of the first one
-  std::uint64_t best_of = 1;  // how many are drawn for each, of which the best one counts
+  std::uint64_t best_of = 1;  // each layout is the best of so many
   std::uint64_t seed = 0;
   bool draws = true;
   std::uint64_t explained = 0;  // how many conflicts are named
@@ -235,8 +235,8 @@ class drawer {
     }
   }
 
-  // Of expansion: any in its part of 0.5 to 1.5, which has as many parts as there are layouts; the
-  // middle of it if nothing is drawn.
+  // A factor of expansion. The range from 0.5 to 1.5 has as many parts as there are layouts, and
+  // each layout has a factor within its part: a drawn one, or the middle if nothing is drawn.
   [[nodiscard]] double factor(std::uint64_t number) const {
     constexpr std::size_t steps = std::size_t{1} << 30U;
     const double within =
@@ -249,7 +249,7 @@ class drawer {
   // The trace from which the profile comes.
   [[nodiscard]] const layout::trace& profiled() const { return other_ ? *other_ : recorded_; }
 
-  // Of `best_of` layouts, that with the least estimated cycles in that trace.
+  // Draws `best_of` layouts, and returns the one with the least estimated cycles in that trace.
   [[nodiscard]] layout::addresses best(std::uint64_t number) const {
     const std::uint64_t first = asked_.first + number * asked_.best_of;
     layout::addresses found = draw(first);

@@ -260,7 +260,8 @@ def optimise(
     if confirm and confirm.is_file() and confirm.samefile(trace):
         raise AssayError("--confirm: is the trace of the profile; record another input, and name its trace")
     by = Search(program, trace, confirm or trace, cache, layouts, noise, seed)
-    _check_build(image, by.judged("linked"), by.judged_by)
+    _check_build(image, by.linked, by.judged_by)
+    linked = float(by.linked.miss_rates[0])
     linked_as = Path(f"{program.name}.optimised")
     found = search(by, linked_as)
     drawn_by = f"{found.best}, noise {noise:g}, seed {seed}, layout {found.number}"
@@ -271,7 +272,7 @@ def optimise(
                 "program": str(program), "trace": str(trace), "judged_by": str(by.judged_by), "seed": seed,
                 "layouts": layouts,
                 "misses_per_1000": {
-                    "linked": found.linked,
+                    "linked": linked,
                     **{name: answer.miss_rates.tolist() for name, answer in found.answers.items()},
                 },
                 "best": {"scheme": found.best, "made_for": found.made_for, "judged": found.judged,
@@ -283,20 +284,20 @@ def optimise(
     typer.echo(_what_ran(random, image))
     typer.echo(f"simulated: a cache of {cache}; {counted(layouts, 'layout')} of each, seed {seed}")
     typer.echo("misses in 1,000 instructions, and cycles for one:\n")
-    logs = {name: np.log(answer.misses[:, 0] + 1) for name, answer in found.answers.items()}
+    misses = {name: answer.misses[:, 0] + 1 for name, answer in found.answers.items()}
     rows = [
         (
             name,
             *(f"{number(answer.miss_rates):.3g}" for number in (np.median, np.min, np.max)),
             f"{np.median(answer.cycles):.3f}",
-            _range(ratio(np.exp(logs[name]), np.exp(logs["random"]))),
-            "" if name == "random" else _range(spread_ratio(logs[name], logs["random"])),
+            _range(ratio(misses[name], misses["random"])),
+            "" if name == "random" else _range(spread_ratio(np.log(misses[name]), np.log(misses["random"]))),
         )
         for name, answer in found.answers.items()
     ]
     print_table(
         ("order", "median", "least", "most", "cycles", "times random, 95%", "spread, times random's"),
-        [*rows, ("as linked", f"{found.linked:.3g}", "", "", "", "", "")],
+        [*rows, ("as linked", f"{linked:.3g}", "", "", "", "", "")],
     )
     typer.echo("")
     other = f" with the input of the profile, {found.judged:.3g} with the other one" if confirm else ""
@@ -306,7 +307,7 @@ def optimise(
     typer.echo(
         f"  {found.judged / np.median(random.miss_rates):.2f} times the median of random layouts"
         f" ({found.judged / middle.high:.2f} to {found.judged / middle.low:.2f}),"
-        f" {found.judged / found.linked:.2f} times as linked"
+        f" {found.judged / linked:.2f} times as linked"
     )
     if not confirm:
         typer.echo("  It was chosen by the same input; use --confirm to test it with another one.")
@@ -318,7 +319,7 @@ def optimise(
                 "  That is not what was simulated: only functions in sections of their own move"
                 " (-ffunction-sections),\n  and none is nearer to the next one than its alignment allows."
             )
-    if min(found.judged, found.really or found.judged) >= found.linked:
+    if min(found.judged, found.really or found.judged) >= linked:
         typer.echo("The program as it was linked is no worse.")
 
 

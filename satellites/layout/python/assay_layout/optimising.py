@@ -57,6 +57,11 @@ class Search:
         blocks = any(".__part." in each.name for each in read_image(self.program).procedures)
         return [name for name in OPTIMISERS if not (blocks and has_gaps(name))]
 
+    @cached_property
+    def linked(self) -> Simulation:
+        """Return the cost of the program as it was linked."""
+        return self.judged("linked")
+
     def judged(self, scheme: str, layouts: int = 1, **more: Any) -> Simulation:
         """Return the cost of layouts in the trace by which they are judged, and in that of the profile."""
         if self.judged_by != self.trace:
@@ -100,7 +105,6 @@ class Found:
     """The result of a search. All misses are in 1,000 instructions.
 
     Attributes:
-        linked: the misses as the program was linked.
         answers: by name, those of random layouts first.
         best: the optimiser that drew the best layout.
         number: of the draw.
@@ -112,7 +116,6 @@ class Found:
         really: these misses where it was really linked; None if the link of the program was not recorded.
     """
 
-    linked: float
     answers: Mapping[str, Simulation]
     best: str
     number: int
@@ -151,7 +154,6 @@ def search(by: Search, output: Path) -> Found:
             recorded.at_places(places, read_image(by.program), output, gaps=gaps)
             really = float(by.judged("placed", places=[places_of(output)]).miss_rates[0])
     return Found(
-        linked=float(by.judged("linked").miss_rates[0]),
         answers=answers,
         best=best,
         number=number,

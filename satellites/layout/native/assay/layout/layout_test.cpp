@@ -216,8 +216,7 @@ TEST(profile_lines, counts_what_comes_between_two_executions_of_a_line) {
 }
 
 TEST(by_lines, lines_that_are_executed_in_turn_share_no_set) {
-  // Procedures of two lines, of which the first one alone is executed: it is enough to keep these
-  // apart.
+  // Each procedure has two lines and executes only the first one: these need eight sets.
   trace of = executed("ABCDEFGH", "ABCDEFGHABCDEFGHHGFEDCBAHGFEDCBA", 64);
   for (block& each : of.blocks) each.bytes = 32;
   const cache_shape cache{.bytes = 256, .ways = 1, .line = 32};  // eight sets

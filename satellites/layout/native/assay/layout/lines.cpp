@@ -124,7 +124,7 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
     weight[one] += each.weight;
     weight[other] += each.weight;
   }
-  std::vector<std::uint32_t> procedures;
+  order procedures;
   for (std::uint32_t i = 0; i < lines.size(); ++i) {
     if (weight[i] > 0) procedures.push_back(i);
   }
@@ -164,9 +164,7 @@ addresses by_lines(const trace& recorded, const line_profile& profile, const cac
   bool moved = true;
   for (int round = 0; moved && round < most_rounds; ++round) {
     moved = false;
-    for (std::size_t i = procedures.size(); i > 1; --i) {
-      std::swap(procedures[i - 1], procedures[i - 1 - turn.choose(i)]);
-    }
+    shuffle(procedures, turn);
     for (const std::uint32_t each : procedures) moved = put(each) || moved;
   }
   std::vector<begin_at> placed;

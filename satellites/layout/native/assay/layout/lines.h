@@ -1,5 +1,5 @@
-// Places for procedures by which lines of them are executed in turn, after Gloy et al. 1997: finer
-// than by procedures, of which a large one may use a few lines only.
+// Places procedures by which of their lines are executed in turn, after Gloy et al. 1997. A large
+// procedure may execute only a few of its lines, which weights of whole procedures do not show.
 
 #ifndef ASSAY_LAYOUT_LINES_H_
 #define ASSAY_LAYOUT_LINES_H_

@@ -20,11 +20,6 @@ constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t to) {
   return (address + to - 1) / to * to;
 }
 
-void shuffle(order& all, random::decision drawn) {
-  // If nothing is drawn, each stays where it is.
-  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[i - 1 - drawn.choose(i)]);
-}
-
 std::uint64_t size_of(const trace& recorded, std::uint32_t procedure) {
   return std::max<std::uint64_t>(recorded.procedures[procedure].bytes, 1);
 }
@@ -96,7 +91,8 @@ class chains {
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
       if (!members_[i].empty() && !neighbours_[i].empty()) firsts.push_back(i);
     }
-    shuffle(firsts, drawn_.named("order of chains"));
+    random::decision by = drawn_.named("order of chains");
+    shuffle(firsts, by);
     order all;
     for (const std::uint32_t chain : firsts) {
       order of = members_[chain];
@@ -299,11 +295,16 @@ order without(order all, const std::vector<char>& has_place) {
 order the_rest(const trace& recorded, const std::vector<char>& has_place,
                const random::decisions& drawn) {
   order all = without(all_of(recorded), has_place);
-  shuffle(all, drawn.named("order of the rest"));
+  random::decision by = drawn.named("order of the rest");
+  shuffle(all, by);
   return all;
 }
 
 }  // namespace
+
+void shuffle(order& all, random::decision& drawn) {
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[i - 1 - drawn.choose(i)]);
+}
 
 addresses in_order(const trace& recorded, const order& all) {
   addresses where(recorded.procedures.size());
@@ -319,7 +320,8 @@ addresses as_linked(const trace& recorded) {
 
 order permuted(const trace& recorded, const random::decisions& drawn) {
   order all = all_of(recorded);
-  shuffle(all, drawn.named("order"));
+  random::decision by = drawn.named("order");
+  shuffle(all, by);
   return all;
 }
 

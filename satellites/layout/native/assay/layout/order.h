@@ -20,6 +20,9 @@ using order = std::vector<std::uint32_t>;  // those procedures that are movable,
 // As compilers align functions of x86-64.
 inline constexpr std::uint64_t alignment = 16;
 
+// Any order, each as likely; nothing moves if nothing is drawn.
+void shuffle(order& all, random::decision& drawn);
+
 // One after the other, each aligned, and what is not movable after them.
 [[nodiscard]] addresses in_order(const trace& recorded, const order& all);
 // As the program was linked.
